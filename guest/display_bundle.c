@@ -124,7 +124,8 @@ static PyObject *form_bytes(const char *mime, PyObject *value)
     if (is_binary(mime))
         return PyBytes_CheckExact(value) ? Py_NewRef(value) : NULL;
     if (is_json(mime)) {
-        PyObject *json = report_json(value), *bytes = json ? encode(json, DISPLAY_BUNDLE_BYTES_MAX) : NULL;
+        PyObject *json = report_json(value),
+                 *bytes = json ? encode(json, DISPLAY_BUNDLE_BYTES_MAX) : NULL;
 
         Py_XDECREF(json);
         return bytes;
@@ -132,7 +133,8 @@ static PyObject *form_bytes(const char *mime, PyObject *value)
     if (!PyUnicode_Check(value))
         return NULL;
     /* Half a page is no page; half a text still says something. */
-    return encode(value, strcmp(mime, "text/plain") == 0 ? DISPLAY_BUNDLE_TEXT_MAX : DISPLAY_BUNDLE_BYTES_MAX + 1);
+    return encode(value, strcmp(mime, "text/plain") == 0 ? DISPLAY_BUNDLE_TEXT_MAX
+                                                         : DISPLAY_BUNDLE_BYTES_MAX + 1);
 }
 
 static uint32_t number_at(const unsigned char *data)
@@ -212,14 +214,10 @@ static const struct {
     const char *method;
     const char *mime; /* NULL: it gives several */
 } methods[] = {
-    {"_repr_mimebundle_", NULL              },
-    {"_repr_html_",       "text/html"       },
-    {"_repr_markdown_",   "text/markdown"   },
-    {"_repr_svg_",        "image/svg+xml"   },
-    {"_repr_png_",        "image/png"       },
-    {"_repr_jpeg_",       "image/jpeg"      },
-    {"_repr_latex_",      "text/latex"      },
-    {"_repr_json_",       "application/json"},
+    {"_repr_mimebundle_", NULL},          {"_repr_html_", "text/html"},
+    {"_repr_markdown_", "text/markdown"}, {"_repr_svg_", "image/svg+xml"},
+    {"_repr_png_", "image/png"},          {"_repr_jpeg_", "image/jpeg"},
+    {"_repr_latex_", "text/latex"},       {"_repr_json_", "application/json"},
 };
 
 /* On the type, as Python looks for __repr__: objects that answer to every name do not count. */
@@ -364,8 +362,8 @@ int display_bundle_fill(struct display_bundle *b, PyObject *object)
 
 /* ---- figures ---- */
 
-static int add_picture(struct display_bundle *b, PyObject *figure, const char *form, const char *mime,
-                       PyObject **notes)
+static int add_picture(struct display_bundle *b, PyObject *figure, const char *form,
+                       const char *mime, PyObject **notes)
 {
     PyObject *maker = class_in("_io", "BytesIO");
     PyObject *bytes = maker ? helper_call("picture", "(OOs)", figure, maker, form) : NULL;

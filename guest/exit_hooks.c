@@ -15,14 +15,16 @@ static const struct known {
     } states[2];
     bool may_be_filled; /* in the zygote already */
 } known[] = {
-    {"logging",                   "shutdown",    {{"logging", "_handlerList"}},                                                               true },
+    {"logging", "shutdown", {{"logging", "_handlerList"}}, true},
     {"multiprocessing.util",
-     "_exit_function",                           {{"multiprocessing.util", "_finalizer_registry"}, {"multiprocessing.process", "_children"}},
-     false                                                                                                                                         },
+     "_exit_function",
+     {{"multiprocessing.util", "_finalizer_registry"}, {"multiprocessing.process", "_children"}},
+     false},
     {"matplotlib._pylab_helpers",
-     "Gcf.destroy_all",                          {{"matplotlib._pylab_helpers", "Gcf.figs"}},
-     false                                                                                                                                         },
-    {"PIL._imaging",              "clear_cache", {{0}},                                                                                       false},
+     "Gcf.destroy_all",
+     {{"matplotlib._pylab_helpers", "Gcf.figs"}},
+     false},
+    {"PIL._imaging", "clear_cache", {{0}}, false},
 };
 
 /* Objects and how many things were in each; they are kept by reference, since looking them up by

@@ -16,7 +16,8 @@
 #define KERNEL_KEPT_OUT_FD 61
 #define KERNEL_KEPT_ERR_FD 60
 
-/* Of the pipe for what programs ask for (guest/call.h); below the one that guest/image/image.h has. */
+/* Of the pipe for what programs ask for (guest/call.h); below the one that guest/image/image.h has.
+ */
 #define KERNEL_REPLY_FD 58
 
 /* In the order of WIRE_KERNEL. */
@@ -31,9 +32,9 @@ struct kernel_fds {
 enum {
     KERNEL_TOUCH = 1 << 0, /* touch the memory a program needs before saying WIRE_WAITING */
 
-    /* Start a holder (guest/memory_holder.h). Only for the first kernel of a sandbox, whose end may be
-     * the end of the sandbox. The holder of any other kernel would outlive it, and a session with a
-     * process it does not know cannot be copied. */
+    /* Start a holder (guest/memory_holder.h). Only for the first kernel of a sandbox, whose end may
+     * be the end of the sandbox. The holder of any other kernel would outlive it, and a session
+     * with a process it does not know cannot be copied. */
     KERNEL_HOLD = 1 << 1,
 };
 

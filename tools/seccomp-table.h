@@ -13,14 +13,14 @@
 
 enum verdict {
     ALLOW,
-    REFUSE,  /* EPERM: the call exists and is forbidden */
-    MISSING, /* ENOSYS: libraries then fall back to an older call */
-    IGNORE,  /* 0: as if it had been done, for what is a wish only */
-    NOTIFY,  /* the caller waits for the write broker's answer */
-    ABSENT,  /* EAFNOSUPPORT: as on a host without that family of addresses */
-    TELL,    /* as REFUSE, and the result of the run names it under `denials` */
+    REFUSE,       /* EPERM: the call exists and is forbidden */
+    MISSING,      /* ENOSYS: libraries then fall back to an older call */
+    IGNORE,       /* 0: as if it had been done, for what is a wish only */
+    NOTIFY,       /* the caller waits for the write broker's answer */
+    ABSENT,       /* EAFNOSUPPORT: as on a host without that family of addresses */
+    TELL,         /* as REFUSE, and the result of the run names it under `denials` */
     TELL_MISSING, /* as MISSING, and the result names it */
-    KILL,    /* ends the process; not for rows */
+    KILL,         /* ends the process; not for rows */
     VERDICTS,
 };
 
@@ -33,7 +33,8 @@ struct test {
 
 #define TESTS_MAX 3
 
-/* All tests of a clause must hold; the first clause that holds decides. No tests: end of the list. */
+/* All tests of a clause must hold; the first clause that holds decides. No tests: end of the list.
+ */
 struct clause {
     struct test tests[TESTS_MAX];
     enum verdict verdict; /* ALLOW: that of the row */
@@ -46,7 +47,8 @@ struct row {
     enum verdict otherwise;    /* when no clause holds */
     const char *condition;     /* the clauses in words */
     const char *reason;
-    const char *told; /* of a TELL that depends on arguments: what was refused, behind the name of the call */
+    const char *told; /* of a TELL that depends on arguments: what was refused, behind the name of
+                         the call */
 };
 
 /* A clause that says nothing of its verdict has that of its row. */

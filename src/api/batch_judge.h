@@ -6,7 +6,8 @@
 #include "wire/pack.h"
 
 enum batch_judge_rule {
-    BATCH_JUDGE_LINES,  /* white space at the end of lines, and empty lines at the end, do not count */
+    BATCH_JUDGE_LINES,  /* white space at the end of lines, and empty lines at the end, do not count
+                         */
     BATCH_JUDGE_EXACT,  /* byte for byte */
     BATCH_JUDGE_TOKENS, /* the words count, however they are apart */
 };

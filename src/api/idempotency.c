@@ -35,7 +35,8 @@ struct idempotency {
 
 /* --- keys --- */
 
-int idempotency_key_read(struct idempotency_key *key, const char *owner, struct span text, struct error *err)
+int idempotency_key_read(struct idempotency_key *key, const char *owner, struct span text,
+                         struct error *err)
 {
     char joined[KEY_MAX + 128];
     size_t n = strlen(owner) + 1;
@@ -54,7 +55,8 @@ int idempotency_key_read(struct idempotency_key *key, const char *owner, struct 
     return 0;
 }
 
-void idempotency_key_of(const struct idempotency_key *all, uint32_t index, struct idempotency_key *ret_key)
+void idempotency_key_of(const struct idempotency_key *all, uint32_t index,
+                        struct idempotency_key *ret_key)
 {
     uint8_t joined[SHA256_BYTES + sizeof(index)];
 
@@ -122,8 +124,8 @@ static struct owner *owner_of(struct idempotency *once, const char *name)
     return owner;
 }
 
-const struct idempotency_entry *idempotency_find(const struct idempotency *once, const struct idempotency_key *key,
-                                   uint64_t now_ns)
+const struct idempotency_entry *idempotency_find(const struct idempotency *once,
+                                                 const struct idempotency_key *key, uint64_t now_ns)
 {
     const struct item *item = find(once, key);
 
@@ -143,8 +145,8 @@ static void link_item(struct idempotency *once, struct owner *owner, struct item
     once->count++;
 }
 
-int idempotency_add(struct idempotency *once, const char *owner, const struct idempotency_key *key, const char *run,
-             uint64_t now_ns, struct error *err)
+int idempotency_add(struct idempotency *once, const char *owner, const struct idempotency_key *key,
+                    const char *run, uint64_t now_ns, struct error *err)
 {
     struct owner *line = owner_of(once, owner);
     struct item *item = calloc(1, sizeof(*item));
@@ -165,7 +167,8 @@ int idempotency_add(struct idempotency *once, const char *owner, const struct id
     return 0;
 }
 
-void idempotency_keep(struct idempotency *once, const struct idempotency_key *key, const char *text, size_t len)
+void idempotency_keep(struct idempotency *once, const struct idempotency_key *key, const char *text,
+                      size_t len)
 {
     struct item *item = find(once, key);
     struct owner *owner = item ? item->owner : NULL;

@@ -2,9 +2,9 @@
  * effect once.
  *
  * A key belongs to an owner and stands for one body. The table says what became of it: the run it
- * started, or the answer as it was given. An entry is as good as IDEMPOTENCY_MS, and of an owner the last
- * IDEMPOTENCY_KEPT stay, with IDEMPOTENCY_BYTES of answers; what is older may have its effect again. Entries hold
- * no text of clients but the answers that are put in.
+ * started, or the answer as it was given. An entry is as good as IDEMPOTENCY_MS, and of an owner
+ * the last IDEMPOTENCY_KEPT stay, with IDEMPOTENCY_BYTES of answers; what is older may have its
+ * effect again. Entries hold no text of clients but the answers that are put in.
  */
 #pragma once
 
@@ -37,21 +37,25 @@ int idempotency_new(struct idempotency **ret_once, struct error *err);
 void idempotency_free(struct idempotency *once);
 
 /* Sets key->name. `text`: 1 to 255 visible characters of ASCII, else E_INVALID. */
-int idempotency_key_read(struct idempotency_key *key, const char *owner, struct span text, struct error *err);
+int idempotency_key_read(struct idempotency_key *key, const char *owner, struct span text,
+                         struct error *err);
 
 /* The key of one of several things that are asked for at once. */
-void idempotency_key_of(const struct idempotency_key *all, uint32_t index, struct idempotency_key *ret_key);
+void idempotency_key_of(const struct idempotency_key *all, uint32_t index,
+                        struct idempotency_key *ret_key);
 
 /* NULL: it is new, or forgotten. */
-const struct idempotency_entry *idempotency_find(const struct idempotency *once, const struct idempotency_key *key,
-                                   uint64_t now_ns);
+const struct idempotency_entry *idempotency_find(const struct idempotency *once,
+                                                 const struct idempotency_key *key,
+                                                 uint64_t now_ns);
 
 /* For a key that is not there. `run` may be NULL. */
-int idempotency_add(struct idempotency *once, const char *owner, const struct idempotency_key *key, const char *run,
-             uint64_t now_ns, struct error *err);
+int idempotency_add(struct idempotency *once, const char *owner, const struct idempotency_key *key,
+                    const char *run, uint64_t now_ns, struct error *err);
 
 /* Keeps the answer; without memory, or without the key, nothing is kept. */
-void idempotency_keep(struct idempotency *once, const struct idempotency_key *key, const char *text, size_t len);
+void idempotency_keep(struct idempotency *once, const struct idempotency_key *key, const char *text,
+                      size_t len);
 
 /* It had no effect, and may be tried again. */
 void idempotency_drop(struct idempotency *once, const struct idempotency_key *key);

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error_json.h"
-#include "base/cleanup.h"
-#include "base/json.h"
 #include "api/api.h"
 #include "api/attachments.h"
-#include "api/result.h"
 #include "api/batch_judge.h"
+#include "api/result.h"
+#include "base/cleanup.h"
+#include "base/error_json.h"
+#include "base/json.h"
 
 #define BATCH_MAX        1000
 #define BATCH_BODY_BYTES (32 * MIB)
@@ -42,13 +42,13 @@
 /* clang-format on */
 
 static const struct schema_field item_fields[] = {
-    {"id",            SCHEMA_STRING, .max_len = 128, .help = "comes back with its answer"},
+    {"id", SCHEMA_STRING, .max_len = 128, .help = "comes back with its answer"},
     ITEM_FIELDS,
     {0},
 };
 
 static const struct schema_field batch_fields[] = {
-    {"runs",               SCHEMA_OBJECTS, .is_required = true, .max_len = BATCH_MAX, .items = item_fields,
+    {"runs", SCHEMA_OBJECTS, .is_required = true, .max_len = BATCH_MAX, .items = item_fields,
      .help =
          "the programs to run; a field missing in one is taken from the fields next to this list"},
     ITEM_FIELDS,
@@ -153,7 +153,7 @@ static enum verdict judge_output(const struct item *item, const json_t *result)
     if (json_is_true(json_object_get(json_object_get(result, "truncated"), "stdout")))
         return OUTPUT_EXCEEDED;
     return batch_judge_matches(batch_judge_rule(json_string_value(rule)),
-                           text_of(json_object_get(result, "stdout")), text_of(expected))
+                               text_of(json_object_get(result, "stdout")), text_of(expected))
                ? ACCEPTED
                : WRONG_ANSWER;
 }
@@ -340,7 +340,8 @@ static bool take_up(struct item *item, const struct idempotency_key *key)
 {
     const struct request *request = item->batch->request;
     const struct api *api = request->api;
-    const struct idempotency_entry *entry = key->is_set ? idempotency_find(api->once, key, loop_now_ns()) : NULL;
+    const struct idempotency_entry *entry =
+        key->is_set ? idempotency_find(api->once, key, loop_now_ns()) : NULL;
     struct job *job = entry ? jobs_find(api->jobs, request->owner, entry->run, NULL) : NULL;
     struct error err = {0};
 

@@ -53,14 +53,14 @@ static const struct files *find_path(struct request *request, char path[PATH_MAX
 #define AFTER_BYTES (4 * PATH_MAX)
 
 static const struct schema_field list_fields[] = {
-    {"path",           SCHEMA_STRING, .max_len = 4096, .help = "the directory (default /workspace)"},
+    {"path", SCHEMA_STRING, .max_len = 4096, .help = "the directory (default /workspace)"},
     {"depth", SCHEMA_INTEGER, .min = 0, .max = 64,
      .help = "1 (the default): its own entries; 0: all the way down"},
-    {"after",                SCHEMA_STRING, .max_len = AFTER_BYTES,
+    {"after", SCHEMA_STRING, .max_len = AFTER_BYTES,
      .help = "only paths that sort after this one: the last path of the previous page"},
-    {"limit",  SCHEMA_INTEGER, .min = 1, .max = LIMIT_FILES_WALK,
+    {"limit", SCHEMA_INTEGER, .min = 1, .max = LIMIT_FILES_WALK,
      .help = "entries per page (default 1000); a page also ends at 512 KiB of paths"},
-    {0      },
+    {0},
 };
 
 static json_t *entry_json(const struct files_entry *entry)
@@ -268,7 +268,7 @@ static void get_file(struct request *request)
 /* --- writing --- */
 
 static const struct schema_field put_fields[] = {
-    {"executable",                         SCHEMA_BOOLEAN, .help = "mode 0755 instead of 0644"},
+    {"executable", SCHEMA_BOOLEAN, .help = "mode 0755 instead of 0644"},
     {0},
 };
 
@@ -388,7 +388,7 @@ static void put_file(struct request *request)
 /* --- deleting --- */
 
 static const struct schema_field delete_fields[] = {
-    {"recursive",                                   SCHEMA_BOOLEAN, .help = "a directory with all that is in it"},
+    {"recursive", SCHEMA_BOOLEAN, .help = "a directory with all that is in it"},
     {0},
 };
 

@@ -2,12 +2,12 @@
  * lines that match. Every call does a bounded amount of work and says where to go on. */
 #include <string.h>
 
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/pattern.h"
 #include "base/stream.h"
 #include "base/utf8.h"
-#include "api/api.h"
 
 #define BYTES_DEFAULT   (64 * KIB)
 #define LINES_DEFAULT   100
@@ -18,16 +18,16 @@
 #define MATCH_SHOWN (4 * KIB)
 
 const struct schema_field api_output_fields[] = {
-    {"stream",                    SCHEMA_STRING, .choices = "stdout,stderr", .help = "stdout (default) or stderr"},
+    {"stream", SCHEMA_STRING, .choices = "stdout,stderr", .help = "stdout (default) or stderr"},
     {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e15,
      .help = "the first byte, or where the previous answer ended"},
-    {"line",                           SCHEMA_INTEGER, .min = 1, .max = 1e15,
+    {"line", SCHEMA_INTEGER, .min = 1, .max = 1e15,
      .help = "the first line, from 1; the answer then has whole lines"},
-    {"limit",             SCHEMA_INTEGER, .min = 1, .max = LIMIT_SPOOL_PAGE,
+    {"limit", SCHEMA_INTEGER, .min = 1, .max = LIMIT_SPOOL_PAGE,
      .help = "at most so many bytes, lines or matches"},
-    {"search",                SCHEMA_STRING, .max_len = LIMIT_PATTERN_BYTES,
+    {"search", SCHEMA_STRING, .max_len = LIMIT_PATTERN_BYTES,
      .help = "a regular expression (RE2): only lines that match"},
-    {"ignore_case",                           SCHEMA_BOOLEAN, .help = "letters match whatever their case"},
+    {"ignore_case", SCHEMA_BOOLEAN, .help = "letters match whatever their case"},
     {0},
 };
 
@@ -188,7 +188,7 @@ static void show_output(struct request *request)
 }
 
 const struct route api_output_routes[] = {
-    {"GET",        "/v1/runs/{run}/output", show_output, .query = api_output_fields, .answers = "Output",
+    {"GET", "/v1/runs/{run}/output", show_output, .query = api_output_fields, .answers = "Output",
      .status = 200, .tag = "runs",
      .summary = "the whole output of a run, by bytes, by lines, or the lines that match"},
     {0},

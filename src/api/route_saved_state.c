@@ -1,8 +1,8 @@
 /* Work that goes on over several runs: states that the caller saves by a name. */
+#include "admit/quota.h"
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "api/api.h"
-#include "admit/quota.h"
 #include "store/saved_state.h"
 
 /* A state in escapes. */
@@ -21,9 +21,9 @@ static void list_work(struct request *request)
 }
 
 static const struct schema_field create_fields[] = {
-    {"name",                                               SCHEMA_STRING, .is_required = true, .max_len = STORE_NAME_MAX,
+    {"name", SCHEMA_STRING, .is_required = true, .max_len = STORE_NAME_MAX,
      .help = "up to 64 letters, digits, `_`, `-` and `.`"},
-    {"description",                                 SCHEMA_STRING, .max_len = 4096, .help = "what it is about"},
+    {"description", SCHEMA_STRING, .max_len = 4096, .help = "what it is about"},
     {0},
 };
 
@@ -35,7 +35,8 @@ static void create_work(struct request *request)
     struct store *store = api_kept(request->api, &err);
     bool is_new = false;
 
-    if (!store || saved_state_create(store, request->caller->keeper, name, description, &is_new, &err) < 0)
+    if (!store ||
+        saved_state_create(store, request->caller->keeper, name, description, &is_new, &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_json(request, 200,
@@ -57,19 +58,19 @@ static void load_work(struct request *request)
     json_t *work = NULL;
 
     buf_init(&state, STATE_TEXT_MAX);
-    if (!store || saved_state_load_text(store, request->caller->keeper, request->params[0], version, &work,
-                                 &state, &err) < 0)
+    if (!store || saved_state_load_text(store, request->caller->keeper, request->params[0], version,
+                                        &work, &state, &err) < 0)
         request_answer_error(request, &err);
     else
         api_answer_masked_with(request, 200, work, "state", &state);
 }
 
 static const struct schema_field save_fields[] = {
-    {"state",              SCHEMA_OBJECT, .is_required = true,
+    {"state", SCHEMA_OBJECT, .is_required = true,
      .help = "all that the next step needs, up to 1 MiB"},
     {"version", SCHEMA_INTEGER, .min = 0, .max = 1e15,
      .help = "the version it was made from: 409 if there is a newer one"},
-    {0                   },
+    {0},
 };
 
 /* The name being one, what is wrong can only be that somebody has saved meanwhile. */
@@ -94,7 +95,7 @@ static void save_work(struct request *request)
         json_text_dump(json_object_get(request->json, "state"), JSON_TEXT_COMPACT, &text, &err) <
             0 ||
         saved_state_save(store, request->caller->keeper, request->params[0],
-                  (struct span){buf_str(&text), text.len}, from, &version, &err) < 0) {
+                         (struct span){buf_str(&text), text.len}, from, &version, &err) < 0) {
         refuse_save(request, from, &err);
         return;
     }

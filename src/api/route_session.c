@@ -1,10 +1,10 @@
 /* Sessions: sandboxes that stay, and the cells that are run in them. */
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json.h"
 #include "api/api.h"
 #include "api/attachments.h"
+#include "base/cleanup.h"
+#include "base/json.h"
 
 /* clang-format off */
 static const struct schema_field open_fields[] = {
@@ -31,7 +31,7 @@ static const struct schema_field cell_fields[] = {
 static const struct schema_field nothing[] = {{0}};
 
 static const struct schema_field restart_fields[] = {
-    {"language",                SCHEMA_STRING, .choices = "python,bash", .help = "python (default) or bash"},
+    {"language", SCHEMA_STRING, .choices = "python,bash", .help = "python (default) or bash"},
     {0},
 };
 

@@ -8,7 +8,7 @@
 #include "undo/store.h"
 
 static const struct schema_field undo_fields[] = {
-    {"dry_run",                                 SCHEMA_BOOLEAN, .help = "only report what would be done"},
+    {"dry_run", SCHEMA_BOOLEAN, .help = "only report what would be done"},
     {0},
 };
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/display_hash.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "audit/display_hash.h"
 
 #define FIELD(name, member)                                                                        \
     {                                                                                              \
@@ -214,9 +214,9 @@ int receipt_check_result(const struct receipt *receipt, const char *text, size_t
         const char *name, *hex;
         const json_t *text;
     } texts[] = {
-        {"stdout",                              receipt->out,         json_object_get(root, "stdout")},
-        {        "stderr",                         receipt->err, json_object_get(root,            "stderr")         },
-        { "result", receipt->result,            json_object_get(json_object_get(root,              "result"),          "text")},
+        {"stdout", receipt->out, json_object_get(root, "stdout")},
+        {"stderr", receipt->err, json_object_get(root, "stderr")},
+        {"result", receipt->result, json_object_get(json_object_get(root, "result"), "text")},
     };
     int r = 0;
 

@@ -22,8 +22,8 @@ static size_t statement(const char *title, const struct record_mark *mark, const
                             title, mark->seq, hash, mark->time, key);
 }
 
-int signed_head_make(const struct record_mark *mark, const struct key_pair *key, struct signed_head *ret_head,
-              struct error *err)
+int signed_head_make(const struct record_mark *mark, const struct key_pair *key,
+                     struct signed_head *ret_head, struct error *err)
 {
     struct signed_head head = {.mark = *mark};
     char text[STATEMENT_SIZE];
@@ -91,7 +91,8 @@ int signed_head_read(int dirfd, struct signed_head *ret_head, struct error *err)
     return signed_head_parse(text, (size_t)n, ret_head, err);
 }
 
-int signed_head_check(const struct signed_head *head, const struct key_public *key, struct error *err)
+int signed_head_check(const struct signed_head *head, const struct key_public *key,
+                      struct error *err)
 {
     char text[STATEMENT_SIZE];
     size_t len = statement("belljar trail head v1", &head->mark, head->key, text);

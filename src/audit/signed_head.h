@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "base/error.h"
 #include "audit/key.h"
 #include "audit/record.h"
+#include "base/error.h"
 
 #define SIGNED_HEAD_NAME      "head.json"
 #define SIGNED_HEAD_TEXT_SIZE 640
@@ -19,16 +19,18 @@ struct signed_head {
 };
 
 /* The head that says so, signed now. */
-int signed_head_make(const struct record_mark *mark, const struct key_pair *key, struct signed_head *ret_head,
-              struct error *err);
+int signed_head_make(const struct record_mark *mark, const struct key_pair *key,
+                     struct signed_head *ret_head, struct error *err);
 void signed_head_text(const struct signed_head *head, char text[SIGNED_HEAD_TEXT_SIZE]);
-int signed_head_parse(const char *text, size_t len, struct signed_head *ret_head, struct error *err);
+int signed_head_parse(const char *text, size_t len, struct signed_head *ret_head,
+                      struct error *err);
 
 /* E_NOT_FOUND: there is none. E_INVALID: it is damaged. */
 int signed_head_read(int dirfd, struct signed_head *ret_head, struct error *err);
 
 /* 0: the key signed it. E_DENIED: it did not. */
-int signed_head_check(const struct signed_head *head, const struct key_public *key, struct error *err);
+int signed_head_check(const struct signed_head *head, const struct key_public *key,
+                      struct error *err);
 
 /* A seal is the same statement within the chain, at the end of a file, about the record before it.
  */

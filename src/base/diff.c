@@ -57,9 +57,7 @@ static int split(struct span text, struct extra_zygote *ret_side)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t len = newline ? (size_t)(newline - at) + 1 : (size_t)(end - at);
 
-        ret_side->lines[ret_side->count++] = (struct line){
-            at, len, false, {at, len}
-        };
+        ret_side->lines[ret_side->count++] = (struct line){at, len, false, {at, len}};
         at += len;
     }
     return 0;
@@ -203,8 +201,8 @@ static int add_line(struct buf *out, char sign, const struct line *line, struct 
 }
 
 /* Lines [i, i_end) of the old and [j, j_end) of the new text. */
-static int add_hunk(const struct extra_zygote *old, const struct extra_zygote *new, size_t i, size_t i_end,
-                    size_t j, size_t j_end, struct buf *out, struct error *err)
+static int add_hunk(const struct extra_zygote *old, const struct extra_zygote *new, size_t i,
+                    size_t i_end, size_t j, size_t j_end, struct buf *out, struct error *err)
 {
     if (buf_printf(out, err, "@@ -%zu,%zu +%zu,%zu @@\n", i_end > i ? i + 1 : i, i_end - i,
                    j_end > j ? j + 1 : j, j_end - j) < 0)
@@ -229,8 +227,8 @@ static int add_hunk(const struct extra_zygote *old, const struct extra_zygote *n
 
 /* From the next change at or behind *i, *j to where CONTEXT * 2 lines in a row are equal. The lines
  * between changes are the same number on both sides. False: no more. */
-static bool next_hunk(const struct extra_zygote *old, const struct extra_zygote *new, size_t *i, size_t *j,
-                      size_t *ret_i_end, size_t *ret_j_end)
+static bool next_hunk(const struct extra_zygote *old, const struct extra_zygote *new, size_t *i,
+                      size_t *j, size_t *ret_i_end, size_t *ret_j_end)
 {
     size_t a = *i, b = *j, equal = 0;
 
@@ -263,8 +261,8 @@ static bool next_hunk(const struct extra_zygote *old, const struct extra_zygote 
     return true;
 }
 
-static void write_hunks(const struct extra_zygote *old, const struct extra_zygote *new, struct buf *out,
-                        struct diff_count *count)
+static void write_hunks(const struct extra_zygote *old, const struct extra_zygote *new,
+                        struct buf *out, struct diff_count *count)
 {
     size_t i = 0, j = 0, i_end, j_end;
 

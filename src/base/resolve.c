@@ -102,7 +102,8 @@ static void leave_line(struct resolver *resolver, struct line *line)
 /* However many lines a group has, another one finds a place. */
 static bool has_share(const struct resolver *resolver, const struct line *line)
 {
-    struct share share = {.total = LIMIT_NET_LOOKUPS, .used = resolver->n_running, .has_others = true};
+    struct share share = {
+        .total = LIMIT_NET_LOOKUPS, .used = resolver->n_running, .has_others = true};
 
     if (!line->group)
         return true;
@@ -121,8 +122,7 @@ static struct lookup *find_next(const struct resolver *resolver)
     for (struct lookup *l = resolver->all; l && resolver->n_running < LIMIT_NET_LOOKUPS;
          l = l->next)
         if (!l->pid && l->line->n_running < LIMIT_NET_LOOKUPS_EACH &&
-            (!next || l->line->served < next->line->served) &&
-            has_share(resolver, l->line))
+            (!next || l->line->served < next->line->served) && has_share(resolver, l->line))
             next = l;
     return next;
 }

@@ -3,8 +3,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "store/skill.h"
 #include "store/saved_state.h"
+#include "store/skill.h"
 
 /* The docstring is escaped, character by character. */
 #define SKILL_TEXT_MAX (LIMIT_SKILL_BYTES + 16 * KIB)
@@ -40,14 +40,14 @@ int stored_check(const struct stored *kept, struct error *err)
 /* --- refactoring sessions --- */
 
 int stored_state_create(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                      struct error *err)
+                        struct error *err)
 {
     const char *name = text_of(arguments, "session_name");
     bool is_new = false;
 
     if (stored_check(kept, err) < 0 ||
-        saved_state_create(kept->store, kept->owner, name, text_of(arguments, "description"), &is_new,
-                    err) < 0)
+        saved_state_create(kept->store, kept->owner, name, text_of(arguments, "description"),
+                           &is_new, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s, s:s+, s:s}", "status", "success", "session_id", name, "path",
                           "state/", name, "message",
@@ -57,17 +57,18 @@ int stored_state_create(const struct stored *kept, const json_t *arguments, json
 }
 
 int stored_state_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err)
+                      struct error *err)
 {
     const char *name = text_of(arguments, "session_id");
     cleanup(buf_done) struct buf text = {0};
     int64_t version = 0;
 
-    buf_init(&text, 8 * LIMIT_STATE_BYTES); /* how much is too much is for saved_state_save() to say */
+    buf_init(&text,
+             8 * LIMIT_STATE_BYTES); /* how much is too much is for saved_state_save() to say */
     if (stored_check(kept, err) < 0 ||
         json_text_dump(json_object_get(arguments, "state"), JSON_TEXT_COMPACT, &text, err) < 0 ||
         saved_state_save(kept->store, kept->owner, name, (struct span){buf_str(&text), text.len},
-                  version_of(arguments, -1), &version, err) < 0)
+                         version_of(arguments, -1), &version, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s, s:I}", "status", "success", "session_id", name, "version",
                           (json_int_t)version),
@@ -75,7 +76,7 @@ int stored_state_save(const struct stored *kept, const json_t *arguments, json_t
 }
 
 int stored_state_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err)
+                      struct error *err)
 {
     const char *name = text_of(arguments, "session_id");
     json_t *work = NULL;
@@ -90,7 +91,7 @@ int stored_state_load(const struct stored *kept, const json_t *arguments, json_t
 }
 
 int stored_state_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err)
+                      struct error *err)
 {
     json_t *list = NULL;
 
@@ -101,7 +102,7 @@ int stored_state_list(const struct stored *kept, const json_t *arguments, json_t
 }
 
 int stored_state_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                      struct error *err)
+                        struct error *err)
 {
     const char *name = text_of(arguments, "session_id");
 
@@ -113,7 +114,7 @@ int stored_state_delete(const struct stored *kept, const json_t *arguments, json
 /* --- skills --- */
 
 int stored_skill_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err)
+                      struct error *err)
 {
     const char *name = text_of(arguments, "name"), *description = text_of(arguments, "description");
     const json_t *code = json_object_get(arguments, "code");
@@ -134,7 +135,7 @@ int stored_skill_save(const struct stored *kept, const json_t *arguments, json_t
 }
 
 int stored_skill_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err)
+                      struct error *err)
 {
     json_t *list = NULL;
 
@@ -145,7 +146,7 @@ int stored_skill_list(const struct stored *kept, const json_t *arguments, json_t
 }
 
 int stored_skill_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err)
+                      struct error *err)
 {
     json_t *skill = NULL;
 
@@ -159,7 +160,7 @@ int stored_skill_load(const struct stored *kept, const json_t *arguments, json_t
 }
 
 int stored_skill_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                      struct error *err)
+                        struct error *err)
 {
     const char *name = text_of(arguments, "skill_name");
 

@@ -25,7 +25,8 @@ void output_sink_init(struct output_sink *outlet, int fd, const char *color);
 
 /* Passes a chunk of output on, or the text of a thing that was shown; a picture has none, and other
  * events are ignored. -1: nobody reads us any more. */
-int output_sink_pass(struct output_sink *outlet, const struct run *run, const struct run_event *event);
+int output_sink_pass(struct output_sink *outlet, const struct run *run,
+                     const struct run_event *event);
 
 /* Passes on what the program wrote while nothing was passed on. What was dropped, and what our
  * reader does not take now, follows at the end. -1: nobody reads us any more. */

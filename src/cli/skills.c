@@ -5,12 +5,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "admit/tokens.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "cli/cmd.h"
-#include "cli/stored.h"
 #include "cli/skills.h"
-#include "admit/tokens.h"
+#include "cli/stored.h"
 #include "store/skill.h"
 #include "store/unzip.h"
 
@@ -180,7 +180,8 @@ static int add_folder(struct stored *kept, struct skill_bundle *folder, struct e
     int64_t version = 0;
 
     buf_init(&sources, LIMIT_CODE_BYTES);
-    if (skill_bundle_finish(folder, err) < 0 || skill_check_free(kept->store, folder->name, err) < 0 ||
+    if (skill_bundle_finish(folder, err) < 0 ||
+        skill_check_free(kept->store, folder->name, err) < 0 ||
         skill_bundle_sources(folder, &sources, err) < 0)
         return -1;
     if ((sources.len &&
@@ -225,13 +226,9 @@ static int add(struct stored *kept, char **names, struct error *err)
 int cmd_skills(int argc, char **argv)
 {
     static const struct stored_action actions[] = {
-        {"list", list, false        },
-        {"add",  add,  true,          true},
-        {"show",      show,     true        },
-        {"read",      read_file,     true},
-        {"versions",      versions, true     },
-        {"undo",      undo,     true   },
-        {"rm",      rm,       true         },
+        {"list", list, false},     {"add", add, true, true},     {"show", show, true},
+        {"read", read_file, true}, {"versions", versions, true}, {"undo", undo, true},
+        {"rm", rm, true},
     };
 
     return stored_run(argc, argv, help, actions, ARRAY_SIZE(actions));

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admit/tokens.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "cli/cmd.h"
 #include "cli/stored.h"
-#include "admit/tokens.h"
 #include "store/saved_state.h"
 
 /* A state in escapes; and as deep as one that comes over HTTP or MCP may be. */
@@ -145,8 +145,8 @@ static int save(struct stored *kept, char **names, struct error *err)
     if (!names[1] || names[2])
         return error_set(err, E_INVALID, "`belljar state save` takes a name and a file, or `-`");
     if (read_state(names[1], &text, err) < 0 ||
-        saved_state_save(kept->store, TOKEN_FIRST, names[0], (struct span){buf_str(&text), text.len}, -1,
-                  &version, err) < 0)
+        saved_state_save(kept->store, TOKEN_FIRST, names[0],
+                         (struct span){buf_str(&text), text.len}, -1, &version, err) < 0)
         return -1;
     (void)printf("%s: version %lld\n", names[0], (long long)version);
     return 0;
@@ -164,12 +164,8 @@ static int rm(struct stored *kept, char **names, struct error *err)
 int cmd_state(int argc, char **argv)
 {
     static const struct stored_action actions[] = {
-        {"list",    list,    false},
-        {"create",  create,  true },
-        {"save",    save,    true },
-        {"show",    show,    true },
-        {"history", history, true },
-        {"rm",      rm,      true },
+        {"list", list, false}, {"create", create, true},   {"save", save, true},
+        {"show", show, true},  {"history", history, true}, {"rm", rm, true},
     };
 
     return stored_run(argc, argv, help, actions, ARRAY_SIZE(actions));

@@ -78,22 +78,22 @@ static const struct {
     int (*add)(const struct wire_exception *e, struct buf *out);
     const char *text;
 } table[] = {
-    {"ModuleNotFoundError", WIRE_ADVICE_MODULE, add_missing_module, NULL                                              },
-    {"ModuleNotFoundError", WIRE_ADVICE_NONE,   NULL,
-     "the module is not installed in this environment; `belljar doctor` lists the installed ones"                     },
-    {"NameError",           WIRE_ADVICE_IMPORT, add_import,         NULL                                              },
-    {"MemoryError",         WIRE_ADVICE_NONE,   NULL,               "allow more memory, or work on the data in pieces"},
-    {"RecursionError",      WIRE_ADVICE_NONE,   NULL,
-     "the recursion does not end, or needs a loop instead"                                                            },
-    {"EOFError",            WIRE_ADVICE_NONE,   NULL,
-     "input() has nothing to read: write the value into the code, or pass standard input"                             },
-    {"gaierror",            WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
-    {"URLError",            WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
-    {"ConnectionError",     WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
-    {"ConnectError",        WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
-    {"ProxyError",          WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
-    {"SyntaxError",         WIRE_ADVICE_MAGIC,  NULL,
-     "lines with `%` or `!` are a notebook's, not Python's: run commands of the system as Bash"                       },
+    {"ModuleNotFoundError", WIRE_ADVICE_MODULE, add_missing_module, NULL},
+    {"ModuleNotFoundError", WIRE_ADVICE_NONE, NULL,
+     "the module is not installed in this environment; `belljar doctor` lists the installed ones"},
+    {"NameError", WIRE_ADVICE_IMPORT, add_import, NULL},
+    {"MemoryError", WIRE_ADVICE_NONE, NULL, "allow more memory, or work on the data in pieces"},
+    {"RecursionError", WIRE_ADVICE_NONE, NULL,
+     "the recursion does not end, or needs a loop instead"},
+    {"EOFError", WIRE_ADVICE_NONE, NULL,
+     "input() has nothing to read: write the value into the code, or pass standard input"},
+    {"gaierror", WIRE_ADVICE_NONE, NULL, NO_HOST},
+    {"URLError", WIRE_ADVICE_NONE, NULL, NO_HOST},
+    {"ConnectionError", WIRE_ADVICE_NONE, NULL, NO_HOST},
+    {"ConnectError", WIRE_ADVICE_NONE, NULL, NO_HOST},
+    {"ProxyError", WIRE_ADVICE_NONE, NULL, NO_HOST},
+    {"SyntaxError", WIRE_ADVICE_MAGIC, NULL,
+     "lines with `%` or `!` are a notebook's, not Python's: run commands of the system as Bash"},
 };
 
 /* A skill is given to a program that says its name; a missing one is no matter of packages. */

@@ -39,7 +39,8 @@ struct sessions_options {
     bool (*has_others)(void *user);
     void *user;
     bool evicts_idle; /* at the limit: end the owner's longest idle session instead of refusing */
-    bool has_names;   /* personal data in them gets names, which are turned back (mask/pseudonyms.h) */
+    bool
+        has_names; /* personal data in them gets names, which are turned back (mask/pseudonyms.h) */
 };
 
 struct session_options {

@@ -39,8 +39,8 @@ static unsigned level_of(size_t depth)
 
 /* Up to the quote that ends the string, or to the end of the line. `variant`: MASKER_LEVELS for one
  * with three quotes. */
-static enum masker_read read_quoted(const struct masker *s, size_t at, size_t depth, unsigned variant,
-                                   struct masker_value *ret)
+static enum masker_read read_quoted(const struct masker *s, size_t at, size_t depth,
+                                    unsigned variant, struct masker_value *ret)
 {
     unsigned quote = ret->quote == '"' ? 0 : ret->quote == '\'' ? 1 : 2;
 
@@ -56,7 +56,7 @@ static enum masker_read read_quoted(const struct masker *s, size_t at, size_t de
 }
 
 static enum masker_read read_bare(const struct masker *s, size_t at, enum masker_run_kind kind,
-                                 struct masker_value *ret)
+                                  struct masker_value *ret)
 {
     ret->start = at;
     ret->is_quoted = kind == RUN_ENTITY || kind == RUN_CDATA;
@@ -116,8 +116,8 @@ static enum masker_read read_marked(const struct masker *s, size_t at, struct ma
         const char *mark;
         enum masker_run_kind kind;
     } marks[] = {
-        {"&quot;",    RUN_ENTITY},
-        {"<![CDATA[", RUN_CDATA },
+        {"&quot;", RUN_ENTITY},
+        {"<![CDATA[", RUN_CDATA},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
@@ -132,7 +132,7 @@ static enum masker_read read_marked(const struct masker *s, size_t at, struct ma
 }
 
 enum masker_read masker_read_value(const struct masker *s, size_t at, enum masker_run_kind bare,
-                                 struct masker_value *ret)
+                                   struct masker_value *ret)
 {
     size_t depth, prefix = at;
     enum masker_read r;
@@ -218,7 +218,8 @@ static size_t find_code(const struct masker *s, const struct masker_value *value
     return end;
 }
 
-void masker_found_value(struct masker *s, unsigned kind, size_t from, const struct masker_value *value)
+void masker_found_value(struct masker *s, unsigned kind, size_t from,
+                        const struct masker_value *value)
 {
     size_t code = find_code(s, value, value->end);
 
@@ -580,7 +581,7 @@ static bool goes_on(const struct masker *s, const struct masker_value *value)
 }
 
 bool masker_is_secret_value(const struct masker *s, enum masker_name name,
-                           const struct masker_value *value)
+                            const struct masker_value *value)
 {
     const char *text = masker_view(s, value->start);
     size_t whole = value->end - value->start;
@@ -615,7 +616,7 @@ bool masker_is_secret_value(const struct masker *s, enum masker_name name,
 }
 
 bool masker_is_secret_text(const struct masker *s, enum masker_name name,
-                          const struct masker_value *value)
+                           const struct masker_value *value)
 {
     struct masker_value part = *value;
     size_t limit =

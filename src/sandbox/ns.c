@@ -310,9 +310,9 @@ static int release(pid_t pid, int sync, const struct ns_ids *ids, struct error *
     return 0;
 }
 
-/* When memory runs out the kernel of Linux ends programs first, then sandboxes (guest/oom_rank.h), then
- * zygotes, and this process last. Ours stays as it is, since lowering it is a privilege. Where we
- * have that privilege, no process below can go below this score again. */
+/* When memory runs out the kernel of Linux ends programs first, then sandboxes (guest/oom_rank.h),
+ * then zygotes, and this process last. Ours stays as it is, since lowering it is a privilege. Where
+ * we have that privilege, no process below can go below this score again. */
 static void rank_zygote(pid_t pid)
 {
     char path[64], text[16];

@@ -62,7 +62,8 @@ bool public_skills_has(const struct store *store, const char *key)
 
 /* --- reading --- */
 
-int public_skills_open(const struct store *store, const char *key, struct skill_bundle *folder, struct error *err)
+int public_skills_open(const struct store *store, const char *key, struct skill_bundle *folder,
+                       struct error *err)
 {
     char place[PLACE_MAX], named[STORE_NAME_MAX + 1];
 
@@ -90,7 +91,8 @@ static json_t *time_of(const char *place)
     return json_string(text);
 }
 
-json_t *public_skills_head(const char *key, const struct skill_bundle *folder, const struct store *store)
+json_t *public_skills_head(const char *key, const struct skill_bundle *folder,
+                           const struct store *store)
 {
     char place[PLACE_MAX] = "";
     json_t *skill;

@@ -18,7 +18,8 @@ json_t *public_skills_list(const struct store *store);
 
 /* E_NOT_FOUND: there is none; E_INVALID: it is not as it should be. */
 int public_skills_open(const struct store *store, const char *key, struct skill_bundle *folder,
-               struct error *err);
+                       struct error *err);
 
 /* What skill_load() says of one that is open. */
-json_t *public_skills_head(const char *key, const struct skill_bundle *folder, const struct store *store);
+json_t *public_skills_head(const char *key, const struct skill_bundle *folder,
+                           const struct store *store);

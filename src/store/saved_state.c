@@ -43,8 +43,8 @@ static int create(struct store *store, const char *owner, const char *name, cons
                     name, description);
 }
 
-int saved_state_create(struct store *store, const char *owner, const char *name, const char *description,
-                bool *ret_is_new, struct error *err)
+int saved_state_create(struct store *store, const char *owner, const char *name,
+                       const char *description, bool *ret_is_new, struct error *err)
 {
     if (store_check_name(what, name, err) < 0 || store_begin(store, err) < 0)
         return -1;
@@ -105,7 +105,7 @@ static int save(struct store *store, const char *owner, const char *name, struct
 }
 
 int saved_state_save(struct store *store, const char *owner, const char *name, struct span state,
-              int64_t seen, int64_t *ret_version, struct error *err)
+                     int64_t seen, int64_t *ret_version, struct error *err)
 {
     int64_t version = 0;
     int r;
@@ -222,7 +222,7 @@ static int load(struct store *store, const char *owner, const char *name, int64_
 }
 
 int saved_state_load_text(struct store *store, const char *owner, const char *name, int64_t version,
-                   json_t **ret_work, struct buf *text, struct error *err)
+                          json_t **ret_work, struct buf *text, struct error *err)
 {
     int r;
 
@@ -235,7 +235,7 @@ int saved_state_load_text(struct store *store, const char *owner, const char *na
 }
 
 int saved_state_load(struct store *store, const char *owner, const char *name, int64_t version,
-              json_t **ret_work, struct error *err)
+                     json_t **ret_work, struct error *err)
 {
     return saved_state_load_text(store, owner, name, version, ret_work, NULL, err);
 }

@@ -14,21 +14,21 @@
 
 /* Makes one, without a save. `ret_is_new`: it was not there; otherwise it stays as it is, but for a
  * description that is given. */
-int saved_state_create(struct store *store, const char *owner, const char *name, const char *description,
-                bool *ret_is_new, struct error *err);
+int saved_state_create(struct store *store, const char *owner, const char *name,
+                       const char *description, bool *ret_is_new, struct error *err);
 
 /* `state` is the text of a JSON object. `seen`: the version it was made from; below 0: any. */
 int saved_state_save(struct store *store, const char *owner, const char *name, struct span state,
-              int64_t seen, int64_t *ret_version, struct error *err);
+                     int64_t seen, int64_t *ret_version, struct error *err);
 
 /* {"name","description","created_at","updated_at","version","state","history":[{"version",
  * "timestamp","bytes"}]}, the newest first. `version` 0: the last. The caller's. */
 int saved_state_load(struct store *store, const char *owner, const char *name, int64_t version,
-              json_t **ret_work, struct error *err);
+                     json_t **ret_work, struct error *err);
 
 /* The same without "state", whose text is added to `text`: it may have a MiB to be parsed. */
 int saved_state_load_text(struct store *store, const char *owner, const char *name, int64_t version,
-                   json_t **ret_work, struct buf *text, struct error *err);
+                          json_t **ret_work, struct buf *text, struct error *err);
 
 /* [{"name","description","created_at","updated_at","version","bytes"}], the last changed first. */
 int saved_state_list(struct store *store, const char *owner, json_t **ret_list, struct error *err);

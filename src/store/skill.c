@@ -273,7 +273,8 @@ void skill_add_files(json_t *skill, const struct skill_bundle *folder)
 {
     json_t *files = json_array();
     const struct skill_bundle_file *head_file = skill_bundle_find(folder, SKILL_BUNDLE_HEAD);
-    const struct skill_bundle_file *code = head_file ? skill_bundle_find(folder, "__init__.py") : folder->files;
+    const struct skill_bundle_file *code =
+        head_file ? skill_bundle_find(folder, "__init__.py") : folder->files;
 
     for (size_t i = 0; i < folder->count; i++)
         (void)json_array_append_new(

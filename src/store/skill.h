@@ -1,10 +1,11 @@
 /* Skills: code that was written once and is there for later programs, as `skills.NAME`.
  *
- * A skill is one file of Python with a description, or a folder with a SKILL.md (store/skill_bundle.h).
- * The user's own are in the store; saving one of a name that is there makes a new version of it,
- * and the last ones are kept, so that a bad one can be taken back. Those for everybody lie on
- * shelves (store/public_skills.h), and their names are taken: nobody's own replaces one of them. Whether
- * code is good is not known here: whoever saves has had it tried in a sandbox before.
+ * A skill is one file of Python with a description, or a folder with a SKILL.md
+ * (store/skill_bundle.h). The user's own are in the store; saving one of a name that is there makes
+ * a new version of it, and the last ones are kept, so that a bad one can be taken back. Those for
+ * everybody lie on shelves (store/public_skills.h), and their names are taken: nobody's own
+ * replaces one of them. Whether code is good is not known here: whoever saves has had it tried in a
+ * sandbox before.
  *
  * Names of folders may have a `-`. It is a `_` where they are imported, and for all that looks a
  * skill up both are the same.

@@ -157,7 +157,7 @@ static int keep(struct skill_bundle *folder, struct span path, struct span data,
         return error_memory(err);
     file = &folder->files[folder->count];
     *file = (struct skill_bundle_file){strndup(path.data, path.len), malloc(data.len + 1), data.len,
-                                 is_executable};
+                                       is_executable};
     if (!file->path || !file->data) {
         free(file->path);
         free(file->data);
@@ -171,8 +171,8 @@ static int keep(struct skill_bundle *folder, struct span path, struct span data,
     return 0;
 }
 
-int skill_bundle_add(struct skill_bundle *folder, struct span path, struct span data, bool is_executable,
-               struct error *err)
+int skill_bundle_add(struct skill_bundle *folder, struct span path, struct span data,
+                     bool is_executable, struct error *err)
 {
     if (is_left_over(path))
         return 0;
@@ -185,7 +185,8 @@ int skill_bundle_add(struct skill_bundle *folder, struct span path, struct span 
                                                  : keep(folder, path, data, is_executable, err);
 }
 
-const struct skill_bundle_file *skill_bundle_find(const struct skill_bundle *folder, const char *path)
+const struct skill_bundle_file *skill_bundle_find(const struct skill_bundle *folder,
+                                                  const char *path)
 {
     for (size_t i = 0; i < folder->count; i++)
         if (strcmp(folder->files[i].path, path) == 0)
@@ -197,7 +198,8 @@ const struct skill_bundle_file *skill_bundle_find(const struct skill_bundle *fol
 
 static int by_path(const void *a, const void *b)
 {
-    return strcmp(((const struct skill_bundle_file *)a)->path, ((const struct skill_bundle_file *)b)->path);
+    return strcmp(((const struct skill_bundle_file *)a)->path,
+                  ((const struct skill_bundle_file *)b)->path);
 }
 
 /* "csv-profile/SKILL.md", and everything else in csv-profile, too. */
@@ -266,8 +268,8 @@ int skill_bundle_rewrite(const char *name, struct span text, struct buf *out, st
         const char *theirs, *ours;
     } places[] = {
         {"/mnt/user-data", "/workspace"},
-        {public_dir,       here        },
-        {user_dir,         here        },
+        {public_dir, here},
+        {user_dir, here},
     };
 
     (void)snprintf(public_dir, sizeof(public_dir), "/mnt/skills/public/%s", name);

@@ -35,8 +35,8 @@ void skill_bundle_done(struct skill_bundle *folder);
 
 /* A copy of it. What systems leave in folders and archives by themselves is passed over, with
  * success: `__MACOSX`, `.DS_Store`, `__pycache__`, `.git`. */
-int skill_bundle_add(struct skill_bundle *folder, struct span path, struct span data, bool is_executable,
-               struct error *err);
+int skill_bundle_add(struct skill_bundle *folder, struct span path, struct span data,
+                     bool is_executable, struct error *err);
 
 /* Whether a path may be that of a file of a skill. */
 int skill_bundle_check_path(struct span path, struct error *err);
@@ -48,7 +48,8 @@ int skill_bundle_read(struct skill_bundle *folder, const char *path, struct erro
 int skill_bundle_finish(struct skill_bundle *folder, struct error *err);
 
 /* NULL: there is none of that path. */
-const struct skill_bundle_file *skill_bundle_find(const struct skill_bundle *folder, const char *path);
+const struct skill_bundle_file *skill_bundle_find(const struct skill_bundle *folder,
+                                                  const char *path);
 
 /* Its files of Python, "path NUL source NUL" each, for WIRE_RUN_CHECK. */
 int skill_bundle_sources(const struct skill_bundle *folder, struct buf *out, struct error *err);

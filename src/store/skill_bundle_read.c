@@ -26,13 +26,14 @@ static int read_file(struct skill_bundle *folder, int dir, const char *name, str
                          path.data);
     if (buf_read_fd(&data, fd, err) < 0)
         return error_wrap(err, "%.*s", (int)path.len, path.data);
-    return skill_bundle_add(folder, path, (struct span){buf_str(&data), data.len}, st.st_mode & S_IXUSR,
-                      err);
+    return skill_bundle_add(folder, path, (struct span){buf_str(&data), data.len},
+                            st.st_mode & S_IXUSR, err);
 }
 
-/* `path`: of this directory, in a place that has room for SKILL_BUNDLE_PATH_MAX. Names that are too long
- * or too deep are refused when they come in, so this ends. */
-static int read_below(struct skill_bundle *folder, int dir, char *path, size_t len, struct error *err)
+/* `path`: of this directory, in a place that has room for SKILL_BUNDLE_PATH_MAX. Names that are too
+ * long or too deep are refused when they come in, so this ends. */
+static int read_below(struct skill_bundle *folder, int dir, char *path, size_t len,
+                      struct error *err)
 {
     cleanup_closedir DIR *handle = file_open_dir(dir, ".");
     const struct dirent *entry;

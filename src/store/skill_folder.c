@@ -67,14 +67,15 @@ static int read_files(struct store *store, const char *owner, const char *key, i
         const struct span bytes = {data ? data : "", (size_t)sqlite3_column_bytes(row, 2)};
 
         if (skill_bundle_add(folder, span_of((const char *)sqlite3_column_text(row, 0)), bytes,
-                       sqlite3_column_int64(row, 1) != 0, err) < 0)
+                             sqlite3_column_int64(row, 1) != 0, err) < 0)
             return -1;
     }
     return r < 0 ? -1 : skill_bundle_finish(folder, err);
 }
 
 /* A module is a folder of one file. */
-static int read_module(sqlite3_stmt *row, const char *key, struct skill_bundle *folder, struct error *err)
+static int read_module(sqlite3_stmt *row, const char *key, struct skill_bundle *folder,
+                       struct error *err)
 {
     char path[STORE_NAME_MAX + 4];
 
@@ -83,9 +84,9 @@ static int read_module(sqlite3_stmt *row, const char *key, struct skill_bundle *
     if (!folder->name)
         return error_memory(err);
     return skill_bundle_add(folder, span_of(path),
-                      (struct span){(const char *)sqlite3_column_text(row, 0),
-                                    (size_t)sqlite3_column_bytes(row, 0)},
-                      false, err);
+                            (struct span){(const char *)sqlite3_column_text(row, 0),
+                                          (size_t)sqlite3_column_bytes(row, 0)},
+                            false, err);
 }
 
 /* 1: it is there, 0: it is not. */

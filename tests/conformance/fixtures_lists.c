@@ -36,14 +36,14 @@ static void read_template(struct mcp_call *call)
 }
 
 static const struct mcp_resource resources[] = {
-    {"test://static-text",        "static-text",      .description = "a text",          .mime = "text/plain",
-     .read = read_text                                                                                                             },
-    {"test://static-binary",      "static-binary",    .description = "a picture",       .mime = "image/png",
-     .read = read_binary                                                                                                           },
-    {"test://watched-resource",   "watched-resource", .description = "a text to watch",
-     .mime = "text/plain",                                                                                    .read = read_text    },
-    {"test://template/{id}/data", "template",         .description = "data by id",
-     .mime = "application/json",                                                                              .read = read_template},
+    {"test://static-text", "static-text", .description = "a text", .mime = "text/plain",
+     .read = read_text},
+    {"test://static-binary", "static-binary", .description = "a picture", .mime = "image/png",
+     .read = read_binary},
+    {"test://watched-resource", "watched-resource", .description = "a text to watch",
+     .mime = "text/plain", .read = read_text},
+    {"test://template/{id}/data", "template", .description = "data by id",
+     .mime = "application/json", .read = read_template},
 };
 
 const struct mcp_resource *const fixture_resources[] = {&resources[0], &resources[1], &resources[2],
@@ -122,23 +122,18 @@ static void get_asking(struct mcp_call *call)
 }
 
 static const struct mcp_prompt_argument two[] = {
-    {"arg1", "First test argument", true},
-    {"arg2",  "Second test argument", true},
-    {0}
-};
+    {"arg1", "First test argument", true}, {"arg2", "Second test argument", true}, {0}};
 static const struct mcp_prompt_argument uri[] = {
-    {"resourceUri", "URI of the resource to embed", true},
-    {0        }
-};
+    {"resourceUri", "URI of the resource to embed", true}, {0}};
 
 static const struct mcp_prompt prompts[] = {
-    {"test_simple_prompt",         .description = "one text",      .get = get_simple                    },
+    {"test_simple_prompt", .description = "one text", .get = get_simple},
     {"test_prompt_with_arguments", .description = "two arguments", .arguments = two,
      .get = get_with_arguments, .complete = complete},
-    {"test_prompt_with_embedded_resource",        .description = "a resource",                                      .arguments = uri,
+    {"test_prompt_with_embedded_resource", .description = "a resource", .arguments = uri,
      .get = get_embedded},
-    {"test_prompt_with_image",            .description = "a picture",                                          .get = get_image                                                                              },
-    {"test_input_required_result_prompt",.description = "asks first",.get = get_asking},
+    {"test_prompt_with_image", .description = "a picture", .get = get_image},
+    {"test_input_required_result_prompt", .description = "asks first", .get = get_asking},
 };
 
 const struct mcp_prompt *const fixture_prompts[] = {&prompts[0], &prompts[1], &prompts[2],

@@ -13,18 +13,18 @@
 #define CODEX_TOOL_TIMEOUT_S 330
 
 const struct setup_client setup_clients[] = {
-    {"claude-code",    "Claude Code",    "CLAUDE_CONFIG_DIR", "",        ".claude.json",                      SETUP_JSON,
-     "mcpServers",                                                                                                                       true,  "claude", NULL                                               },
-    {"claude-desktop", "Claude Desktop", NULL,                "~config", "Claude/claude_desktop_config.json",
-     SETUP_JSON,                                                                                                          "mcpServers",  false, NULL,     "restart Claude Desktop"                           },
-    {"cursor",         "Cursor",         NULL,                "",        ".cursor/mcp.json",                  SETUP_JSON, "mcpServers",  false, NULL,
-     "Cursor shows the server in its settings, under MCP"                                                                                                                                                    },
-    {"vscode",         "VS Code",        NULL,                "~config", "Code/User/mcp.json",                SETUP_JSON, "servers",     true,  NULL,
-     "`MCP: List Servers` in VS Code shows the server"                                                                                                                                                       },
-    {"gemini",         "Gemini CLI",     NULL,                "",        ".gemini/settings.json",             SETUP_JSON, "mcpServers",  false,
-     "gemini",                                                                                                                                            "Gemini CLI starts servers in trusted folders only"},
-    {"codex",          "Codex",          "CODEX_HOME",        ".codex",  "config.toml",                       SETUP_TOML, "mcp_servers", false,
-     "codex",                                                                                                                                             NULL                                               },
+    {"claude-code", "Claude Code", "CLAUDE_CONFIG_DIR", "", ".claude.json", SETUP_JSON,
+     "mcpServers", true, "claude", NULL},
+    {"claude-desktop", "Claude Desktop", NULL, "~config", "Claude/claude_desktop_config.json",
+     SETUP_JSON, "mcpServers", false, NULL, "restart Claude Desktop"},
+    {"cursor", "Cursor", NULL, "", ".cursor/mcp.json", SETUP_JSON, "mcpServers", false, NULL,
+     "Cursor shows the server in its settings, under MCP"},
+    {"vscode", "VS Code", NULL, "~config", "Code/User/mcp.json", SETUP_JSON, "servers", true, NULL,
+     "`MCP: List Servers` in VS Code shows the server"},
+    {"gemini", "Gemini CLI", NULL, "", ".gemini/settings.json", SETUP_JSON, "mcpServers", false,
+     "gemini", "Gemini CLI starts servers in trusted folders only"},
+    {"codex", "Codex", "CODEX_HOME", ".codex", "config.toml", SETUP_TOML, "mcp_servers", false,
+     "codex", NULL},
 };
 const size_t setup_clients_count = ARRAY_SIZE(setup_clients);
 

@@ -42,7 +42,8 @@ char *setup_client_path(const struct setup_client *client, struct error *err);
 json_t *setup_client_entry(const struct setup_client *client, const char *command, json_t *args,
                            struct error *err);
 
-/* The entry of that name in the text of its file, as cli/setup/jsonc.h and cli/setup/toml_edit.h do it. */
+/* The entry of that name in the text of its file, as cli/setup/jsonc.h and cli/setup/toml_edit.h do
+ * it. */
 int setup_client_get(const struct setup_client *client, const struct buf *text, const char *name,
                      json_t **ret_entry, struct error *err);
 int setup_client_put(const struct setup_client *client, const struct buf *text, const char *name,

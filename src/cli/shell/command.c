@@ -312,19 +312,19 @@ static int do_get(struct shell *shell, char **words, size_t count, struct error 
 /* --- the table --- */
 
 static const struct command table[] = {
-    {":help",       "",            0, 0, 0,   do_help,       "this list"                                      },
-    {":lang",       "python|bash", 1, 1, 0,   do_lang,       "the language of the next cells"                 },
-    {":files",      "[DIR]",       0, 1, 's', do_files,      "what is in /workspace"                          },
-    {":put",        "FILE [NAME]", 1, 2, 'h', do_put,        "copy one of your files into /workspace"         },
-    {":get",        "NAME [FILE]", 1, 2, 's', do_get,        "copy a file out of /workspace"                  },
-    {":limits",     "",            0, 0, 0,   do_limits,     "what the session may use"                       },
-    {":checkpoint", "[NAME]",      0, 1, 0,   do_checkpoint, "keep variables and files as they are now"       },
-    {":restore",    "NAME",        1, 1, 'c', do_restore,    "go back to a checkpoint"                        },
-    {":fork",       "[N]",         0, 1, 0,   do_fork,       "copy the session; each copy continues from here"},
-    {":sessions",   "",            0, 0, 0,   do_sessions,   "list the copies"                                },
-    {":switch",     "N",           1, 1, 0,   do_switch,     "continue in another session"                    },
-    {":restart",    "",            0, 0, 0,   do_restart,    "forget all variables; the files stay"           },
-    {":quit",       "",            0, 0, 0,   do_quit,       "end the session, and everything in it"          },
+    {":help", "", 0, 0, 0, do_help, "this list"},
+    {":lang", "python|bash", 1, 1, 0, do_lang, "the language of the next cells"},
+    {":files", "[DIR]", 0, 1, 's', do_files, "what is in /workspace"},
+    {":put", "FILE [NAME]", 1, 2, 'h', do_put, "copy one of your files into /workspace"},
+    {":get", "NAME [FILE]", 1, 2, 's', do_get, "copy a file out of /workspace"},
+    {":limits", "", 0, 0, 0, do_limits, "what the session may use"},
+    {":checkpoint", "[NAME]", 0, 1, 0, do_checkpoint, "keep variables and files as they are now"},
+    {":restore", "NAME", 1, 1, 'c', do_restore, "go back to a checkpoint"},
+    {":fork", "[N]", 0, 1, 0, do_fork, "copy the session; each copy continues from here"},
+    {":sessions", "", 0, 0, 0, do_sessions, "list the copies"},
+    {":switch", "N", 1, 1, 0, do_switch, "continue in another session"},
+    {":restart", "", 0, 0, 0, do_restart, "forget all variables; the files stay"},
+    {":quit", "", 0, 0, 0, do_quit, "end the session, and everything in it"},
 };
 
 static const struct command *commands(size_t *ret_count)

@@ -1,8 +1,8 @@
 /* belljar shell: a prompt into a session in a sandbox of its own.
  *
- * Lines come from the editor (terminal/editor.c) until they are a whole cell (terminal/cell.c), or from a
- * pipe, where the same rules hold and nobody is prompted. One cell runs at a time, and while it
- * does nobody is asked for a line.
+ * Lines come from the editor (terminal/editor.c) until they are a whole cell (terminal/cell.c), or
+ * from a pipe, where the same rules hold and nobody is prompted. One cell runs at a time, and while
+ * it does nobody is asked for a line.
  */
 #include <locale.h>
 #include <signal.h>
@@ -12,15 +12,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "admit/admit.h"
+#include "admit/tokens.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/paths.h"
 #include "cli/cmd.h"
 #include "cli/shell/shell.h"
-#include "terminal/cell.h"
-#include "admit/admit.h"
-#include "admit/tokens.h"
 #include "store/store.h"
+#include "terminal/cell.h"
 
 #define SESSIONS_MAX 64
 
@@ -196,11 +196,8 @@ static int loop_until_end(struct shell *shell, struct error *err)
         int sig;
         loop_fn fn;
     } signals[] = {
-        {SIGINT,   on_interrupt},
-        {SIGTERM,  on_terminate},
-        {SIGHUP,   on_terminate},
-        {SIGWINCH, on_resize   },
-        {SIGCONT,  on_resize   },
+        {SIGINT, on_interrupt}, {SIGTERM, on_terminate}, {SIGHUP, on_terminate},
+        {SIGWINCH, on_resize},  {SIGCONT, on_resize},
     };
     struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
     int r = 0;
@@ -219,11 +216,9 @@ static int loop_until_end(struct shell *shell, struct error *err)
 enum { OPT_LANGUAGE = 'l', OPT_HELP = 'h', OPT_CONFIG = 256, OPT_ENV, OPT_SAVE, OPT_SETTING };
 
 static const struct option own_options[] = {
-    {"language", required_argument, NULL, OPT_LANGUAGE},
-    {"help",     no_argument,       NULL, OPT_HELP    },
-    {"config",   required_argument, NULL, OPT_CONFIG  },
-    {"env",      required_argument, NULL, OPT_ENV     },
-    {"save",     required_argument, NULL, OPT_SAVE    },
+    {"language", required_argument, NULL, OPT_LANGUAGE}, {"help", no_argument, NULL, OPT_HELP},
+    {"config", required_argument, NULL, OPT_CONFIG},     {"env", required_argument, NULL, OPT_ENV},
+    {"save", required_argument, NULL, OPT_SAVE},
 };
 
 static int help(void)

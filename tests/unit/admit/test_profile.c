@@ -209,16 +209,16 @@ TEST_WITH(unknown_keys_are_refused_with_file_line_and_nearest, setup, teardown)
     static const struct {
         const char *text, *message, *hint;
     } cases[] = {
-        {"languages = [\"python\"]\n[imports]\nalow = []\n",                "a.toml:3: unknown key `imports.alow`",
-         "`imports.allow`"                                                                                                       },
-        {"langages = [\"python\"]\n",                                       "a.toml:1: unknown key `langages`",     "`languages`"},
-        {"languages = [\"python\"]\n[limits]\ntimout_s = 3\n",              "unknown key `limits.timout_s`",
-         "`limits.timeout_s`"                                                                                                    },
-        {"languages = [\"pyton\"]\n",                                       "`pyton` is not a language",            "`python`"   },
+        {"languages = [\"python\"]\n[imports]\nalow = []\n", "a.toml:3: unknown key `imports.alow`",
+         "`imports.allow`"},
+        {"langages = [\"python\"]\n", "a.toml:1: unknown key `langages`", "`languages`"},
+        {"languages = [\"python\"]\n[limits]\ntimout_s = 3\n", "unknown key `limits.timout_s`",
+         "`limits.timeout_s`"},
+        {"languages = [\"pyton\"]\n", "`pyton` is not a language", "`python`"},
         {"languages = [\"python\"]\n[isolation]\nrequire = [\"secomp\"]\n",
-         "`secomp` is not a layer",                                                                                 "`seccomp`"  },
-        {"languages = [\"python\"]\n[runtime]\nallow = [\"file\"]\n",       "`file` is not one of",
-         "`files`"                                                                                                               },
+         "`secomp` is not a layer", "`seccomp`"},
+        {"languages = [\"python\"]\n[runtime]\nallow = [\"file\"]\n", "`file` is not one of",
+         "`files`"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -233,21 +233,21 @@ TEST_WITH(wrong_values_are_refused_with_what_was_expected, setup, teardown)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"languages = \"python\"\n",         "`languages` is text, expected a list"                 },
-        {"languages = [3]\n",                "`languages` is a number"                              },
-        {"imports = 3\n",                    "`imports` is a number, expected a table"              },
-        {"[imports]\nmode = \"maybe\"\n",    "a.toml:2: `imports.mode` is `maybe`, expected `allow`"},
-        {"[imports]\nallow = [\"a b\"]\n",   "`a b` is not a module name"                           },
-        {"[imports]\nallow = [\"a..b\"]\n",  "`a..b` is not a module name"                          },
-        {"[imports]\nfrom = [1]\n",          "`imports.from` is a list"                             },
-        {"[kernel]\nprocesses = 1\n",        "expected true or false"                               },
-        {"[source]\nmax_bytes = 0\n",        "expected 1 to 1048576"                                },
-        {"[limits]\ntimeout_s = -1\n",       "`limits.timeout_s` is -1"                             },
-        {"[limits]\nmemory_mb = \"1\"\n",    "expected a whole number"                              },
-        {"inherits = 3\n",                   "expected the name of a profile"                       },
-        {"inherits = \"nobody\"\n",          "there is no profile `nobody`"                         },
-        {"description = \"nothing else\"\n", "allows no language"                                   },
-        {"languages = [\n",                  "a.toml"                                               },
+        {"languages = \"python\"\n", "`languages` is text, expected a list"},
+        {"languages = [3]\n", "`languages` is a number"},
+        {"imports = 3\n", "`imports` is a number, expected a table"},
+        {"[imports]\nmode = \"maybe\"\n", "a.toml:2: `imports.mode` is `maybe`, expected `allow`"},
+        {"[imports]\nallow = [\"a b\"]\n", "`a b` is not a module name"},
+        {"[imports]\nallow = [\"a..b\"]\n", "`a..b` is not a module name"},
+        {"[imports]\nfrom = [1]\n", "`imports.from` is a list"},
+        {"[kernel]\nprocesses = 1\n", "expected true or false"},
+        {"[source]\nmax_bytes = 0\n", "expected 1 to 1048576"},
+        {"[limits]\ntimeout_s = -1\n", "`limits.timeout_s` is -1"},
+        {"[limits]\nmemory_mb = \"1\"\n", "expected a whole number"},
+        {"inherits = 3\n", "expected the name of a profile"},
+        {"inherits = \"nobody\"\n", "there is no profile `nobody`"},
+        {"description = \"nothing else\"\n", "allows no language"},
+        {"languages = [\n", "a.toml"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

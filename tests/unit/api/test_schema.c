@@ -4,20 +4,20 @@
 #include "base/json.h"
 
 static const struct schema_field file_fields[] = {
-    {"path",               SCHEMA_STRING, .is_required = true, .max_len = 8, .help = "where"},
+    {"path", SCHEMA_STRING, .is_required = true, .max_len = 8, .help = "where"},
     {0},
 };
 
 static const struct schema_field fields[] = {
-    {"code",                    SCHEMA_STRING, .is_required = true, .max_len = 50, .help = "the program"},
-    {"language",      SCHEMA_STRING, .choices = "python,bash", .help = "of it"},
-    {"timeout_s",    SCHEMA_NUMBER, .min = 1, .max = 300, .help = "seconds"},
-    {"pids",                SCHEMA_INTEGER, .min = 1, .max = 64, .help = "processes"},
+    {"code", SCHEMA_STRING, .is_required = true, .max_len = 50, .help = "the program"},
+    {"language", SCHEMA_STRING, .choices = "python,bash", .help = "of it"},
+    {"timeout_s", SCHEMA_NUMBER, .min = 1, .max = 300, .help = "seconds"},
+    {"pids", SCHEMA_INTEGER, .min = 1, .max = 64, .help = "processes"},
     {"quiet", SCHEMA_BOOLEAN, .help = "or not"},
-    {"collect",                         SCHEMA_STRINGS, .max_len = 2, .help = "patterns"},
-    {"env",         SCHEMA_MAP, .max_len = 2, .help = "variables"},
-    {"files",               SCHEMA_OBJECTS, .max_len = 2, .items = file_fields, .help = "that come along"},
-    {0                        },
+    {"collect", SCHEMA_STRINGS, .max_len = 2, .help = "patterns"},
+    {"env", SCHEMA_MAP, .max_len = 2, .help = "variables"},
+    {"files", SCHEMA_OBJECTS, .max_len = 2, .items = file_fields, .help = "that come along"},
+    {0},
 };
 
 static int check(const char *text, struct error *err)
@@ -110,10 +110,10 @@ TEST(the_nearest_field_is_suggested)
 }
 
 static const struct schema_field query_fields[] = {
-    {"offset",          SCHEMA_INTEGER, .min = 0, .max = 100, .help = "where"},
-    {"deep",         SCHEMA_BOOLEAN, .help = "or not"},
-    {"part",  SCHEMA_NUMBER, .help = "of it"},
-    {"after",            SCHEMA_STRING, .help = "this one"},
+    {"offset", SCHEMA_INTEGER, .min = 0, .max = 100, .help = "where"},
+    {"deep", SCHEMA_BOOLEAN, .help = "or not"},
+    {"part", SCHEMA_NUMBER, .help = "of it"},
+    {"after", SCHEMA_STRING, .help = "this one"},
     {0},
 };
 

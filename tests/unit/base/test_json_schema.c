@@ -15,17 +15,18 @@ TEST(schemas_of_the_part_are_taken_and_others_named)
     static const struct {
         const char *schema, *part;
     } cases[] = {
-        {"{\"type\": \"string\", \"maxLength\": 3, \"enum\": [\"a\"]}",                         NULL           },
+        {"{\"type\": \"string\", \"maxLength\": 3, \"enum\": [\"a\"]}", NULL},
         {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"array\", "
-         "\"items\": {\"type\": \"number\"}}}, \"required\": [\"a\"]}",                NULL           },
-        {"{}",                                                                                  "no `type`"    },
-        {"[]",                                                                                  "no `type`"    },
-        {"{\"type\": \"text\"}",                                                                "no `type`"    },
-        {"{\"type\": \"string\", \"pattern\": \"x\"}",                                          "not looked at"},
-        {"{\"type\": \"string\", \"maxLength\": \"3\"}",                                        "wrong type"   },
-        {"{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": \"#\"}}}",                  "x.a"          },
+         "\"items\": {\"type\": \"number\"}}}, \"required\": [\"a\"]}",
+         NULL},
+        {"{}", "no `type`"},
+        {"[]", "no `type`"},
+        {"{\"type\": \"text\"}", "no `type`"},
+        {"{\"type\": \"string\", \"pattern\": \"x\"}", "not looked at"},
+        {"{\"type\": \"string\", \"maxLength\": \"3\"}", "wrong type"},
+        {"{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": \"#\"}}}", "x.a"},
         {"{\"type\": \"array\", \"items\": {\"type\": \"array\", \"items\": {\"oneOf\": []}}}",
-         "no `type`"                                                                                           },
+         "no `type`"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -45,24 +46,25 @@ TEST(values_are_held_against_it)
     static const struct {
         const char *schema, *value, *part;
     } cases[] = {
-        {"{\"type\": \"string\", \"minLength\": 2, \"maxLength\": 3}",              "\"\u00e4\u00f6\u00fc\"",
-         NULL                                                                                                               },
-        {"{\"type\": \"string\", \"minLength\": 2}",                                "\"\u00e4\"",             "at least 2"  },
-        {"{\"type\": \"string\"}",                                                  "1",                      "type string" },
-        {"{\"type\": \"integer\"}",                                                 "2.0",                    NULL          },
-        {"{\"type\": \"integer\"}",                                                 "2.5",                    "type integer"},
-        {"{\"type\": \"integer\"}",                                                 "true",                   "type integer"},
-        {"{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}",                  "0.5",                    NULL          },
-        {"{\"type\": \"number\", \"maximum\": 1}",                                  "1.5",                    "at most 1"   },
-        {"{\"type\": \"boolean\"}",                                                 "null",                   "type boolean"},
-        {"{\"type\": \"string\", \"enum\": [\"a\", \"b\"]}",                        "\"c\"",                  "choices"     },
-        {"{\"type\": \"array\", \"maxItems\": 1}",                                  "[1, 2]",                 "at most 1"   },
-        {"{\"type\": \"array\", \"items\": {\"type\": \"string\"}}",                "[\"a\", 2]",             "x.1"         },
+        {"{\"type\": \"string\", \"minLength\": 2, \"maxLength\": 3}", "\"\u00e4\u00f6\u00fc\"",
+         NULL},
+        {"{\"type\": \"string\", \"minLength\": 2}", "\"\u00e4\"", "at least 2"},
+        {"{\"type\": \"string\"}", "1", "type string"},
+        {"{\"type\": \"integer\"}", "2.0", NULL},
+        {"{\"type\": \"integer\"}", "2.5", "type integer"},
+        {"{\"type\": \"integer\"}", "true", "type integer"},
+        {"{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}", "0.5", NULL},
+        {"{\"type\": \"number\", \"maximum\": 1}", "1.5", "at most 1"},
+        {"{\"type\": \"boolean\"}", "null", "type boolean"},
+        {"{\"type\": \"string\", \"enum\": [\"a\", \"b\"]}", "\"c\"", "choices"},
+        {"{\"type\": \"array\", \"maxItems\": 1}", "[1, 2]", "at most 1"},
+        {"{\"type\": \"array\", \"items\": {\"type\": \"string\"}}", "[\"a\", 2]", "x.1"},
         {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}, \"required\": "
-         "[\"a\"]}",                                                       "{}",                     "lacks `a`"   },
+         "[\"a\"]}",
+         "{}", "lacks `a`"},
         {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}}", "{\"b\": 1}",
-         "takes no `b`"                                                                                                     },
-        {"{\"type\": \"object\"}",                                                  "{\"b\": 1}",             NULL          },
+         "takes no `b`"},
+        {"{\"type\": \"object\"}", "{\"b\": 1}", NULL},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -77,8 +77,8 @@ static int bad_option(const char *arg)
 {
     static const struct option options[] = {
         {"timeout", required_argument, NULL, 256},
-        {"json",     no_argument, NULL, 'j'},
-        {0        },
+        {"json", no_argument, NULL, 'j'},
+        {0},
     };
     char text[64];
     char *argv[] = {(char *)"run", text, NULL};
@@ -101,17 +101,17 @@ TEST(a_wrong_option_gets_one_precise_line)
         const char *arg;
         const char *words;
     } cases[] = {
-        {"--tiemout=5",  "belljar: unknown option `--tiemout`\nhint: did you mean `--timeout`?\n"      },
+        {"--tiemout=5", "belljar: unknown option `--tiemout`\nhint: did you mean `--timeout`?\n"},
         {"--frobnicate",
-         "belljar: unknown option `--frobnicate`\nhint: `belljar run --help` lists the options\n"      },
-        {"-x",           "belljar: unknown option `-x`\nhint: `belljar run --help` lists the options\n"},
-        {"--timeout",    "belljar: option `--timeout` needs a value\n"                                 },
-        {"-c",           "belljar: option `-c` needs a value\n"                                        },
-        {"--json=1",     "belljar: option `--json` takes no value\n"                                   },
-        {"--t=5",        "belljar: unknown option `--t`\nhint: did you mean `--timeout`?\n"            },
-        {"--timeou",     "belljar: unknown option `--timeou`\nhint: did you mean `--timeout`?\n"       },
-        {"--jso",        "belljar: unknown option `--jso`\nhint: did you mean `--json`?\n"             },
-        {"--jso=1",      "belljar: unknown option `--jso`\nhint: did you mean `--json`?\n"             },
+         "belljar: unknown option `--frobnicate`\nhint: `belljar run --help` lists the options\n"},
+        {"-x", "belljar: unknown option `-x`\nhint: `belljar run --help` lists the options\n"},
+        {"--timeout", "belljar: option `--timeout` needs a value\n"},
+        {"-c", "belljar: option `-c` needs a value\n"},
+        {"--json=1", "belljar: option `--json` takes no value\n"},
+        {"--t=5", "belljar: unknown option `--t`\nhint: did you mean `--timeout`?\n"},
+        {"--timeou", "belljar: unknown option `--timeou`\nhint: did you mean `--timeout`?\n"},
+        {"--jso", "belljar: unknown option `--jso`\nhint: did you mean `--json`?\n"},
+        {"--jso=1", "belljar: unknown option `--jso`\nhint: did you mean `--json`?\n"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -125,8 +125,8 @@ static const char *read_words(const char *letters, const char *const *words)
 {
     static const struct option options[] = {
         {"timeout", required_argument, NULL, 't'},
-        {"json",     no_argument, NULL, 'j'},
-        {0        },
+        {"json", no_argument, NULL, 'j'},
+        {0},
     };
     static char answers[16];
     char copies[8][32], *argv[9] = {(char *)"run"};
@@ -153,15 +153,15 @@ TEST(options_are_spelled_in_full)
         const char *words[5];
         const char *answers;
     } cases[] = {
-        {{"--timeout", "5", "--json"},    "tj."},
-        {{"--timeout=5", "--json"},       "tj."},
-        {{"--timeo", "5", "--json"},      "?j."},
-        {{"--timeo=5", "--json"},         "?j."},
-        {{"--js"},                        "?." },
+        {{"--timeout", "5", "--json"}, "tj."},
+        {{"--timeout=5", "--json"}, "tj."},
+        {{"--timeo", "5", "--json"}, "?j."},
+        {{"--timeo=5", "--json"}, "?j."},
+        {{"--js"}, "?."},
         {{"--timeout", "--js", "--json"}, "tj."}, /* a value that looks like an option */
-        {{"--timeout", "--timeo"},        "t." },
-        {{"-j", "--timeout", "5"},        "jt."},
-        {{"file", "--json"},              "j." },
+        {{"--timeout", "--timeo"}, "t."},
+        {{"-j", "--timeout", "5"}, "jt."},
+        {{"file", "--json"}, "j."},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

@@ -148,15 +148,17 @@ TEST(refusals_come_with_their_reason)
         const char *before, *words, *after;
     } cases[] = {
         {"import threading, time; e = threading.Event(); t = threading.Thread(target=e.wait, "
-         "name='me'); t.start()",                          "thread `me` is running",           "e.set(); t.join()"             },
+         "name='me'); t.start()",
+         "thread `me` is running", "e.set(); t.join()"},
         {"import subprocess; p = subprocess.Popen(['sleep', '9'])", "child process ",
-         "p.kill(); p.wait(); None"                                                                                                     },
-        {"import os; p = os.pipe()",                                "is a pipe",                        "os.close(p[0]); os.close(p[1])"},
+         "p.kill(); p.wait(); None"},
+        {"import os; p = os.pipe()", "is a pipe", "os.close(p[0]); os.close(p[1])"},
         {"import mmap; f = open('s', 'w+b'); n = f.truncate(9); m = mmap.mmap(f.fileno(), 9); "
-         "f.close()",                                      "shared for writing",               "m.close()"                     },
-        {"import os; os.mkfifo('fifo')",                            "`fifo` is a FIFO",                 "os.unlink('fifo')"             },
-        {"import asyncio; l = asyncio.new_event_loop()",            "an event loop of asyncio is open",
-         "l.close()"                                                                                                                    },
+         "f.close()",
+         "shared for writing", "m.close()"},
+        {"import os; os.mkfifo('fifo')", "`fifo` is a FIFO", "os.unlink('fifo')"},
+        {"import asyncio; l = asyncio.new_event_loop()", "an event loop of asyncio is open",
+         "l.close()"},
     };
     struct stage g;
     struct session *session;

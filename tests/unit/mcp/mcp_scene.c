@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "admit/rights.h"
+#include "base/cleanup.h"
 
 struct exchange {
     struct mcp_exchange exchange;
@@ -103,20 +103,18 @@ static void call_ask(struct mcp_call *call)
 }
 
 static const struct schema_field echo_fields[] = {
-    {"text",               SCHEMA_STRING, .is_required = true, .help = "what to say", .example = "\"hi\""},
+    {"text", SCHEMA_STRING, .is_required = true, .help = "what to say", .example = "\"hi\""},
     {"loud", SCHEMA_BOOLEAN, .help = "or not", .example = "true"},
     {0},
 };
 
 static const struct schema_field none[] = {{0}};
 
-static const struct mcp_tool echo = {
-    .name = "echo",
-    .description = "says it",
-    .input = echo_fields,
-    .call = call_echo,
-    .accepts = {"say", "text"}
-};
+static const struct mcp_tool echo = {.name = "echo",
+                                     .description = "says it",
+                                     .input = echo_fields,
+                                     .call = call_echo,
+                                     .accepts = {"say", "text"}};
 static const struct mcp_tool park = {
     .name = "park", .description = "waits", .input = none, .call = call_park, .may_be_task = true};
 static const struct mcp_tool asks = {
@@ -159,10 +157,7 @@ static void get_prompt(struct mcp_call *call)
     mcp_call_answer(call, json_pack("{s:[]}", "messages"));
 }
 
-static const struct mcp_prompt_argument prompt_arguments[] = {
-    {"who", "a name", true},
-    {0}
-};
+static const struct mcp_prompt_argument prompt_arguments[] = {{"who", "a name", true}, {0}};
 static const struct mcp_prompt prompt = {.name = "greet",
                                          .description = "greets",
                                          .arguments = prompt_arguments,

@@ -381,22 +381,22 @@ TEST(what_git_believes_is_known)
         const char *path;
         enum protected_data data;
     } places[] = {
-        {".git/index",                                                       PROTECTED_DATA_INDEX      },
-        {".GIT/Index",                                                       PROTECTED_DATA_INDEX      },
-        {".git/index.lock",                                                  PROTECTED_DATA_NONE       },
-        {"index",                                                            PROTECTED_DATA_NONE       },
-        {".git/worktrees/w/index",                                           PROTECTED_DATA_INDEX      },
-        {".git/modules/m/index",                                             PROTECTED_DATA_INDEX      },
-        {".git/modules/lfs/m/index",                                         PROTECTED_DATA_INDEX      },
-        {".git/packed-refs",                                                 PROTECTED_DATA_PACKED_REFS},
-        {".git/MERGE_RR",                                                    PROTECTED_DATA_MERGE_RR   },
-        {".git/objects",                                                     PROTECTED_DATA_OBJECTS    },
-        {".git/objects/ab",                                                  PROTECTED_DATA_OBJECTS    },
-        {".git/objects/ab/0123456789012345678901234567890123456g",           PROTECTED_DATA_NONE       },
-        {".git/objects/ab/01234567890123456789012345678901234567",           PROTECTED_DATA_OBJECT     },
-        {".git/objects/AB/ABCDEFABCDEFABCDEFABCDEFABCDEFABCDEF01",           PROTECTED_DATA_OBJECT     },
-        {".git/modules/m/objects/ab/01234567890123456789012345678901234567", PROTECTED_DATA_OBJECT     },
-        {".git/objects/tmp_x/ab/01234567890123456789012345678901234567",     PROTECTED_DATA_NONE       },
+        {".git/index", PROTECTED_DATA_INDEX},
+        {".GIT/Index", PROTECTED_DATA_INDEX},
+        {".git/index.lock", PROTECTED_DATA_NONE},
+        {"index", PROTECTED_DATA_NONE},
+        {".git/worktrees/w/index", PROTECTED_DATA_INDEX},
+        {".git/modules/m/index", PROTECTED_DATA_INDEX},
+        {".git/modules/lfs/m/index", PROTECTED_DATA_INDEX},
+        {".git/packed-refs", PROTECTED_DATA_PACKED_REFS},
+        {".git/MERGE_RR", PROTECTED_DATA_MERGE_RR},
+        {".git/objects", PROTECTED_DATA_OBJECTS},
+        {".git/objects/ab", PROTECTED_DATA_OBJECTS},
+        {".git/objects/ab/0123456789012345678901234567890123456g", PROTECTED_DATA_NONE},
+        {".git/objects/ab/01234567890123456789012345678901234567", PROTECTED_DATA_OBJECT},
+        {".git/objects/AB/ABCDEFABCDEFABCDEFABCDEFABCDEFABCDEF01", PROTECTED_DATA_OBJECT},
+        {".git/modules/m/objects/ab/01234567890123456789012345678901234567", PROTECTED_DATA_OBJECT},
+        {".git/objects/tmp_x/ab/01234567890123456789012345678901234567", PROTECTED_DATA_NONE},
     };
     char path[256];
 

@@ -131,14 +131,14 @@ static void refuse_one(const struct made *m, enum error_code code, const char *w
 TEST(files_come_out_as_they_went_in)
 {
     const struct made files[] = {
-        {.name = "top/",         .data = "",      .mode = 040755},
-        {.name = "top/SKILL.md", .data = "hello", .len = 5      },
+        {.name = "top/", .data = "", .mode = 040755},
+        {.name = "top/SKILL.md", .data = "hello", .len = 5},
         {.name = "top/run.sh",
          .data = "aaaaaaaaaaaaaaaa",
          .len = 16,
          .deflates = true,
          .mode = 0100755},
-        {.name = "top/empty",        .data = "",                       .deflates = true                  },
+        {.name = "top/empty", .data = "", .deflates = true},
     };
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     struct error err = {0};
@@ -197,10 +197,8 @@ TEST(bombs_are_refused_before_they_go_off)
 
 TEST(what_says_two_things_is_refused)
 {
-    const struct made twice[] = {
-        {.name = "x", .data = "1", .len = 1},
-        {.name = "X", .data = "2", .len = 1}
-    };
+    const struct made twice[] = {{.name = "x", .data = "1", .len = 1},
+                                 {.name = "X", .data = "2", .len = 1}};
 
     refuse_one(&(struct made){.name = "x", .data = "", .other_name = "y"}, E_INVALID,
                "conflicting data");
@@ -221,10 +219,8 @@ TEST(what_says_two_things_is_refused)
 /* The second entry is made to point to the bytes of the first. */
 TEST(files_that_overlap_are_refused)
 {
-    const struct made files[] = {
-        {.name = "x", .data = "1", .len = 1},
-        {.name = "y", .data = "2", .len = 1}
-    };
+    const struct made files[] = {{.name = "x", .data = "1", .len = 1},
+                                 {.name = "y", .data = "2", .len = 1}};
 
     make(files, 2);
     memset(zip + zip_len - 22 - 47 + 42, 0, 4);
@@ -233,9 +229,7 @@ TEST(files_that_overlap_are_refused)
 
 TEST(a_file_that_is_cut_or_longer_is_refused)
 {
-    const struct made files[] = {
-        {.name = "x", .data = "1", .len = 1}
-    };
+    const struct made files[] = {{.name = "x", .data = "1", .len = 1}};
     size_t whole;
 
     make(files, 1);
