@@ -133,6 +133,7 @@ struct config {
     double session_lifetime_s;
     char *session_evict;
     char *mcp_compat;
+    char *mcp_tools;
     char *mcp_resource;
     struct config_list authorization_servers;
     char *log_level;

@@ -435,6 +435,7 @@ static void fill_call(struct mcp_call *call, const struct mcp_request *request,
         .caller = peer->caller,
         .era = request->era,
         .tool = tool,
+        .is_brief = tool && tool->is_brief,
         .id = json_incref(request->id),
         .owned_params = json_incref((json_t *)request->params),
         .owned_arguments = copy_arguments(json_object_get(request->params, "arguments"), tool),
@@ -504,26 +505,82 @@ static bool take_answers(struct mcp_call *call)
 
 /* --- tools --- */
 
-static const struct mcp_tool *find_tool(const struct mcp_server *server, const char *name)
+static const struct mcp_tool *find_in(const struct mcp_tool *const *table, const char *name)
 {
-    for (const struct mcp_tool *const *t = server->options.tools; t && *t; t++)
-        if (strcmp((*t)->name, name) == 0)
-            return *t;
-    for (const struct mcp_tool *const *t = server->options.unlisted; t && *t; t++)
-        if (strcmp((*t)->name, name) == 0)
-            return *t;
+    for (; table && *table; table++)
+        if (strcmp((*table)->name, name) == 0)
+            return *table;
     return NULL;
+}
+
+const struct mcp_tool *mcp_tool_find(const struct mcp_server *server, const char *name)
+{
+    const struct mcp_tool *const *const tables[] = {
+        server->options.tools, server->options.all_tools, server->options.unlisted};
+    const struct mcp_tool *tool = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(tables) && !tool; i++)
+        tool = find_in(tables[i], name);
+    return tool;
+}
+
+/* What the client has read about comes first. */
+static const struct mcp_tool *find_tool(const struct mcp_peer *peer, const char *name)
+{
+    const struct mcp_tool *tool = find_in(mcp_list_tools(peer), name);
+
+    for (size_t i = 0; i < peer->n_enabled && !tool; i++)
+        if (strcmp(peer->enabled[i]->name, name) == 0)
+            tool = peer->enabled[i];
+    return tool ? tool : mcp_tool_find(peer->server, name);
+}
+
+bool mcp_call_lists(const struct mcp_call *call, const char *name)
+{
+    const struct mcp_peer *peer = call->peer;
+
+    if (!peer) /* a task: its client is anywhere */
+        return find_in(call->server->options.tools, name) != NULL;
+    for (size_t i = 0; i < peer->n_enabled; i++)
+        if (strcmp(peer->enabled[i]->name, name) == 0)
+            return true;
+    return find_in(mcp_list_tools(peer), name) != NULL;
+}
+
+bool mcp_call_enable(struct mcp_call *call, const struct mcp_tool *tool)
+{
+    struct mcp_peer *peer = call->peer;
+
+    if (call->era != MCP_LEGACY || !peer || !peer->send || peer->n_enabled >= MCP_ENABLED_MAX ||
+        mcp_call_lists(call, tool->name))
+        return false;
+    peer->enabled[peer->n_enabled++] = tool;
+    return true;
+}
+
+void mcp_call_tools_changed(struct mcp_call *call)
+{
+    if (call->peer)
+        mcp_peer_changed(call->peer, MCP_TOOLS);
+}
+
+static size_t add_names(const struct mcp_tool *const *table, const char **known, size_t count)
+{
+    for (; table && *table && count < NAMES_MAX; table++)
+        known[count++] = (*table)->name;
+    return count;
 }
 
 static void refuse_tool(struct mcp_request *request, const char *name)
 {
+    const struct mcp_server_options *options = &request->server->options;
     const char *known[NAMES_MAX], *nearest;
     char message[256];
-    size_t count = 0;
+    size_t count;
 
-    for (const struct mcp_tool *const *t = request->server->options.tools;
-         t && *t && count < NAMES_MAX; t++)
-        known[count++] = (*t)->name;
+    count = add_names(mcp_list_tools(request->peer), known, 0);
+    count = add_names(options->all_tools, known, count);
+    count = add_names(options->unlisted, known, count);
     nearest = suggest_nearest(name, known, count);
     (void)snprintf(message, sizeof(message), "Unknown tool: %.100s%s%s%s", name,
                    nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
@@ -564,10 +621,8 @@ static int check_nul(const json_t *arguments, struct error *err)
     return 0;
 }
 
-static int check_arguments(const struct mcp_call *call, struct error *err)
+static int check_arguments(const struct mcp_call *call, const json_t *given, struct error *err)
 {
-    const json_t *given = json_object_get(call->params, "arguments");
-
     if (given && !json_is_object(given) && !json_is_null(given)) {
         error_set(err, E_INVALID, "`arguments`: expected an object");
         return error_hint(err, "such as {}");
@@ -577,12 +632,31 @@ static int check_arguments(const struct mcp_call *call, struct error *err)
     return call->tool->input ? schema_check(call->tool->input, call->arguments, err) : 0;
 }
 
+/* `given`: the arguments as the client sent them. */
+static void begin_tool(struct mcp_call *call, const json_t *given)
+{
+    struct error err = {0};
+
+    if (check_arguments(call, given, &err) < 0) {
+        mcp_call_fail(call, &err);
+        return;
+    }
+    if (call->tool->must_be_task && call->era == MCP_MODERN) {
+        if (!mcp_call_require(call, "extensions." EXTENSION_TASKS))
+            return;
+        if (!mcp_call_become_task(call)) {
+            mcp_call_refuse(call, MCP_INTERNAL_ERROR, "too many tasks at once", NULL);
+            return;
+        }
+    }
+    mcp_call_start(call);
+}
+
 static void call_tool(struct mcp_request *request)
 {
     const char *name = json_string_value(json_object_get(request->params, "name"));
-    const struct mcp_tool *tool = find_tool(request->server, name);
+    const struct mcp_tool *tool = find_tool(request->peer, name);
     struct mcp_call *call;
-    struct error err = {0};
     const char *mistake = NULL;
 
     if (!tool) {
@@ -597,21 +671,19 @@ static void call_tool(struct mcp_request *request)
         return;
     }
     call = new_call(request, tool);
-    if (!call || !take_answers(call))
-        return;
-    if (check_arguments(call, &err) < 0) {
-        mcp_call_fail(call, &err);
-        return;
-    }
-    if (tool->must_be_task && call->era == MCP_MODERN) {
-        if (!mcp_call_require(call, "extensions." EXTENSION_TASKS))
-            return;
-        if (!mcp_call_become_task(call)) {
-            mcp_call_refuse(call, MCP_INTERNAL_ERROR, "too many tasks at once", NULL);
-            return;
-        }
-    }
-    mcp_call_start(call);
+    if (call && take_answers(call))
+        begin_tool(call, json_object_get(call->params, "arguments"));
+}
+
+void mcp_call_redirect(struct mcp_call *call, const struct mcp_tool *tool, const json_t *arguments)
+{
+    json_t *copy = copy_arguments(arguments, tool);
+
+    call->tool = tool;
+    json_decref(call->owned_arguments);
+    call->owned_arguments = copy;
+    call->arguments = copy;
+    begin_tool(call, arguments);
 }
 
 /* --- resources --- */

@@ -11,10 +11,10 @@
 
 #include <jansson.h>
 
-#include "base/run.h"
-#include "mcp/mcp.h"
-#include "http/request.h"
 #include "api/schema.h"
+#include "base/run.h"
+#include "http/request.h"
+#include "mcp/mcp.h"
 
 /* annotations */
 enum {
@@ -27,8 +27,8 @@ enum {
 struct mcp_tool {
     const char *name, *title;
     const char *description;          /* at most 2 KB */
-    const struct schema_field *input; /* NULL: input_json says it, and the handler checks */
-    const char *input_json;           /* text of a JSON Schema */
+    const struct schema_field *input; /* NULL: the handler checks */
+    const char *input_json;           /* text of the JSON Schema that is listed; NULL: of `input` */
     const char *output_json;          /* or NULL */
     unsigned hints;
     const char *meta_json; /* of the entry's `_meta`, or NULL */
@@ -36,6 +36,7 @@ struct mcp_tool {
     const char *accepts[2]; /* another name of an argument, and its own; or NULL */
     bool may_be_task;       /* after a while, for clients that take tasks */
     bool must_be_task;      /* clients that take none are refused; it is one from the start */
+    bool is_brief;          /* listed with no more than a model needs */
 };
 
 struct mcp_resource {
@@ -87,6 +88,7 @@ struct mcp_call {
     const json_t *params;
     const json_t *arguments;    /* an object, maybe empty, never NULL */
     const char *uri;            /* of a resource */
+    bool is_brief;              /* the tool that was called is of the short list: text is enough */
     const json_t *capabilities; /* of the client, an object */
 
     /* What mcp_call_ask() was answered with, by key, and the state it was given. The handler is
@@ -155,6 +157,22 @@ bool mcp_call_wants_progress(const struct mcp_call *call);
 /* Takes the data. */
 void mcp_call_log(struct mcp_call *call, enum mcp_log_level level, const char *logger,
                   json_t *data);
+
+/* A tool by its name, listed or not; NULL: there is none. */
+const struct mcp_tool *mcp_tool_find(const struct mcp_server *server, const char *name);
+
+/* Whether the client sees that tool in its list. */
+bool mcp_call_lists(const struct mcp_call *call, const char *name);
+
+/* Lists the tool for the client of this call from now on. False: it is listed already, or the
+ * client has no list of its own. */
+bool mcp_call_enable(struct mcp_call *call, const struct mcp_tool *tool);
+
+/* Tells the client that its list of tools is another one. */
+void mcp_call_tools_changed(struct mcp_call *call);
+
+/* Goes on as a call of that tool. It ends the call in any case. */
+void mcp_call_redirect(struct mcp_call *call, const struct mcp_tool *tool, const json_t *arguments);
 
 /* From here on it is a task: the client has been told, and asks for it later. False: it takes none,
  * or the call is no tool's. */

@@ -40,8 +40,10 @@ static int sign(const uint8_t *key, const char *text, size_t len, uint8_t digest
 /* What the state is good for. */
 static const char *subject_of(const struct mcp_call *call)
 {
-    if (call->tool)
-        return call->tool->name;
+    const char *name = json_string_value(json_object_get(call->params, "name"));
+
+    if (call->tool) /* as it was called: it may have been redirected */
+        return name ? name : call->tool->name;
     return call->prompt ? call->prompt->name : call->uri;
 }
 

@@ -6,13 +6,18 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
 #include "api/api.h"
+#include "base/cleanup.h"
 #include "mcp/http_internal.h"
 
 struct mcp_http *mcp_http_of(const struct request *request)
 {
     return ((const struct api *)request->api)->mcp;
+}
+
+bool mcp_http_lists_all(const struct request *request)
+{
+    return json_object_get(request->query, "tools") != NULL; /* "all" is all it can be */
 }
 
 json_t *mcp_http_load(struct request *request, json_t **ret_answer)
@@ -81,7 +86,9 @@ static int check_accept(struct request *request, bool is_post)
 static void post_modern(struct request *request, json_t *message)
 {
     struct mcp_http *http = mcp_http_of(request);
-    struct mcp_peer_options options = {.owner = request->owner, .caller = request->caller};
+    struct mcp_peer_options options = {.owner = request->owner,
+                                       .caller = request->caller,
+                                       .lists_all = mcp_http_lists_all(request)};
     struct mcp_peer *peer = NULL;
     struct mcp_stream *stream;
     struct error err = {0};
@@ -282,13 +289,18 @@ static const struct schema_field message_fields[] = {
     {0},
 };
 
+const struct schema_field mcp_http_query[] = {
+    {"tools", SCHEMA_STRING, .choices = "all", .help = "list all tools", .example = "\"all\""},
+    {0},
+};
+
 const struct route mcp_http_routes[] = {
-    {"POST", "/mcp", on_post, .body = message_fields, .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .load = mcp_load,
+    {"POST", "/mcp", on_post, .body = message_fields, .query = mcp_http_query, .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .load = mcp_load,
      .streams = true, .status = 200, .is_unlisted = true,
      .summary = "one message of the Model Context Protocol (Streamable HTTP)"},
-    {"GET", "/mcp", on_get, .streams = true, .status = 200, .is_unlisted = true,
+    {"GET", "/mcp", on_get, .query = mcp_http_query, .streams = true, .status = 200, .is_unlisted = true,
      .summary = "notifications of a session, or the rest of a stream after `Last-Event-ID`"},
-    {"DELETE", "/mcp", on_delete, .status = 204, .is_unlisted = true, .summary = "end a session"},
+    {"DELETE", "/mcp", on_delete, .query = mcp_http_query, .status = 204, .is_unlisted = true, .summary = "end a session"},
     {"GET", "/.well-known/oauth-protected-resource", show_metadata, .access = ROUTE_PUBLIC, .status = 200,
      .is_unlisted = true, .summary = "where a token comes from (RFC 9728)"},
     {"GET", "/.well-known/oauth-protected-resource/mcp", show_metadata, .access = ROUTE_PUBLIC, .status = 200,

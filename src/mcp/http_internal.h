@@ -2,8 +2,8 @@
  * back) and mcp_sse.c (the transport of 2024-11-05). */
 #pragma once
 
-#include "mcp/http.h"
 #include "http/sse.h"
+#include "mcp/http.h"
 
 #define MCP_SESSION_ID_SIZE 64
 
@@ -67,6 +67,10 @@ struct mcp_http {
 
 /* The object that all handlers share. */
 struct mcp_http *mcp_http_of(const struct request *request);
+
+/* What a query may hold, and whether it asks for the whole list of tools. */
+extern const struct schema_field mcp_http_query[];
+bool mcp_http_lists_all(const struct request *request);
 
 /* Answers with a JSON-RPC error that has no id. */
 void mcp_http_refuse(struct request *request, int status, int code, const char *message);

@@ -165,7 +165,12 @@ static struct mcp_http_session *make(struct mcp_http *http, const struct request
 {
     struct mcp_http_session *session = calloc(1, sizeof(*session));
     struct mcp_peer_options options = {
-        .owner = request->owner, .caller = request->caller, .send = on_news, .user = session};
+        .owner = request->owner,
+        .caller = request->caller,
+        .lists_all = mcp_http_lists_all(request),
+        .send = on_news,
+        .user = session,
+    };
 
     if (!session || id_make(session->id, "mcp_") < 0) {
         free(session);

@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 #include "base/sha256.h"
-#include "mcp/mcp.h"
 #include "mcp/call.h"
+#include "mcp/mcp.h"
 
 #define META             "io.modelcontextprotocol/"
 #define META_VERSION     META "protocolVersion"
@@ -28,6 +28,9 @@
 
 /* Entries of one page of a list. */
 #define MCP_PAGE 100
+
+/* Tools that one peer may have listed on request. */
+#define MCP_ENABLED_MAX 64
 
 /* How long a task is kept after its end, how many there are, how often to ask. */
 #define MCP_TASK_TTL_MS  ((uint64_t)60 * 60 * 1000)
@@ -60,6 +63,7 @@ struct mcp_peer {
     struct mcp_listen *listens;
     size_t n_listens;
     struct mcp_batch *batches;
+    bool lists_all;
 
     /* --- of the legacy era --- */
     const char *version;  /* NULL: before `initialize` */
@@ -68,6 +72,8 @@ struct mcp_peer {
     enum mcp_log_level log_level;
     json_t *watched; /* object: URIs it is subscribed to */
     unsigned n_asked;
+    const struct mcp_tool *enabled[MCP_ENABLED_MAX]; /* listed besides, on request */
+    size_t n_enabled;
 };
 
 struct mcp_server {
@@ -145,6 +151,12 @@ bool mcp_has_tasks(const struct mcp_server *server);
 /* --- mcp_list.c --- */
 
 extern const struct mcp_method mcp_list_methods[];
+
+/* The tools that the peer sees without having asked for any. */
+const struct mcp_tool *const *mcp_list_tools(const struct mcp_peer *peer);
+
+/* Tells one legacy peer that a list has changed. */
+void mcp_peer_changed(struct mcp_peer *peer, enum mcp_list list);
 
 /* Adds ttlMs and cacheScope where the era has them. */
 void mcp_list_cache(enum mcp_era era, json_t *result, uint64_t ttl_ms, bool is_private);

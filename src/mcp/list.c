@@ -139,18 +139,32 @@ static json_t *tool_json(const struct mcp_tool *tool)
                          : without_far_bounds(schema_json(tool->input)));
     if (tool->output_json)
         set(object, "outputSchema", load_schema(tool->output_json));
-    set(object, "annotations", annotations(tool));
+    if (!tool->is_brief)
+        set(object, "annotations", annotations(tool));
+    else if (tool->hints & MCP_READ_ONLY)
+        set(object, "annotations", json_pack("{s:b}", "readOnlyHint", 1));
     if (tool->meta_json)
         set(object, "_meta", load_schema(tool->meta_json));
     return object;
 }
 
+const struct mcp_tool *const *mcp_list_tools(const struct mcp_peer *peer)
+{
+    const struct mcp_server_options *options = &peer->server->options;
+
+    return peer->lists_all && options->all_tools ? options->all_tools : options->tools;
+}
+
+/* The list of the modern era is the same for everybody. */
 static void list_tools(struct mcp_request *request)
 {
+    const struct mcp_peer *peer = request->peer;
     json_t *all = json_array();
 
-    for (const struct mcp_tool *const *t = request->server->options.tools; t && *t; t++)
+    for (const struct mcp_tool *const *t = mcp_list_tools(peer); t && *t; t++)
         (void)json_array_append_new(all, tool_json(*t));
+    for (size_t i = 0; request->era == MCP_LEGACY && i < peer->n_enabled; i++)
+        (void)json_array_append_new(all, tool_json(peer->enabled[i]));
     answer_page(request, "tools", all, TABLE_TTL_MS, false);
 }
 

@@ -40,6 +40,12 @@ static void notify_peer(const struct mcp_peer *peer, const char *method, json_t 
     json_decref(notice);
 }
 
+void mcp_peer_changed(struct mcp_peer *peer, enum mcp_list list)
+{
+    if (peer->is_initialized && peer->send)
+        notify_peer(peer, lists[list].method, json_object());
+}
+
 void mcp_server_changed(struct mcp_server *server, enum mcp_list list)
 {
     mcp_server_changed_for(server, NULL, list);
@@ -53,8 +59,7 @@ void mcp_server_changed_for(struct mcp_server *server, const char *owner, enum m
         for (struct mcp_listen *l = peer->listens; l; l = l->next)
             if (l->wants[list])
                 notify(l, lists[list].method, json_object());
-        if (peer->is_initialized && peer->send)
-            notify_peer(peer, lists[list].method, json_object());
+        mcp_peer_changed(peer, list);
     }
 }
 

@@ -491,6 +491,7 @@ int mcp_peer_new(struct mcp_server *server, const struct mcp_peer_options *optio
     }
     peer->server = server;
     peer->caller = options->caller;
+    peer->lists_all = options->lists_all;
     peer->send = options->send;
     peer->send_user = options->user;
     peer->log_level = MCP_LOG_INFO;

@@ -18,9 +18,9 @@
 
 #include <jansson.h>
 
+#include "admit/caller.h"
 #include "base/error.h"
 #include "base/loop.h"
-#include "admit/caller.h"
 #include "wire/pack.h"
 
 struct mcp_call;     /* mcp/call.h */
@@ -52,11 +52,15 @@ enum mcp_error_code {
 
 struct mcp_server_options {
     struct loop *loop;
-    const char *name, *title, *version, *instructions; /* instructions: at most 2 KB */
+    const char *name, *title, *version;
+
+    /* What a client reads first, at most 2 KB: with `tools` listed, and with `all_tools`. */
+    const char *instructions, *all_instructions;
 
     /* Tables, NULL at the end; each may be NULL. They may change between messages: then
      * mcp_server_changed(). */
     const struct mcp_tool *const *tools;
+    const struct mcp_tool *const *all_tools;     /* for peers that list all; NULL: `tools` */
     const struct mcp_tool *const *unlisted;      /* that can be called all the same */
     const struct mcp_resource *const *resources; /* templates too */
     const struct mcp_prompt *const *prompts;
@@ -122,6 +126,7 @@ json_t *mcp_error_json(const json_t *id, int code, const char *message);
 struct mcp_peer_options {
     const char *owner; /* what he opens is found by nobody else */
     struct caller *caller;
+    bool lists_all; /* all_tools */
 
     /* Legacy: what belongs to no request, such as change notices. To the GET stream, or stdout. The
      * message is lent. NULL: there is no such way. */

@@ -533,6 +533,8 @@ bool mcp_result_has_links(const struct mcp_call *call)
 {
     const char *version = call->peer ? mcp_peer_version(call->peer) : NULL;
 
+    if (call->is_brief)
+        return false;
     return call->era == MCP_MODERN || (version && strcmp(version, "2025-06-18") >= 0);
 }
 

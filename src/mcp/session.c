@@ -83,6 +83,16 @@ static json_t *copy_capabilities(const json_t *given)
     return copy;
 }
 
+static void add_instructions(const struct mcp_peer *peer, json_t *result)
+{
+    const struct mcp_server_options *options = &peer->server->options;
+    const char *text = peer->lists_all && options->all_instructions ? options->all_instructions
+                                                                    : options->instructions;
+
+    if (text)
+        (void)json_object_set_new(result, "instructions", json_string(text));
+}
+
 static void initialize(struct mcp_request *request)
 {
     struct mcp_peer *peer = request->peer;
@@ -101,9 +111,7 @@ static void initialize(struct mcp_request *request)
     peer->capabilities = copy_capabilities(capabilities);
     result = json_pack("{s:s, s:o, s:o}", "protocolVersion", peer->version, "capabilities",
                        mcp_capabilities(server, MCP_LEGACY), "serverInfo", mcp_server_info(server));
-    if (server->options.instructions)
-        (void)json_object_set_new(result, "instructions",
-                                  json_string(server->options.instructions));
+    add_instructions(request->peer, result);
     mcp_request_result(request, result);
 }
 
@@ -113,9 +121,7 @@ static void discover(struct mcp_request *request)
     json_t *result = json_pack("{s:[s], s:o}", "supportedVersions", MCP_MODERN_VERSION,
                                "capabilities", mcp_capabilities(server, MCP_MODERN));
 
-    if (server->options.instructions)
-        (void)json_object_set_new(result, "instructions",
-                                  json_string(server->options.instructions));
+    add_instructions(request->peer, result);
     mcp_list_cache(MCP_MODERN, result, DISCOVER_TTL_MS, false);
     mcp_request_result(request, result);
 }

@@ -123,7 +123,12 @@ static struct mcp_old *make(struct mcp_http *http, const struct request *request
 {
     struct mcp_old *client = calloc(1, sizeof(*client));
     struct mcp_peer_options options = {
-        .owner = request->owner, .caller = request->caller, .send = on_news, .user = client};
+        .owner = request->owner,
+        .caller = request->caller,
+        .lists_all = mcp_http_lists_all(request),
+        .send = on_news,
+        .user = client,
+    };
 
     if (!client || id_make(client->id, "sse_") < 0) {
         free(client);
@@ -269,7 +274,7 @@ static const struct schema_field message_query[] = {
 };
 
 const struct route mcp_sse_routes[] = {
-    {"GET", "/sse", on_get, .streams = true, .status = 200, .is_unlisted = true,
+    {"GET", "/sse", on_get, .query = mcp_http_query, .streams = true, .status = 200, .is_unlisted = true,
      .summary = "a client of the Model Context Protocol as of 2024-11-05 (HTTP+SSE)"},
     {"POST", "/messages", on_post, .body = message_fields, .query = message_query,
      .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .load = mcp_load, .status = 202, .is_unlisted = true,

@@ -538,6 +538,29 @@ const struct mcp_tool mcp_tool_write = {
     .call = write_file,
 };
 
+/* The same two on the short list. */
+const struct mcp_tool mcp_door_read = {
+    .name = "read_file",
+    .description = "Read text or an image",
+    .input = read_fields,
+    .input_json = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},"
+                  "\"offset\":{\"type\":\"integer\"}},\"required\":[\"path\"]}",
+    .hints = MCP_READ_ONLY,
+    .call = read_file,
+    .is_brief = true,
+};
+
+const struct mcp_tool mcp_door_write = {
+    .name = "write_file",
+    .description = "Write a file",
+    .input = write_fields,
+    .input_json = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},"
+                  "\"content\":{\"type\":\"string\"}},\"required\":[\"path\",\"content\"]}",
+    .hints = MCP_DESTRUCTIVE | MCP_IDEMPOTENT,
+    .call = write_file,
+    .is_brief = true,
+};
+
 const struct mcp_tool mcp_tool_list = {
     .name = "list_files",
     .title = "List files",

@@ -142,8 +142,8 @@ static struct session *find_session(struct mcp_call *call, const char *id, struc
     if (!session) {
         error_set(err, E_NOT_FOUND,
                   "there is no session with that `session_id`; it may have ended");
-        error_hint(err, "idle sessions end after a while; execute_python_code with "
-                        "session_id \"new\" opens one");
+        error_hint(err, "idle sessions end after a while; %s with session_id \"new\" opens one",
+                   mcp_runner(call));
     }
     return session;
 }
@@ -185,8 +185,8 @@ struct session *mcp_session_need(struct mcp_call *call, struct error *err)
         return NULL;
     if (!session) {
         error_set(err, E_INVALID, "the field `session_id` is missing");
-        error_hint(err, "execute_python_code with session_id \"new\" opens a session and says its "
-                        "id");
+        error_hint(err, "%s with session_id \"new\" opens a session and says its id",
+                   mcp_runner(call));
     }
     return session;
 }
@@ -218,6 +218,18 @@ static void answer_session(struct mcp_call *call, struct session *session, const
     mcp_call_answer(call, result);
 }
 
+static void answer_no_session(struct mcp_call *call)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, KIB);
+    (void)buf_printf(&text, NULL,
+                     "python and bash are available; there is no session yet: the first call of %s "
+                     "opens one",
+                     mcp_runner(call));
+    mcp_call_answer(call, mcp_text_result(buf_str(&text), text.len, false));
+}
+
 static void show_status(struct mcp_call *call)
 {
     struct session *session = NULL;
@@ -229,10 +241,7 @@ static void show_status(struct mcp_call *call)
     else if (session)
         answer_session(call, session, "");
     else
-        mcp_call_answer_text(call,
-                             "python and bash are available; there is no session yet: the first "
-                             "call of execute_python_code or execute_bash_code opens one",
-                             false);
+        answer_no_session(call);
 }
 
 static void interrupt(struct mcp_call *call)

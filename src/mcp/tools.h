@@ -12,7 +12,7 @@
 #include "mcp/call.h"
 #include "mcp/mcp.h"
 
-#define MCP_TOOLS_MAX 32
+#define MCP_TOOLS_MAX 40
 
 /* A path with each byte escaped, and what stands in front of it. */
 #define MCP_URI_MAX ((size_t)5 * PATH_MAX)
@@ -28,7 +28,8 @@ struct mcp_host {
     struct mcp_running *asked;
     bool is_pipe; /* one client, who owns this process: his session has no clocks */
 
-    const struct mcp_tool *listed[MCP_TOOLS_MAX + 1];
+    const struct mcp_tool *few[MCP_TOOLS_MAX + 1];    /* what most work needs */
+    const struct mcp_tool *listed[MCP_TOOLS_MAX + 1]; /* all that the host has a use for */
     const struct mcp_tool *unlisted[MCP_TOOLS_MAX + 1];
 };
 
@@ -80,6 +81,14 @@ void mcp_run(struct mcp_call *call, const struct mcp_program *program);
 /* A cell of the session that the call means; its code is the argument of that name. */
 void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language);
 
+/* How the reader calls a tool, in one phrase: by its name where it is listed, else by way of
+ * `more`. `arguments` is the inside of a JSON object, or "". */
+int mcp_add_way(const struct mcp_call *call, const char *tool, const char *arguments,
+                struct buf *out);
+
+/* The tool that runs code, as the reader knows it. */
+const char *mcp_runner(const struct mcp_call *call);
+
 /* --- results (mcp_result.c) --- */
 
 /* What a model reads, what a program reads, pictures, and links to files. */
@@ -92,7 +101,8 @@ int mcp_result_text(const struct mcp_host *host, const struct run *run, const ch
 /* {"content":[{"type":"text",…}]} */
 json_t *mcp_text_result(const char *text, size_t len, bool is_error);
 
-/* Whether the client knows links to resources and structured content (2025-06-18). */
+/* Whether the client gets links to resources and structured content: it knows them (2025-06-18),
+ * and did not call a tool of the short list, whose text says it all. */
 bool mcp_result_has_links(const struct mcp_call *call);
 
 /* "belljar://sessions/…/files/…" */
@@ -151,6 +161,7 @@ extern const struct mcp_tool mcp_tool_python, mcp_tool_bash, mcp_tool_status, mc
 extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_work_load,
     mcp_tool_work_list, mcp_tool_work_delete, mcp_tool_skill_save, mcp_tool_skill_list,
     mcp_tool_skill_info, mcp_tool_skill_file, mcp_tool_apis;
+extern const struct mcp_tool mcp_door_run, mcp_door_read, mcp_door_write, mcp_door_more;
 extern const struct mcp_tool mcp_compat_execute_python, mcp_compat_execute_code,
     mcp_compat_python_command, mcp_compat_bash_command, mcp_compat_status, mcp_compat_navigate;
 extern const struct mcp_resource *const mcp_resources[];

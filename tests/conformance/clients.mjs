@@ -47,7 +47,7 @@ function call(client, isOne, params, options) {
 async function useAll(client, isOne, isModern) {
     const python = (code, more) => ({ name: 'execute_python_code', arguments: { code, ...more } });
     const { tools } = await client.listTools();
-    assert(tools.some(tool => tool.name === 'execute_python_code'));
+    assert(tools.some(tool => tool.name === 'run_code'));
 
     const first = await call(client, isOne, python('x = 41; print(x + 1)', isModern ? { session_id: 'new' } : {}));
     assert.equal(first.structuredContent.stdout, '42\n');

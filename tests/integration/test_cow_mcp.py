@@ -23,7 +23,7 @@ def review(client, **arguments):
 
 
 def test_show_apply_discard(who, folder):
-    with mcp.Client(who, "--profile", "open", "--allow", f"{folder}:cow") as client:
+    with mcp.Client(who, "--tools", "all", "--profile", "open", "--allow", f"{folder}:cow") as client:
         client.initialize()
         assert "review_changes" in names(client)
         client.call("execute_bash_code", {"code": f"cd '{folder}'; echo more >> a; echo n > new; echo evil > .bashrc"})
@@ -43,7 +43,7 @@ def test_show_apply_discard(who, folder):
 
 
 def test_a_model_reads_what_cannot_be_seen(who, folder):
-    with mcp.Client(who, "--profile", "open", "--allow", f"{folder}:cow") as client:
+    with mcp.Client(who, "--tools", "all", "--profile", "open", "--allow", f"{folder}:cow") as client:
         client.initialize()
         client.call("execute_bash_code", {"code": f"cd '{folder}'; echo $'safe\\U000e0065' > $'x\\u2060'"})
         shown = review(client)
@@ -55,7 +55,7 @@ def test_a_model_reads_what_cannot_be_seen(who, folder):
 
 def test_what_a_model_does_not_see_it_does_not_apply_by_accident(who, folder):
     token = "ghp_" + "8vOC7YM4bOnLHZ3APWI1" + "z1pMALuxQH0IQSnE"
-    with mcp.Client(who, "--profile", "open", "--allow", f"{folder}:cow") as client:
+    with mcp.Client(who, "--tools", "all", "--profile", "open", "--allow", f"{folder}:cow") as client:
         client.initialize()
         client.call("execute_bash_code", {"code": f"cd '{folder}'; echo 'password=k9Zx81Qm;{{touch,x}} {token}' > new; seq 20000 > long"})
         shown = review(client, paths=["new"])
@@ -71,7 +71,7 @@ def test_what_a_model_does_not_see_it_does_not_apply_by_accident(who, folder):
 
 
 def test_without_such_a_directory_there_is_no_such_tool(who, folder):
-    with mcp.Client(who, "--allow", f"{folder}:rw") as client:
+    with mcp.Client(who, "--tools", "all", "--allow", f"{folder}:rw") as client:
         client.initialize()
         assert "review_changes" not in names(client)
         client.call("execute_python_code", {"code": "1"})

@@ -29,7 +29,7 @@ def any_who(callers):
 @pytest.fixture(scope="module")
 def shared(any_who):
     """A client that has said hello, for tests that leave it as it was."""
-    with mcp.Client(any_who) as c:
+    with mcp.Client(any_who, "--tools", "all") as c:
         c.initialize()
         yield c
 

@@ -256,12 +256,12 @@ def all_arguments(client):
                 yield tool, name, value
 
 
-@pytest.mark.parametrize("compat", ["none", "marketplace", "cms", "coderunner"])
-def test_every_argument_of_every_tool(who, compat):
+@pytest.mark.parametrize("listed", [("--tools", "few"), ("--tools", "all"), ("--compat", "marketplace"), ("--compat", "cms"), ("--compat", "coderunner")])
+def test_every_argument_of_every_tool(who, listed):
     """A tool error that names the argument, what was expected, and gives an example; nothing runs."""
     good = {"code": "print(1)", "command": "print(1)", "path": "x", "content": "x", "handle": "run_x", "session_id": "s", "session_name": "s", "state": {}, "name": "s", "skill_name": "s", "filename": "f", "url": "http://127.0.0.1/"}
     count = 0
-    with mcp.Client(who, "--compat", compat) as c:
+    with mcp.Client(who, *listed) as c:
         c.initialize()
         for tool, name, value in all_arguments(c):
             arguments = {n: good[n] for n in tool["inputSchema"].get("required", [])}

@@ -19,7 +19,7 @@ def who(request, callers):
 
 @pytest.fixture(scope="module")
 def client(who):
-    with mcp.Client(who) as c:
+    with mcp.Client(who, "--tools", "all") as c:
         c.initialize()
         yield c
 

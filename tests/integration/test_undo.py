@@ -179,7 +179,7 @@ def test_hostile_ids(server):
 
 def test_over_mcp(who, folder):
     run = record(who, folder)
-    with mcp.Client(who, "--allow", f"{folder}:rw") as client:
+    with mcp.Client(who, "--tools", "all", "--allow", f"{folder}:rw") as client:
         client.initialize()
         assert "undo_run" in [t["name"] for t in client.request("tools/list")["result"]["tools"]]
         tried = client.call("undo_run", {"run_id": run, "dry_run": True})
@@ -192,7 +192,7 @@ def test_over_mcp(who, folder):
 
 def test_the_tool_is_there_only_with_a_directory_to_write(who, folder):
     run = record(who, folder)
-    with mcp.Client(who, "--allow", f"{folder}") as client:
+    with mcp.Client(who, "--tools", "all", "--allow", f"{folder}") as client:
         client.initialize()
         assert "undo_run" not in [t["name"] for t in client.request("tools/list")["result"]["tools"]]
         failed = client.call("undo_run", {"run_id": run})

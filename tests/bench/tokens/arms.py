@@ -136,16 +136,16 @@ class Belljar:
         """Calls made at once: (name, arguments). What came back, as data; what does not work is an answer too, and counts."""
         done = [self.exchange("tools/call", {"name": name, "arguments": arguments}) for name, arguments in calls]
         self.transcript.add([sent for sent, _, _ in done], [line for _, line, _ in done])
-        return [message["result"].get("structuredContent", {}) for _, _, message in done]
+        return ["".join(c["text"] for c in message["result"]["content"] if c["type"] == "text") for _, _, message in done]
 
     def learn(self, *names):
         """What a model that has never seen the library asks: what there is, then how to call what it needs."""
-        self.turn(("list_available_apis", {"detail": "names"}))
-        self.turn(*(("list_available_apis", {"detail": "full", "name": name}) for name in names))
+        self.turn(("more", {"topic": "api"}))
+        self.turn(*(("more", {"topic": name}) for name in names))
 
     def run(self, code):
         """What the program printed."""
-        return self.turn(("execute_python_code", {"code": code}))[0].get("stdout", "")
+        return self.turn(("run_code", {"code": code}))[0]
 
     def close(self):
         self.process.stdin.close()
