@@ -177,6 +177,43 @@ void brokers_free(struct brokers *brokers)
 
 /* --- messages --- */
 
+/* A broker that ends with something of ours unread resets the connection, which is reported before
+ * its last words are. */
+static ssize_t receive(const struct broker_client *c, char *data, size_t size)
+{
+    ssize_t n = recv(c->control, data, size, MSG_DONTWAIT);
+
+    return n < 0 && errno == ECONNRESET ? recv(c->control, data, size, MSG_DONTWAIT) : n;
+}
+
+static void read_failure(struct masks *masks, struct unpack *u, struct error *err)
+{
+    uint32_t code = unpack_u32(u);
+    struct span message = unpack_span(u), hint = unpack_span(u);
+
+    mask_error(masks, err, code > E_NONE && code <= E_INTERNAL ? (enum error_code)code : E_INTERNAL,
+               message, hint);
+}
+
+/* Why nothing could be sent: what a broker that has ended said last, or the error. */
+static int explain(const struct broker_client *c, struct error *err)
+{
+    int cause = errno;
+    char data[16384];
+    struct unpack u;
+    ssize_t n;
+
+    while ((cause == EPIPE || cause == ECONNRESET) && (n = receive(c, data, sizeof(data))) > 0) {
+        unpack_init(&u, data, (size_t)n);
+        if (unpack_u8(&u) == BROKER_FAILED) {
+            read_failure(c->brokers->masks, &u, err);
+            return -1;
+        }
+    }
+    /* Without its number: a broken pipe means to the pool that the zygote has ended. */
+    return error_set(err, E_SYSTEM, "speak to the write broker: %s", strerror(cause));
+}
+
 static int send_message(const struct broker_client *c, struct pack *p, const int *fds, size_t n_fds,
                         struct error *err)
 {
@@ -190,8 +227,7 @@ static int send_message(const struct broker_client *c, struct pack *p, const int
     if (p->failed)
         r = error_memory(err);
     else if (sendmsg(c->control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        /* Without its number: a broken pipe means to the pool that the zygote has ended. */
-        r = error_set(err, E_SYSTEM, "speak to the write broker: %s", strerror(errno));
+        r = explain(c, err);
     pack_done(p);
     return r;
 }
@@ -209,27 +245,14 @@ static void fail(struct broker_client *c, struct error *err)
     error_done(err);
 }
 
-static void read_failure(struct masks *masks, struct unpack *u, struct error *err)
-{
-    uint32_t code = unpack_u32(u);
-    struct span message = unpack_span(u), hint = unpack_span(u);
-
-    mask_error(masks, err, code > E_NONE && code <= E_INTERNAL ? (enum error_code)code : E_INTERNAL,
-               message, hint);
-}
-
 static void on_message(void *arg)
 {
     struct broker_client *c = arg;
     char data[16384];
-    ssize_t n = recv(c->control, data, sizeof(data), MSG_DONTWAIT);
+    ssize_t n = receive(c, data, sizeof(data));
     struct error err = {0};
     struct unpack u;
 
-    /* A broker that ends with something of ours unread resets the connection, which is reported
-     * before its last words are. */
-    if (n < 0 && errno == ECONNRESET)
-        n = recv(c->control, data, sizeof(data), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     unpack_init(&u, data, n > 0 ? (size_t)n : 0);
