@@ -3,6 +3,7 @@
 #include <Python.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,7 +147,6 @@ void interpreter_find_generators(void)
     PyErr_Clear();
 }
 
-
 static void reseed_random(void)
 {
     uint8_t bytes[32];
@@ -231,6 +231,19 @@ void interpreter_seed(uint64_t seed)
     Py_XDECREF(done);
     Py_XDECREF(random);
     PyErr_Clear();
+}
+
+/* Last, as the others: files of a granted directory must not stand in for modules of the library.
+ */
+int interpreter_add_workdir(struct error *err)
+{
+    char here[PATH_MAX];
+    struct wire_strings where = {.count = 1};
+
+    if (!getcwd(here, sizeof(here)) || strcmp(here, "/workspace") == 0)
+        return 0; /* which is on the path already */
+    where.items[0] = span_of(here);
+    return interpreter_append_paths(&where, err);
 }
 
 int interpreter_add_packages(struct error *err)

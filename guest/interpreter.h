@@ -23,6 +23,9 @@ void interpreter_touch(void);
  */
 int interpreter_set_variable(struct span variable, struct error *err);
 
+/* Modules of the working directory are found, after all others. */
+int interpreter_add_workdir(struct error *err);
+
 /* Where the environment says that packages of the program's own are, they are found, after all
  * others. */
 int interpreter_add_packages(struct error *err);

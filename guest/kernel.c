@@ -136,7 +136,7 @@ static int set_environment(const struct wire_run *run, struct error *err)
     for (uint32_t i = 0; i < run->env.count; i++)
         if (interpreter_set_variable(run->env.items[i], err) < 0)
             return -1;
-    if (interpreter_add_packages(err) < 0)
+    if (interpreter_add_workdir(err) < 0 || interpreter_add_packages(err) < 0)
         return -1;
     if ((run->flags & WIRE_RUN_INSTALLS) && interpreter_install_packages(err) < 0)
         return -1;

@@ -215,6 +215,7 @@ void wire_pack_spawn(struct pack *p, const struct wire_spawn *m)
         pack_u32(p, m->grants[i].mode);
     }
     pack_strings(p, &m->hidden);
+    pack_span(p, m->workdir);
 }
 
 bool wire_unpack_spawn(struct unpack *u, struct wire_spawn *m)
@@ -231,6 +232,7 @@ bool wire_unpack_spawn(struct unpack *u, struct wire_spawn *m)
         m->grants[i].mode = unpack_u32(u);
     }
     unpack_strings(u, &m->hidden);
+    m->workdir = unpack_span(u);
     return unpack_ok(u) && m->attach <= WIRE_ATTACH_MAX;
 }
 

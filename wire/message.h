@@ -213,6 +213,7 @@ struct wire_spawn {
         uint32_t mode;
     } grants[WIRE_GRANTS_MAX];
     struct wire_strings hidden; /* places in them that the program must not see */
+    struct span workdir;        /* where programs start; empty: /workspace */
 };
 
 struct wire_failure {

@@ -36,7 +36,7 @@ _belljar()
         mapfile -t COMPREPLY < <(compgen -W "marketplace cms coderunner" -- "$word")
         return
         ;;
-    --allow | --save)
+    --allow | --save | --workdir)
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;

@@ -5,6 +5,7 @@
 
 #include "admit/admit.h"
 #include "admit/grants.h"
+#include "admit/workdir.h"
 #include "base/cleanup.h"
 #include "base/stream.h"
 #include "engine/environment.h"
@@ -285,8 +286,9 @@ static int admit_fresh(const struct admission *a, const struct run_request *requ
 
     if (pick_profile(a, request->profile, &profile, err) < 0 ||
         pick_environment(a, request->environment, run, err) < 0 ||
-        grants_open(a, request, run, err) < 0 || admit_run(run, a->config, profile, err) < 0 ||
-        put_env(request, run, err) < 0 || put_limits(a, request, &run->limits, err) < 0)
+        grants_open(a, request, run, err) < 0 || workdir_choose(a, request, run, err) < 0 ||
+        admit_run(run, a->config, profile, err) < 0 || put_env(request, run, err) < 0 ||
+        put_limits(a, request, &run->limits, err) < 0)
         return -1;
     return settle_cow(a, run, err);
 }

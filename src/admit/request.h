@@ -60,6 +60,7 @@ struct run_request {
     const char *profile;     /* NULL: that of the settings, or the first of the token */
     const char *environment; /* NULL: that of the settings */
     struct run_request_words allow, net;
+    const char *workdir; /* where it starts; NULL: as the settings and the grants say */
     bool has_net; /* `net` was named, perhaps as an empty list */
     struct run_request_variable *env;
     size_t n_env;

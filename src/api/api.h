@@ -111,6 +111,9 @@ extern const struct route api_meta_routes[];
     {"allow", SCHEMA_STRINGS, .max_len = LIMIT_GRANTS,                                             \
      .help = "directories of the host that it sees at their own place: DIR, DIR:rw to write, or "       \
              "DIR:cow (sessions): what it writes waits to be applied or discarded"},           \
+    {"workdir", SCHEMA_STRING, .max_len = 4096,                                                    \
+     .help = "where it starts: /workspace or a granted directory; without it, the granted "        \
+             "directory if there is one"},                                                         \
     {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS,                                           \
      .help = "hosts that it may reach, of those that the operator allows: api.example.org:443, "   \
              "*.example.org, http://HOST:PORT/PATH/"}

@@ -72,6 +72,7 @@ int api_read_terms(const json_t *body, struct run_request *asked, struct error *
     asked->language = language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON;
     asked->profile = text_of(body, "profile").data;
     asked->environment = text_of(body, "environment").data;
+    asked->workdir = text_of(body, "workdir").data;
     asked->has_net = json_object_get(body, "net") != NULL;
     read_limits(body, asked);
     if (read_words(json_object_get(body, "allow"), &asked->allow, err) < 0 ||

@@ -76,6 +76,7 @@ struct config {
     char *environment;
     struct config_list preload;
     struct config_list allow;
+    char *workdir;
     struct config_list net;
     int64_t net_mb;
     char *resolver;

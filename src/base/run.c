@@ -228,6 +228,7 @@ void run_free(struct run *run)
     buf_done(&run->code);
     buf_done(&run->input);
     free(run->environment);
+    free(run->workdir);
     free_strings(run->env);
     free_strings(run->args);
     free_strings(run->collect);

@@ -259,6 +259,7 @@ struct run {
     bool has_input;
     struct run_grant grants[LIMIT_GRANTS];
     size_t n_grants;
+    char *workdir; /* where it starts (admit/workdir.h); NULL: /workspace */
     bool keeps_layers; /* what is changed in copy-on-write grants outlives the sandbox */
     struct net *net;   /* hosts it may reach (base/net.h), or NULL */
     struct run_given *given;

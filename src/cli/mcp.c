@@ -14,6 +14,7 @@
 
 #include "admit/admit.h"
 #include "admit/grants.h"
+#include "admit/workdir.h"
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -128,7 +129,8 @@ static int open_engine(struct mcp *mcp, struct error *err)
 
     if (profiles_open(config, &mcp->profiles, err) < 0 ||
         profiles_get(mcp->profiles, NULL, &profile, err) < 0 ||
-        grants_of_settings(config, mcp->granted, err) < 0)
+        grants_of_settings(config, mcp->granted, err) < 0 ||
+        workdir_of_settings(config, mcp->granted, err) < 0)
         return -1;
     admit_limits(config, profile, &limits);
     if (engine_open(&mcp->engine, config, &stock, &limits, err) < 0 ||

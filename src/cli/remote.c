@@ -47,7 +47,7 @@ void remote_done(struct remote *remote)
 /* What a server takes of our settings, under the same names; false: it has its own. */
 static bool is_sent(const struct config_option *option)
 {
-    static const char *const others[] = {"allow", "net", "profile", "environment"};
+    static const char *const others[] = {"allow", "workdir", "net", "profile", "environment"};
 
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         if (strcmp(option->name, others[i]) == 0)

@@ -245,6 +245,7 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
         .uid = ns_next_uid(zygote_client_ids(b->zygote)),
         .disk_bytes = spec->limits.disk_bytes,
         .inodes = spec->limits.inodes,
+        .workdir = span_of(spec->workdir),
         .flags = (spec->touch ? WIRE_SPAWN_TOUCH : 0) |
                  (cgroup_host_kind(b->cgroups) == CGROUP_NONE ? WIRE_SPAWN_NO_MEMFD : 0) |
                  (spec->net ? WIRE_SPAWN_GATE : 0),

@@ -40,6 +40,7 @@ struct box_spec {
     struct run_limits limits;
     const struct run_grant *grants;
     size_t n_grants;
+    const char *workdir; /* where programs start; NULL: /workspace */
     bool touch;                     /* run the warm-up inside while it waits */
     struct masks *masks;            /* for what is said of no run */
     struct outside *outside;        /* what calls of its programs reach (calls/outside.h) */

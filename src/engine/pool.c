@@ -464,7 +464,7 @@ static void on_pressure(void *arg)
  * changed. */
 static bool fits_stock(const struct pool *pool, const struct run *run)
 {
-    return pool->options.size > 0 && run->n_grants == 0 && !run->net &&
+    return pool->options.size > 0 && run->n_grants == 0 && !run->workdir && !run->net &&
            !extra_zygotes_serve(&pool->sides, run) &&
            run->limits.disk_bytes == pool->options.limits.disk_bytes &&
            run->limits.inodes == pool->options.limits.inodes;
@@ -484,6 +484,7 @@ static bool order(struct pool *pool, struct zygote_client *zygote, struct run *r
                                     .limits = run->limits,
                                     .grants = run->grants,
                                     .n_grants = run->n_grants,
+                                    .workdir = run->workdir,
                                     .net = run->net,
                                     .brokers = pool->brokers},
                  run, &err) == 0)

@@ -349,6 +349,8 @@ static int write_start(struct recorder *recorder, struct run *run, struct error 
     add_env(recorder, &r, run);
     add_given(recorder, &r, run);
     add_grants(recorder, &r, run);
+    if (run->workdir)
+        recorder_add(recorder, &r, "workdir", run->workdir);
     add_net(recorder, &r, run->net);
     recorder_add_limits(&r, &run->limits);
     return recorder_append_new(recorder, run->owner, &r, TRAIL_START, err);

@@ -378,7 +378,9 @@ static struct run *copy_model(const struct session *s)
     copy->net = net_ref(model->net);
     if (model->env)
         copy->env = copy_strings(model->env);
-    if ((model->env && !copy->env) || copy_grants(model, copy) < 0) {
+    if (model->workdir)
+        copy->workdir = strdup(model->workdir);
+    if ((model->env && !copy->env) || (model->workdir && !copy->workdir) || copy_grants(model, copy) < 0) {
         run_free(copy);
         return NULL;
     }

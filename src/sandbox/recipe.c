@@ -127,14 +127,35 @@ uint64_t recipe_prepare(void)
     return flags;
 }
 
+/* Programs start in a granted directory where one was chosen. A directory that this user may not
+ * enter is granted all the same: the program then starts in /workspace. */
+static int enter_workdir(const struct wire_spawn *spec, struct error *err)
+{
+    cleanup_free char *path = spec->workdir.len ? span_dup(spec->workdir) : NULL;
+
+    if (spec->workdir.len && !path)
+        return error_memory(err);
+    if (path && chdir(path) == 0)
+        return 0;
+    if (path && errno != EACCES) {
+        error_errno(err, "start in `%s`", path);
+        err->code = E_NOT_FOUND;
+        return error_hint(err, "`workdir` names an existing directory in /workspace or in a "
+                               "granted directory");
+    }
+    if (chdir("/workspace") < 0)
+        return error_errno(err, "chdir /workspace");
+    return 0;
+}
+
 static int enter_root(struct recipe *r, struct error *err)
 {
     if (root_enter(r->spec, r->grant_fds, r->layer_fds, err) < 0)
         return -1;
     for (uint32_t i = 0; i < r->spec->n_grants; i++)
         close_fd(&r->grant_fds[i]);
-    if (chdir("/workspace") < 0)
-        return error_errno(err, "chdir /workspace");
+    if (enter_workdir(r->spec, err) < 0)
+        return -1;
     r->layers |= LAYER_ROOT | LAYER_PROC;
     return 0;
 }

@@ -214,8 +214,8 @@ def test_a_granted_directory_is_the_same_one_in_a_copy(who, granted):
 def test_going_back_leaves_a_granted_directory_as_it_is(who, granted):
     said = typed(who, [
         f"place = '{granted}/'; g = open(place + 'in.txt', 'rb', buffering=0); g.read(4)", ":checkpoint c",
-        "len(g.read()), open('mine', 'w').write('x'), open(place + 'new', 'w').write('y')", ":restore c",
-        "import os; g.read(), os.path.exists('mine'), open(place + 'new').read()",
+        "len(g.read()), open('/workspace/mine', 'w').write('x'), open(place + 'new', 'w').write('y')", ":restore c",
+        "import os; g.read(), os.path.exists('/workspace/mine'), open(place + 'new').read()",
     ], "--allow", f"{granted}:rw")  # fmt: skip
     assert said == ["b'one\\n'", "(4, 1, 1)", "(b'two\\n', False, 'y')"], said
 

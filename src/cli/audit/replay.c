@@ -178,6 +178,7 @@ static int take_files(const json_t *start, struct run *run, struct error *err)
 static int take_grants(const json_t *start, struct run *run, struct error *err)
 {
     const json_t *allow = json_object_get(start, "allow");
+    const char *workdir = json_string_value(json_object_get(start, "workdir"));
 
     if (own_places_add(NULL, err) < 0)
         return -1;
@@ -192,6 +193,8 @@ static int take_grants(const json_t *start, struct run *run, struct error *err)
             return -1;
         run->n_grants++;
     }
+    if (workdir && !(run->workdir = strdup(workdir)))
+        return error_memory(err);
     return 0;
 }
 

@@ -78,6 +78,7 @@ static void sample_spawn(struct pack *p)
     spawn.grants[0].mode = WIRE_GRANT_RO;
     spawn.grants[1].path = span_of("/home/user/project");
     spawn.grants[1].mode = WIRE_GRANT_RW;
+    spawn.workdir = span_of("/home/user/project");
     wire_pack_spawn(p, &spawn);
 }
 
