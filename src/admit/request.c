@@ -7,6 +7,7 @@
 #include "admit/grants.h"
 #include "admit/workdir.h"
 #include "base/cleanup.h"
+#include "base/shared.h"
 #include "base/stream.h"
 #include "engine/environment.h"
 #include "store/skill.h"
@@ -17,7 +18,7 @@ void run_request_done(struct run_request *request)
 {
     for (size_t i = 0; i < request->n_files; i++) {
         free(request->files[i].path);
-        free(request->files[i].decoded);
+        shared_unref(request->files[i].owner);
     }
     free(request->files);
     free(request->collect.items);
@@ -63,7 +64,7 @@ int run_request_add_file(struct run_request *request, const struct run_request_f
         error_memory(err);
     if (!grown) {
         free(file->path);
-        free(file->decoded);
+        shared_unref(file->owner);
         return -1;
     }
     request->files = grown;
@@ -112,6 +113,7 @@ static int put_files(const struct run_request *request, struct run *run, struct 
         struct run_given file = {.path = f->path,
                                  .data = (char *)f->content.data,
                                  .len = f->content.len,
+                                 .owner = f->owner,
                                  .is_executable = f->is_executable};
 
         file.has_digest = f->digest != NULL;

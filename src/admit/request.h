@@ -35,7 +35,7 @@ struct run_request_variable {
 struct run_request_file {
     char *path; /* checked (files_path_check); the request's */
     struct span content;
-    char *decoded; /* what `content` points to, where that is the request's; or NULL */
+    struct shared *owner; /* what `content` is part of; NULL: it is lent, and copied */
     bool is_executable;
     const uint8_t *digest; /* SHA-256 of the content, or NULL */
 };
@@ -80,7 +80,7 @@ int run_request_add(struct run_request_words *words, const char *text, struct er
 int run_request_add_variable(struct run_request *request, struct span name, const char *value,
                              struct error *err);
 
-/* Takes path and `decoded` of the file over, also when it fails. */
+/* Takes path and reference of the file over, also when it fails. */
 int run_request_add_file(struct run_request *request, const struct run_request_file *file,
                          struct error *err);
 void run_request_set_limit(struct run_request *request, enum run_limit_row row, double value);

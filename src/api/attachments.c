@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/shared.h"
 #include "http/multipart.h"
 #include "sandbox/files.h"
 
@@ -31,13 +32,12 @@ static size_t count_slashes(const char *path)
     return count;
 }
 
-/* `decoded` is taken over. */
-static int give(struct run_request *request, struct span path, struct span content, char *decoded,
-                bool is_executable, const uint8_t *digest, struct error *err)
+/* What `wanted` has but its path. */
+static int give(struct run_request *request, struct span path,
+                const struct run_request_file *wanted, struct error *err)
 {
-    cleanup_free char *own = decoded;
+    struct run_request_file file = *wanted;
     char checked[PATH_MAX];
-    struct run_request_file file = {.content = content, .is_executable = is_executable, .digest = digest};
 
     if (files_path_check(path.data, path.len, checked, err) < 0)
         return -1;
@@ -51,8 +51,14 @@ static int give(struct run_request *request, struct span path, struct span conte
     file.path = strdup(checked);
     if (!file.path)
         return error_memory(err);
-    file.decoded = take_ptr(own);
+    if (file.owner)
+        (void)shared_ref(file.owner);
     return run_request_add_file(request, &file, err);
+}
+
+static void drop_decoded(struct shared **decoded)
+{
+    shared_unref(*decoded);
 }
 
 static int read_object(const json_t *object, struct run_request *request, struct error *err)
@@ -60,20 +66,24 @@ static int read_object(const json_t *object, struct run_request *request, struct
     const json_t *path = json_object_get(object, "path");
     const json_t *content = json_object_get(object, "content");
     const char *encoding = json_string_value(json_object_get(object, "encoding"));
-    struct span bytes = {json_string_value(content), json_string_length(content)};
-    cleanup(buf_done) struct buf decoded = {0};
-    char *own = NULL;
+    struct run_request_file file = {
+        .content = {json_string_value(content), json_string_length(content)},
+        .is_executable = json_is_true(json_object_get(object, "executable")),
+    };
+    cleanup(drop_decoded) struct shared *decoded = NULL;
 
-    buf_init(&decoded, ATTACHMENTS_BODY_BYTES);
     if (encoding && strcmp(encoding, "base64") == 0) {
-        if (base64_decode(&decoded, bytes.data, bytes.len, err) < 0)
+        decoded = shared_new();
+        if (!decoded)
+            return error_memory(err);
+        decoded->text.limit = ATTACHMENTS_BODY_BYTES;
+        if (base64_decode(&decoded->text, file.content.data, file.content.len, err) < 0)
             return error_wrap(err, "`content`");
-        bytes = (struct span){buf_str(&decoded), decoded.len};
-        own = decoded.data; /* may be NULL: nothing was decoded */
-        decoded = (struct buf){0};
+        file.content = (struct span){buf_str(&decoded->text), decoded->text.len};
+        file.owner = decoded;
     }
-    return give(request, (struct span){json_string_value(path), json_string_length(path)}, bytes,
-                own, json_is_true(json_object_get(object, "executable")), NULL, err);
+    return give(request, (struct span){json_string_value(path), json_string_length(path)}, &file,
+                err);
 }
 
 static int read_files(const json_t *body, const struct multipart *parts,
@@ -89,10 +99,13 @@ static int read_files(const json_t *body, const struct multipart *parts,
     }
     for (i = 0; parts && i < parts->count; i++) {
         const struct multipart_part *part = &parts->parts[i];
+        const struct run_request_file file = {
+            .content = part->content,
+            .owner = parts->body,
+            .digest = part->has_digest ? part->digest : NULL,
+        };
 
-        if (span_is(part->name, "files") &&
-            give(request, part->filename, part->content, NULL, false,
-                 part->has_digest ? part->digest : NULL, err) < 0)
+        if (span_is(part->name, "files") && give(request, part->filename, &file, err) < 0)
             return error_wrap(err, "the form: `files`");
     }
     return 0;

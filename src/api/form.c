@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/fiber.h"
 #include "base/json.h"
+#include "base/shared.h"
 #include "http/multipart.h"
 
 #define FORM_DEPTH 32
@@ -69,14 +70,22 @@ static int read_part(struct request *request, struct multipart_part *part, struc
 
 int form_read(struct request *request, struct error *err)
 {
-    struct span body = {buf_str(&request->body), request->body.len}, boundary;
+    struct shared *body = shared_new();
+    struct span boundary, bytes;
 
     request->json = json_object();
     request->parts = calloc(1, sizeof(*request->parts));
-    if (!request->json || !request->parts)
+    if (!request->json || !request->parts || !body) {
+        shared_unref(body);
         return error_memory(err);
+    }
+    /* A run that gets the files keeps the body: copying 60 MB takes long. */
+    request->parts->body = body;
+    body->text = request->body;
+    request->body = (struct buf){.limit = request->body.limit};
+    bytes = (struct span){buf_str(&body->text), body->text.len};
     if (multipart_boundary(request_header(request, "content-type"), &boundary, err) < 0 ||
-        multipart_parse(body, boundary, request->parts, err) < 0)
+        multipart_parse(bytes, boundary, request->parts, err) < 0)
         return -1;
     for (size_t i = 0; i < request->parts->count; i++)
         if (read_part(request, &request->parts->parts[i], err) < 0)

@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/share.h"
+#include "base/shared.h"
 #include "base/stream.h"
 #include "engine/recorder.h"
 
@@ -360,8 +361,14 @@ static size_t weigh(const struct run *run)
 {
     size_t bytes = run->code.len + run->input.len;
 
-    for (size_t i = 0; i < run->n_given; i++)
-        bytes += run->given[i].len;
+    for (size_t i = 0; i < run->n_given; i++) {
+        const struct run_given *given = &run->given[i];
+
+        if (!given->owner)
+            bytes += given->len;
+        else if (i == 0 || given->owner != run->given[i - 1].owner)
+            bytes += given->owner->text.len; /* all of the form that they came in */
+    }
     return bytes;
 }
 

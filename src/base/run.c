@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/net.h"
+#include "base/shared.h"
 #include "base/stream.h"
 
 static const struct {
@@ -145,7 +146,10 @@ static int give(struct run *run, const struct run_given *file, struct error *err
     copy = &run->given[run->n_given++];
     *copy = *file;
     copy->path = strdup(file->path);
-    copy->data = copy_bytes((struct span){file->data, file->len});
+    if (file->owner)
+        (void)shared_ref(file->owner);
+    else
+        copy->data = copy_bytes((struct span){file->data, file->len});
     return copy->path && copy->data ? 0 : error_memory(err);
 }
 
@@ -169,7 +173,10 @@ void run_drop_given(struct run *run)
 {
     for (size_t i = 0; i < run->n_given; i++) {
         free(run->given[i].path);
-        free(run->given[i].data);
+        if (run->given[i].owner)
+            shared_unref(run->given[i].owner);
+        else
+            free(run->given[i].data);
     }
     free(run->given);
     run->given = NULL;

@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/sha256.h"
 #include "base/buf.h"
 #include "base/clean.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/run_limits.h"
+#include "base/sha256.h"
 #include "wire/message.h"
 #include "wire/pack.h"
 
@@ -26,6 +26,7 @@ struct zygote_client; /* engine/zygote_client.h */
 struct pseudonyms;    /* mask/pseudonyms.h */
 struct masks;         /* engine/masking.h */
 struct store;         /* store/store.h */
+struct shared;        /* base/shared.h */
 struct spool;         /* base/spool.h */
 struct spool_store;   /* base/spool.h */
 
@@ -196,6 +197,7 @@ struct run_given {
     char *path; /* checked (files_path_check) */
     char *data;
     size_t len;
+    struct shared *owner; /* what the data is part of; NULL: it is the run's own */
     bool is_executable;
     bool has_digest;
     uint8_t digest[SHA256_BYTES]; /* of the data, where it is known */
@@ -357,7 +359,8 @@ void run_free(struct run *run);
 /* Keeps a copy of what was shown, or counts it when there is no room. Returns the copy, or NULL. */
 const struct run_display *run_add_display(struct run *run, const struct wire_display *shown);
 
-/* A copy of it waits for the sandbox. E_TOO_LARGE: too many. */
+/* It waits for the sandbox: as a copy, or, where it has an owner, as a reference to that.
+ * E_TOO_LARGE: too many. */
 int run_give_file(struct run *run, const struct run_given *file, struct error *err);
 
 /* The same for a file of a skill, which is counted apart from the client's; those come first. */

@@ -399,6 +399,7 @@ void box_free(struct box *b)
         cgroup_discard(b->image_groups[i]);
     broker_client_free(b->broker);
     error_done(&b->failure);
+    error_done(&b->files_error);
     free(b);
 }
 

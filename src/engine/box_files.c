@@ -166,6 +166,27 @@ void box_note_files(struct box *b, struct run *run)
 
 /* --- files that travel with a run --- */
 
+/* Written between two pauses: less than a millisecond. */
+#define PUT_BYTES ((size_t)256 << 10)
+
+/* Beyond this they are written in several turns. */
+#define LARGE_BYTES ((size_t)1 << 20)
+
+static int feed(struct files_writer *writer, const struct run_given *given, struct error *err)
+{
+    for (size_t at = 0; at < given->len; at += PUT_BYTES) {
+        size_t left = given->len - at;
+
+        if (fiber_is_cancelled())
+            return error_set(err, E_SYSTEM, "the run has been ended");
+        if (files_write_feed(writer, given->data + at, left < PUT_BYTES ? left : PUT_BYTES, err) <
+            0)
+            return -1;
+        fiber_pause();
+    }
+    return 0;
+}
+
 static int put_file(const struct files *files, const struct run_given *given, struct error *err)
 {
     const struct files_write_options options = {.is_executable = given->is_executable,
@@ -174,7 +195,7 @@ static int put_file(const struct files *files, const struct run_given *given, st
 
     if (files_write_begin(&writer, files, given->path, &options, err) < 0)
         return -1;
-    if (files_write_feed(&writer, given->data, given->len, err) < 0) {
+    if (feed(&writer, given, err) < 0) {
         files_write_abort(&writer);
         return -1;
     }
@@ -195,6 +216,71 @@ int box_put_files(struct box *b, const struct run *run, struct error *err)
             return error_wrap(err, "a file that came with the request");
         }
     return 0;
+}
+
+bool box_has_large_files(const struct run *run)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < run->n_given && bytes <= LARGE_BYTES; i++)
+        bytes += run->given[i].len;
+    return bytes > LARGE_BYTES;
+}
+
+bool box_is_filling(const struct box *b)
+{
+    return b->after_files != NULL;
+}
+
+static void work_on_files(void *arg)
+{
+    struct box *b = arg;
+
+    (void)box_put_files(b, b->run, &b->files_error);
+}
+
+static void spend_on_files(void *arg, uint64_t cpu_ns)
+{
+    struct box *b = arg;
+
+    b->run->server_cpu_ns += cpu_ns;
+}
+
+/* In a session the sandbox lives on, and is ready for the next cell. */
+static void fail_files(struct box *b, struct run *run)
+{
+    if (run->error.code == E_NONE)
+        error_move(&run->error, &b->files_error);
+    if (b->model)
+        b->is_answer_due = true;
+    else
+        box_kill(b);
+}
+
+static void end_files(void *arg)
+{
+    struct box *b = arg;
+    struct run *run = b->run;
+    int (*next)(struct box * b, struct run * run, struct error * err) = b->after_files;
+
+    b->after_files = NULL;
+    if (b->state == BOX_RUNNING && b->verdict == BOX_NO_VERDICT &&
+        (b->files_error.code != E_NONE || next(b, run, &b->files_error) < 0))
+        fail_files(b, run);
+    error_done(&b->files_error);
+    box_go_on(b); /* the box may be freed from here on */
+}
+
+void box_put_files_slowly(struct box *b, struct run *run,
+                          int (*next)(struct box *b, struct run *run, struct error *err))
+{
+    static const struct task_steps steps = {work_on_files, end_files, spend_on_files};
+
+    b->run = run;
+    b->state = BOX_RUNNING;
+    b->after_files = next;
+    run->handed_ns = loop_now_ns();
+    task_post(&b->text, b->loop, &steps, b);
 }
 
 /* Read between two pauses: less than a millisecond. */

@@ -114,9 +114,12 @@ struct box {
     bool is_gone_due;             /* the box is gone, */
     struct box_kernel *check_due; /* the checker has ended, */
     struct box_kernel *next_due;  /* a kernel has ended and the next one is to take its place */
-    struct masker *masks[2];      /* of its stdout and stderr, from their first byte on */
-    struct loop_watch *deadline;  /* of the run; then the patience after a kill */
-    unsigned n_held;              /* questions that somebody has to answer: the clock stands */
+    /* The run's files are being written; called then. NULL: they are not. */
+    int (*after_files)(struct box *b, struct run *run, struct error *err);
+    struct error files_error;    /* why they could not be */
+    struct masker *masks[2];     /* of its stdout and stderr, from their first byte on */
+    struct loop_watch *deadline; /* of the run; then the patience after a kill */
+    unsigned n_held;             /* questions that somebody has to answer: the clock stands */
     uint64_t held_since_ns;
     uint64_t held_ns;        /* the run has so much more, by the clock on the wall */
     bool is_due;             /* the deadline came while the clock stood */
@@ -234,6 +237,16 @@ void box_look_at_files(struct box *b);
 
 /* Writes the files that come with the run. They are not its doing. */
 int box_put_files(struct box *b, const struct run *run, struct error *err);
+
+/* The same in several turns of the loop, for files that are too large for one. The box is running
+ * meanwhile, and b->run is set. Then `next` is called, unless the box is ending or the run was
+ * cancelled; where it fails, the failure is the answer of the run. */
+bool box_has_large_files(const struct run *run);
+void box_put_files_slowly(struct box *b, struct run *run,
+                          int (*next)(struct box *b, struct run *run, struct error *err));
+
+/* They are still being written: the program must not begin. */
+bool box_is_filling(const struct box *b);
 
 /* Brings back what the run's patterns ask for, of the files that box_note_files() has seen. */
 void box_collect_files(const struct box *b, struct run *run);

@@ -181,13 +181,9 @@ void box_start_clocks(struct box *b, const struct run *run)
         loop_timer_start(b->tick, TICK_MS);
 }
 
-int box_start(struct box *b, struct run *run, struct error *err)
+/* Its files are there. */
+static int start_program(struct box *b, struct run *run, struct error *err)
 {
-    if (b->state != BOX_IDLE)
-        return error_set(err, E_BUSY, "the sandbox is not idle");
-    if (box_check_layers(b, run, err) < 0 || box_adjust_cgroup(b, run, err) < 0 ||
-        box_put_files(b, run, err) < 0)
-        return -1;
     if (run->n_given)
         box_look_at_files(b);
     if (box_watch_output(b->active, err) < 0)
@@ -201,7 +197,6 @@ int box_start(struct box *b, struct run *run, struct error *err)
     box_own_gate(b, run);
     if (send_run(b, run, err) < 0) {
         close_input(b);
-        b->run = NULL;
         if (peer_was_gone(err))
             return error_set(err, E_BUSY, "the sandbox died while it waited");
         return -1;
@@ -210,6 +205,24 @@ int box_start(struct box *b, struct run *run, struct error *err)
     b->state = BOX_RUNNING;
     box_start_clocks(b, run);
     return 0;
+}
+
+int box_start(struct box *b, struct run *run, struct error *err)
+{
+    if (b->state != BOX_IDLE)
+        return error_set(err, E_BUSY, "the sandbox is not idle");
+    if (box_check_layers(b, run, err) < 0 || box_adjust_cgroup(b, run, err) < 0)
+        return -1;
+    if (box_has_large_files(run)) {
+        box_put_files_slowly(b, run, start_program);
+        return 0;
+    }
+    if (box_put_files(b, run, err) < 0)
+        return -1;
+    if (start_program(b, run, err) == 0)
+        return 0;
+    b->run = NULL;
+    return -1;
 }
 
 /* --- limits that are only watched --- */

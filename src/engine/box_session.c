@@ -247,9 +247,9 @@ static void try_to_hand_over(struct box *b)
     struct error err = {0};
 
     if (!b->run || b->state != BOX_RUNNING || b->is_handed || b->is_interrupted || b->signals ||
-        box_is_refreshing(b) || (b->broker && !broker_client_has_begun(b->broker)) ||
-        k->is_restarting || k->peer.state != WIRE_STATE_READY ||
-        k->peer.channel != WIRE_CHANNEL_CELLS)
+        box_is_refreshing(b) || box_is_filling(b) ||
+        (b->broker && !broker_client_has_begun(b->broker)) || k->is_restarting ||
+        k->peer.state != WIRE_STATE_READY || k->peer.channel != WIRE_CHANNEL_CELLS)
         return;
     if (hand_over(k, &err) == 0) {
         b->is_handed = true;
@@ -265,15 +265,11 @@ static void try_to_hand_over(struct box *b)
     }
 }
 
-int box_cell(struct box *b, struct run *cell, struct error *err)
+/* Its files are there. */
+static int begin_cell(struct box *b, struct run *cell, struct error *err)
 {
     struct box_kernel *k = kernel_for(b, cell->language);
 
-    if (b->state != BOX_KEPT)
-        return error_set(err, E_BUSY, "the session's sandbox is not ready for a cell");
-    box_settle_files(b);
-    if (box_put_files(b, cell, err) < 0)
-        return -1;
     run_drop_given(cell);
     if (!k->is_alive && box_start_kernel(k, err) < 0)
         return -1;
@@ -290,6 +286,21 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     box_refresh_begin(b);
     try_to_hand_over(b);
     return 0;
+}
+
+int box_cell(struct box *b, struct run *cell, struct error *err)
+{
+    if (b->state != BOX_KEPT)
+        return error_set(err, E_BUSY, "the session's sandbox is not ready for a cell");
+    box_settle_files(b);
+    if (box_has_large_files(cell)) {
+        b->active = kernel_for(b, cell->language);
+        box_put_files_slowly(b, cell, begin_cell);
+        return 0;
+    }
+    if (box_put_files(b, cell, err) < 0)
+        return -1;
+    return begin_cell(b, cell, err);
 }
 
 void box_session_on_refreshed(struct box *b)
@@ -445,7 +456,8 @@ void box_session_start_due(struct box *b)
 void box_session_after(struct box *b)
 {
     box_unwatch_output(b->active);
-    (void)peer_hold(&b->active->peer, false, NULL); /* without memory: as a kernel that is silent */
+    if (b->active->peer.loop)                           /* else it was never started */
+        (void)peer_hold(&b->active->peer, false, NULL); /* without memory: as if it were silent */
     b->verdict = BOX_NO_VERDICT;
     b->is_refused = b->has_exited = b->is_done = b->is_interrupted = b->is_killed = false;
     b->is_handed = b->is_retried = b->is_cleared = false;

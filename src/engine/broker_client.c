@@ -59,6 +59,7 @@ struct broker_client {
     uint64_t number; /* of the present run, from 1 on */
     uint64_t begun;  /* the one that the broker knows of */
     bool is_ready;
+    bool has_run; /* since broker_client_begin(), until broker_client_end() */
 };
 
 struct brokers *brokers_new(struct loop *loop, struct masks *masks, const struct config *config,
@@ -524,6 +525,7 @@ int broker_client_begin(struct broker_client *c, const struct run *run, struct e
     pack_u64(&p, limits.entries);
     pack_u64(&p, run->limits.file_bytes);
     pack_u32(&p, c->journal >= 0);
+    c->has_run = true;
     return send_message(c, &p, &c->journal, c->journal >= 0 ? 1 : 0, err);
 }
 
@@ -571,6 +573,9 @@ void broker_client_end(struct broker_client *c, struct run *run)
 {
     struct pack p;
 
+    if (!c->has_run) /* it was ended before its turn came */
+        return;
+    c->has_run = false;
     note_denials(report_of(c), run);
     note_changes(c, run);
     start_message(&p, BROKER_END);

@@ -28,6 +28,7 @@ struct multipart_part {
 struct multipart {
     struct multipart_part parts[MULTIPART_PARTS_MAX];
     size_t count;
+    struct shared *body; /* what they point into, where a reader has set it; or NULL */
 };
 
 /* Whether the value of a Content-Type is multipart/form-data. */

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/share.h"
 #include "http/internal.h"
+#include "http/multipart.h"
 
 /* How often all clocks are looked at. */
 #define TICK_MS 500
@@ -62,6 +63,8 @@ static void free_request(struct request *request)
     json_decref(request->query);
     json_decref(request->json);
     json_decref(request->mistake);
+    if (request->parts)
+        shared_unref(request->parts->body);
     free(request->parts);
     buf_done(&request->body);
     free(request->head_text);

@@ -253,6 +253,42 @@ def test_a_form_may_be_larger_than_json(server):
     assert reply.status == 200 and reply.json["stdout"] == f"{len(data)}\n", reply
 
 
+def test_a_large_file_that_cannot_be_written_harms_nobody(server):
+    """Such files are written while the server does other things, and a failure comes late."""
+    large = ("files", "big", b"x" * (20 << 20))
+    reply = post_form(server, ("code", "print(1)"), ("disk_mb", "4"), large)
+    assert reply.status == 413 and "disk is full" in reply.json["error"]["message"], reply
+    session = server.post("/v1/sessions", {"profile": "open", "disk_mb": 4}).json["session_id"]
+    path = f"/v1/sessions/{session}/execute"
+    assert run(server, "x = 5", path=path)["status"] == "success"
+    for language in ("python", "bash"):
+        reply = post_form(server, ("code", "echo 1"), ("language", language), large, path=path)
+        assert reply.status == 413 and "disk is full" in reply.json["error"]["message"], reply
+    reply = post_form(server, ("code", "print(x, len(open('fits').read()))"), ("files", "fits", b"x" * (2 << 20)), path=path)
+    assert reply.status == 200 and reply.json["stdout"] == f"5 {2 << 20}\n", reply
+    server.call("DELETE", f"/v1/sessions/{session}")
+
+
+def test_a_run_can_be_ended_while_its_files_are_written(server):
+    """The client goes, or the session ends, right after the last byte of the request."""
+    session = server.post("/v1/sessions", {"profile": "open", "memory_mb": 512, "disk_mb": 200}).json["session_id"]
+    path = f"/v1/sessions/{session}/execute"
+    assert run(server, "x = 5", path=path)["status"] == "success"
+    body = form(("code", "x = 6"), ("files", "big", b"x" * (40 << 20)))
+    for target in ("/v1/run", path, path):
+        s = server.open()
+        head = f"POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary={BOUNDARY}\r\n"
+        s.sendall(head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        s.close()
+    assert run(server, "print(x in (5, 6))", path=path)["stdout"] == "True\n"
+    s = server.open()
+    s.sendall(head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    assert server.call("DELETE", f"/v1/sessions/{session}").status in (200, 204)
+    assert s.recv(12) == b"HTTP/1.1 404"
+    s.close()
+    assert run(server, "print(1)")["stdout"] == "1\n"
+
+
 def test_sessions_take_forms_too(server):
     session = server.post("/v1/sessions", {"profile": "open"}).json["session_id"]
     reply = post_form(server, ("code", "open('a').read()"), ("files", "a", "1"), path=f"/v1/sessions/{session}/execute")

@@ -321,6 +321,19 @@ def very_large_form(tokens, token):
         assert reply.status == 200 and reply.json["stdout"] == "1\n", reply
 
 
+def very_large_form_of_a_session(tokens, token):
+    content_type, body = many_megabytes()
+    session = tokens.call(token, "POST", "/v1/sessions", {"memory_mb": 512, "disk_mb": 500}).json["session_id"]
+    body = body.replace(b', "memory_mb": 512, "disk_mb": 500', b"", 1)
+    for _ in range(2):
+        reply = tokens.call(token, "POST", f"/v1/sessions/{session}/execute", body, {"Content-Type": content_type})
+        assert reply.status == 200 and reply.json["stdout"] == "1\n", reply
+    code = "from pathlib import Path\nprint(len(list(Path().iterdir())), Path('large').stat().st_size)"
+    reply = tokens.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": code})
+    assert reply.json["stdout"] == "96 30000000\n", reply
+    tokens.call(token, "DELETE", f"/v1/sessions/{session}")
+
+
 def encoded_files():
     """Almost 8 MB of JSON: 99 files in base64."""
     files = [{"path": f"f{i}", "content": "AAAA" * 19_000, "encoding": "base64"} for i in range(99)]
@@ -483,6 +496,9 @@ ATTACKS = {
     "a batch under a key": keyed("/v1/batch", long_batch),
     "files in base64 under a key": keyed("/v1/run", encoded_files),
     "files in base64": many_encoded_files,
+    "a form of 60 MB": very_large_form,
+    "a form of 60 MB under a key": keyed("/v1/run", many_megabytes),
+    "a form of 60 MB for a session": very_large_form_of_a_session,
     "answers again": answers_again,
     "files of a session": files_of_a_session,
     **{f"state of {name}": load_state(name) for name in STATES},

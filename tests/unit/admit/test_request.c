@@ -7,6 +7,7 @@
 
 #include "admit/request.h"
 #include "base/cleanup.h"
+#include "base/shared.h"
 
 static struct config *config;
 static struct profiles *profiles;
@@ -286,17 +287,20 @@ TEST_WITH(files_come_along_up_to_a_number, begin, NULL)
     int r = 0;
 
     for (int i = 0; i < LIMIT_FILES_GIVEN; i++) {
+        struct shared *owner = i % 2 ? shared_new() : NULL;
+        struct span content = {"x", 1};
         char name[16];
 
         (void)snprintf(name, sizeof(name), "f%d", i);
-        r |= run_request_add_file(&asked,
-                                  &(struct run_request_file){
-                                      .path = strdup(name),
-                                      .decoded = strdup("x"),
-                                      .content = {"x", 1},
-                                      .is_executable = i == 0
-        },
-                                  NULL);
+        if (owner) { /* not copied: a part of something that has several owners */
+            assert_int_equal(buf_add_str(&owner->text, "xy", NULL), 0);
+            content = (struct span){owner->text.data + 1, 1};
+        }
+        r |= run_request_add_file(
+            &asked,
+            &(struct run_request_file){
+                .path = strdup(name), .owner = owner, .content = content, .is_executable = i == 0},
+            NULL);
     }
     assert_int_equal(r, 0);
     assert_true(
@@ -308,6 +312,8 @@ TEST_WITH(files_come_along_up_to_a_number, begin, NULL)
     assert_non_null(run->collect); /* an empty list was asked for */
     assert_null(run->collect[0]);
     run_request_done(&asked);
+    for (int i = 0; i < LIMIT_FILES_GIVEN; i++)
+        assert_memory_equal(run->given[i].data, i % 2 ? "y" : "x", 1);
     run_free(run);
 }
 
