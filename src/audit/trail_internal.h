@@ -4,7 +4,7 @@
 
 #include "audit/signed_head.h"
 #include "audit/segment.h"
-#include "audit/sync.h"
+#include "base/sync.h"
 #include "audit/trail.h"
 
 struct trail {

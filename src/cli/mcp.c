@@ -166,6 +166,8 @@ static int open_api(struct mcp *mcp, struct error *err)
     if (jobs_new(&jobs, &mcp->jobs, err) < 0)
         return -1;
     mcp->kept = store_open_usual(NULL);
+    if (mcp->kept)
+        store_attend(mcp->kept, mcp->engine.loop);
     mcp->api = (struct api){.config = mcp->config,
                             .loop = mcp->engine.loop,
                             .pool = mcp->engine.pool,

@@ -402,6 +402,8 @@ static int open_api(struct serve *serve, struct error *err)
         return -1;
     loop_on_turn(serve->engine.loop, metrics_add_turn, &serve->metrics);
     serve->kept = store_open_usual(NULL);
+    if (serve->kept)
+        store_attend(serve->kept, serve->engine.loop);
     serve->openapi = (struct openapi){.tables = serve_routes};
     serve->api = (struct api){
         .config = serve->config,

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/name.h"
 #include "base/paths.h"
+#include "store/checkpoint.h"
 
 /* A newer Belljar's file is not touched. */
 #define STORE_VERSION 2
@@ -24,13 +25,15 @@
 
 struct store {
     char *path;
-    sqlite3 *db; /* NULL: not yet opened */
+    sqlite3 *db;                   /* NULL: not yet opened */
+    struct loop *loop;             /* of a server; NULL: a command that ends soon */
+    struct checkpoint *checkpoint; /* with a loop */
     char *shelves[STORE_SHELVES];
 };
 
 /* In WAL mode a commit is safe from the end of the process at once, and from a power failure after
- * the next checkpoint; the file is whole in either case. A checkpoint waits for the disk, and a
- * server's clients wait with it: it comes after each MiB, not after four as usual. */
+ * the next checkpoint; the file is whole in either case. A checkpoint waits for the disk: it comes
+ * after each MiB, not after four as usual. In a server nobody waits for it (store/checkpoint.h). */
 static const char schema[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;"
     "PRAGMA trusted_schema=OFF; PRAGMA journal_size_limit=4194304; PRAGMA wal_autocheckpoint=256;"
@@ -68,11 +71,20 @@ struct store *store_new(const char *path)
     return store;
 }
 
+static void close_db(struct store *store)
+{
+    cleanup_close int file = checkpoint_end(take_ptr(store->checkpoint));
+
+    (void)file; /* closed last */
+    (void)sqlite3_close(store->db);
+    store->db = NULL;
+}
+
 void store_free(struct store *store)
 {
     if (!store)
         return;
-    (void)sqlite3_close(store->db);
+    close_db(store);
     for (size_t i = 0; i < STORE_SHELVES; i++)
         free(store->shelves[i]);
     free(store->path);
@@ -215,11 +227,18 @@ static int open_db(struct store *store, struct error *err)
     r = sqlite3_open_v2(store->path, &store->db, flags, NULL) == SQLITE_OK
             ? set_up(store, err)
             : fail(store, "open", err);
-    if (r < 0) {
-        (void)sqlite3_close(store->db);
-        store->db = NULL;
-    }
+    if (r == 0 && store->loop)
+        r = checkpoint_new(store->loop, store->db, store->path, BUSY_MS, &store->checkpoint, err);
+    if (r < 0)
+        close_db(store);
     return r;
+}
+
+void store_attend(struct store *store, struct loop *loop)
+{
+    store->loop = loop;
+    if (store_is_there(store))
+        (void)open_db(store, NULL); /* whoever asks for something is told why it cannot be */
 }
 
 /* --- statements --- */
@@ -330,6 +349,10 @@ int store_number(struct store *store, int64_t none, int64_t *ret_number, struct 
 
 int store_begin(struct store *store, struct error *err)
 {
+    if (checkpoint_is_behind(store->checkpoint)) {
+        error_set(err, E_BUSY, "the disk does not keep up with what is saved");
+        return error_hint(err, "try again in a moment");
+    }
     /* IMMEDIATE: whoever reads first and writes then must not find that another has written in
      * between. */
     return store_do(store, err, "BEGIN IMMEDIATE", "");

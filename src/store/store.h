@@ -19,6 +19,7 @@
 #define STORE_NAME_MAX 64
 
 struct store;
+struct loop; /* base/loop.h */
 
 /* `path` is copied; the directory it is in has to be there. NULL: out of memory. */
 struct store *store_new(const char *path);
@@ -33,6 +34,10 @@ struct store *store_open_usual(struct error *err);
 #define STORE_SHELVES 4
 int store_add_shelf(struct store *store, const char *dir, struct error *err);
 const char *store_shelf(const struct store *store, size_t index); /* NULL: no more */
+
+/* For a server: the event loop never waits for the disk (store/checkpoint.h). The loop outlives the
+ * store. A file that is there is opened now. */
+void store_attend(struct store *store, struct loop *loop);
 
 /* Something has been kept here before. */
 bool store_is_there(const struct store *store);

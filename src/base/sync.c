@@ -1,4 +1,4 @@
-#include "audit/sync.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <linux/aio_abi.h>
