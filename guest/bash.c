@@ -44,10 +44,12 @@ static char *copy_of(struct span s)
 /* `bash -c TEXT NAME ARGUMENT...`, or with the file in place of the text. */
 static int fill_argv(const struct wire_run *run, bool is_long, char **argv)
 {
-    static char bash[] = "bash", flag[] = "-c", path[] = "/dev/fd/10";
+    static char bash[] = "bash", flag[] = "-c", path[] = "/dev/fd/10", check[] = "-n";
     size_t n = 0;
 
     argv[n++] = bash;
+    if (run->flags & WIRE_RUN_CHECK_ONLY)
+        argv[n++] = check;
     if (is_long) {
         argv[n++] = path;
     } else {
@@ -66,7 +68,7 @@ static int fill_argv(const struct wire_run *run, bool is_long, char **argv)
 
 int bash_run(const struct wire_run *run, int control)
 {
-    static char *argv[WIRE_STRINGS_MAX + 5];
+    static char *argv[WIRE_STRINGS_MAX + 6];
     bool is_long = run->code.len > ARGUMENT_MAX;
 
     if (memchr(run->code.data, '\0', run->code.len) || fill_argv(run, is_long, argv) < 0 ||

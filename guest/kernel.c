@@ -138,7 +138,8 @@ static int set_environment(const struct wire_run *run, struct error *err)
             return -1;
     if (interpreter_add_workdir(err) < 0 || interpreter_add_packages(err) < 0)
         return -1;
-    if ((run->flags & WIRE_RUN_INSTALLS) && interpreter_install_packages(err) < 0)
+    if ((run->flags & WIRE_RUN_INSTALLS) && !(run->flags & WIRE_RUN_CHECK_ONLY) &&
+        interpreter_install_packages(err) < 0)
         return -1;
     return interpreter_name_session(err);
 }

@@ -360,6 +360,9 @@ static int prepare_program(struct program *program, const struct policy *policy)
         return 0;
     if (policy_check_tree(policy, tree, &report) < 0)
         return fail(program, "the policy could not check the program");
+    if ((program->flags & WIRE_RUN_CHECK_ONLY) && !(program->flags & WIRE_RUN_INSTALLS) &&
+        policy_check_imports(tree, &report) < 0)
+        return fail(program, "the program's imports could not be checked");
     if (report.count) {
         Py_DECREF(tree);
         return refuse(program, &report);
@@ -440,6 +443,18 @@ static int check_cell(struct program *program, const struct policy *policy)
     return report_started(program->control) < 0 ? EXIT_FAILED : 0;
 }
 
+/* A program that its sender wants to know about. */
+static int check_program(struct program *program, const struct policy *policy)
+{
+    int code = prepare_program(program, policy);
+
+    if (code)
+        return code;
+    if (report_started(program->control) < 0)
+        return EXIT_FAILED;
+    return PyErr_Occurred() ? fail_with_exception(program) : 0;
+}
+
 /* sys.argv, and the name of the program in tracebacks. `-`, standard input, is no name for those.
  */
 static int set_arguments(const struct wire_strings *args)
@@ -480,6 +495,8 @@ int python_run(const struct wire_run *run, int control)
         return fail(&program, "the policy could not be applied");
     if (run->flags & WIRE_RUN_CHECK)
         return check_files(&program, policy);
+    if (run->flags & WIRE_RUN_CHECK_ONLY)
+        return check_program(&program, policy);
     if (run->flags & WIRE_RUN_CHECK_CELL)
         return check_cell(&program, policy);
     return run_program(&program, policy, true);

@@ -94,6 +94,10 @@ struct span policy_source_text(struct span source);
 /* Walks the tree (an ast.Module made by CPython from that very source). Same return value. */
 int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy_report *report);
 
+/* Adds modules that the tree imports and that are not installed, by the rule "missing". Nothing of
+ * the program is run, and no module is imported. Returns 0 or -1. */
+int policy_check_imports(PyObject *tree, struct policy_report *report);
+
 /* From now on the audit hook enforces `policy`, which must live until the process ends, and the
  * globals of __main__ have builtins that know the rules: what is blocked raises an error that says
  * so, getattr() and its kin look at the name they get, imports look at who asks. Nothing changes

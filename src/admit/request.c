@@ -178,6 +178,7 @@ static int put_program(const struct admission *a, const struct run_request *requ
     run->auto_print = request->auto_print;
     run->auto_print_str = request->auto_print_str;
     run->only_checks = request->only_checks;
+    run->is_check = request->is_check;
     run->wants_receipt = request->wants_receipt;
     run->has_seed = request->has_seed;
     run->seed = request->seed;

@@ -46,7 +46,7 @@ struct run_request {
     size_t max_code;   /* bytes; 0: as the setting `code_bytes` says */
     struct span input; /* data NULL: it has no standard input */
     enum run_language language;
-    bool auto_print, auto_print_str, only_checks, wants_receipt;
+    bool auto_print, auto_print_str, only_checks, is_check, wants_receipt;
     bool has_seed;
     uint64_t seed;
     const char *filename; /* what it goes by; NULL: it has no name unless it has arguments */

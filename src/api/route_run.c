@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "api/api.h"
 #include "api/attachments.h"
+#include "base/cleanup.h"
 
 /* clang-format off */
 static const struct schema_field run_fields[] = {
@@ -35,11 +35,11 @@ static int pass_trace(const struct request *request, struct run_request *asked, 
     return run_request_add_variable(asked, name, request->traceparent, err);
 }
 
-int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
-                 struct error *err)
+static int make_run(const struct request *request, const json_t *body, bool is_check,
+                    struct run **ret_run, struct error *err)
 {
     struct admission admission = api_admission(request->api, request->caller);
-    cleanup(run_request_done) struct run_request asked = {.can_ask = true};
+    cleanup(run_request_done) struct run_request asked = {.can_ask = true, .is_check = is_check};
 
     admission.cow = ADMISSION_COW_IS_DENIED;
     admission.has_skills = admission.may_keep = true;
@@ -49,7 +49,13 @@ int api_make_run(const struct request *request, const json_t *body, struct run *
     return admit_request(&admission, &asked, ret_run, err);
 }
 
-static void start_run(struct request *request)
+int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
+                 struct error *err)
+{
+    return make_run(request, body, false, ret_run, err);
+}
+
+static void start(struct request *request, bool is_check)
 {
     struct api *api = request->api;
     struct job_order order;
@@ -58,13 +64,23 @@ static void start_run(struct request *request)
 
     if (api_is_repeat(request))
         return;
-    if (api_make_run(request, request->json, &run, &err) < 0) {
+    if (make_run(request, request->json, is_check, &run, &err) < 0) {
         api_refuse(request, "run", &err);
         return;
     }
     order = job_order_of(request, run);
     order.correlation_id = json_string_value(json_object_get(request->json, "correlation_id"));
     (void)jobs_start_or_answer(api->jobs, request, &order);
+}
+
+static void start_run(struct request *request)
+{
+    start(request, false);
+}
+
+static void start_check(struct request *request)
+{
+    start(request, true);
 }
 
 static void show_run(struct request *request)
@@ -113,6 +129,10 @@ const struct route api_run_routes[] = {
     {"POST", "/v1/run", start_run, .body = run_fields, .max_body = API_BODY_BYTES,
      .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
      .tag = "runs", .summary = "run a program in a fresh sandbox and answer with its result"},
+    {"POST", "/v1/check", start_check, .body = run_fields, .max_body = API_BODY_BYTES,
+     .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
+     .tag = "runs",
+     .summary = "check a program and run nothing: refused code, syntax errors, missing modules"},
     {"GET", "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
      .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
     {"GET", "/v1/runs/{run}/events", follow_run, .streams = true, .status = 200, .tag = "runs",

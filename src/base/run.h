@@ -267,6 +267,7 @@ struct run {
     struct run_given *given;
     size_t n_given;
     char **collect;           /* patterns of files to bring back, NULL at the end, or NULL */
+    bool is_check;            /* the program is checked, and nothing of it is run */
     bool only_checks;         /* `code` is files (wire/message.h): whether all of them might run */
     bool auto_print;          /* echo the last expression, as a REPL does */
     bool auto_print_str;      /* then as print() shows it: the text of a string, not its quotes */

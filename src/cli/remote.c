@@ -516,7 +516,7 @@ int remote_run(struct remote *remote, const struct config *config, const struct 
     if (r == 0 && remote->session)
         r = reach_session(remote, config, asked, err);
     path = remote->session ? client_path("/v1/sessions/", remote->session, "/execute")
-                           : strdup("/v1/run");
+                           : strdup(asked->is_check ? "/v1/check" : "/v1/run");
     if (r == 0)
         r = path ? client_open(&remote->client, path, body, &stream, err) : error_memory(err);
     json_decref(body);

@@ -8,11 +8,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/error_json.h"
+#include "admit/tokens.h"
+#include "api/changes.h"
+#include "api/result.h"
 #include "base/cleanup.h"
+#include "base/error_json.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/stream.h"
+#include "base/terminal_text.h"
 #include "base/utf8.h"
 #include "cli/changes.h"
 #include "cli/cmd.h"
@@ -21,10 +25,6 @@
 #include "cli/remote.h"
 #include "cli/request.h"
 #include "cli/save_pictures.h"
-#include "api/changes.h"
-#include "api/result.h"
-#include "base/terminal_text.h"
-#include "admit/tokens.h"
 #include "engine/engine.h"
 
 struct job {
@@ -62,6 +62,7 @@ enum {
     OPT_JSON,
     OPT_SAVE,
     OPT_AUTO_PRINT,
+    OPT_CHECK,
     OPT_RECEIPT,
     OPT_ALLOW,
     OPT_APPLY,
@@ -77,23 +78,24 @@ enum {
 /* Flags of this command. Those of the settings (limits, profile, environment) come from the option
  * table. */
 static const struct option own_options[] = {
-    {"code",        required_argument, NULL, OPT_CODE       },
-    {"language",    required_argument, NULL, OPT_LANGUAGE   },
-    {"help",        no_argument,       NULL, OPT_HELP       },
-    {"config",      required_argument, NULL, OPT_CONFIG     },
-    {"env",         required_argument, NULL, OPT_ENV        },
-    {"stdin",       required_argument, NULL, OPT_STDIN      },
-    {"json",        no_argument,       NULL, OPT_JSON       },
-    {"save",        required_argument, NULL, OPT_SAVE       },
-    {"auto-print",  no_argument,       NULL, OPT_AUTO_PRINT },
-    {"receipt",     no_argument,       NULL, OPT_RECEIPT    },
-    {"apply",       no_argument,       NULL, OPT_APPLY      },
-    {"diff",        no_argument,       NULL, OPT_DIFF       },
-    {"with-hidden", no_argument,       NULL, OPT_WITH_HIDDEN},
-    {"seed",        required_argument, NULL, OPT_SEED       },
-    {"server",      required_argument, NULL, OPT_SERVER     },
-    {"session",     required_argument, NULL, OPT_SESSION    },
-    {"token-file",  required_argument, NULL, OPT_TOKEN_FILE },
+    {"code", required_argument, NULL, OPT_CODE},
+    {"language", required_argument, NULL, OPT_LANGUAGE},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"env", required_argument, NULL, OPT_ENV},
+    {"stdin", required_argument, NULL, OPT_STDIN},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"save", required_argument, NULL, OPT_SAVE},
+    {"auto-print", no_argument, NULL, OPT_AUTO_PRINT},
+    {"check", no_argument, NULL, OPT_CHECK},
+    {"receipt", no_argument, NULL, OPT_RECEIPT},
+    {"apply", no_argument, NULL, OPT_APPLY},
+    {"diff", no_argument, NULL, OPT_DIFF},
+    {"with-hidden", no_argument, NULL, OPT_WITH_HIDDEN},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"server", required_argument, NULL, OPT_SERVER},
+    {"session", required_argument, NULL, OPT_SESSION},
+    {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
 };
 
 /* What follows FILE is the program's, whatever it looks like. */
@@ -108,6 +110,7 @@ static int help(void)
                  "  --env NAME=VALUE      set an environment variable; repeatable\n"
                  "  --stdin FILE          standard input of the program; -: this command's own\n"
                  "  --auto-print          print the value of the last expression\n"
+                 "  --check               run nothing; tell what would be refused or is missing\n"
                  "  --json                print the result as one JSON object\n"
                  "  --save DIR            save pictures as files in DIR\n"
                  "  --seed N              make the output the same every time\n"
@@ -198,20 +201,21 @@ static bool wants_json(const struct option *options, int argc, char **argv)
 static bool put_option(struct job *job, struct request *request, int answer)
 {
     const struct cmd_place places[] = {
-        {OPT_CODE,        .word = &request->code           },
-        {OPT_LANGUAGE,    .word = &request->language       },
-        {OPT_CONFIG,      .word = &request->config         },
-        {OPT_STDIN,       .word = &request->input          },
-        {OPT_SAVE,        .word = &request->save           },
-        {OPT_SERVER,      .word = &job->remote.server      },
-        {OPT_SESSION,     .word = &job->remote.session     },
-        {OPT_TOKEN_FILE,  .word = &job->remote.token_file  },
-        {OPT_JSON,        .flag = &job->is_json            },
-        {OPT_AUTO_PRINT,  .flag = &job->asked.auto_print   },
-        {OPT_RECEIPT,     .flag = &job->asked.wants_receipt},
-        {OPT_APPLY,       .flag = &job->applies            },
-        {OPT_DIFF,        .flag = &job->has_diffs          },
-        {OPT_WITH_HIDDEN, .flag = &job->with_hidden        },
+        {OPT_CODE, .word = &request->code},
+        {OPT_LANGUAGE, .word = &request->language},
+        {OPT_CONFIG, .word = &request->config},
+        {OPT_STDIN, .word = &request->input},
+        {OPT_SAVE, .word = &request->save},
+        {OPT_SERVER, .word = &job->remote.server},
+        {OPT_SESSION, .word = &job->remote.session},
+        {OPT_TOKEN_FILE, .word = &job->remote.token_file},
+        {OPT_JSON, .flag = &job->is_json},
+        {OPT_AUTO_PRINT, .flag = &job->asked.auto_print},
+        {OPT_CHECK, .flag = &job->asked.is_check},
+        {OPT_RECEIPT, .flag = &job->asked.wants_receipt},
+        {OPT_APPLY, .flag = &job->applies},
+        {OPT_DIFF, .flag = &job->has_diffs},
+        {OPT_WITH_HIDDEN, .flag = &job->with_hidden},
     };
 
     return cmd_put(places, ARRAY_SIZE(places), answer);
@@ -255,6 +259,8 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
     }
     if (r == 0 && optind < argc)
         r = add_program(job, request, argv + optind, &err);
+    if (r == 0 && job->asked.is_check && job->remote.session)
+        r = error_set(&err, E_INVALID, "--check checks a whole program; leave out --session");
     return r < 0 ? fail(job, &err) + 1 : 0;
 }
 
@@ -377,7 +383,8 @@ static int start_engine(struct job *job, struct error *err)
                     &(struct engine_stock){.steady = job->asked.has_seed}, &limits, err) < 0)
         return -1;
     return engine_open_trail(&job->engine, job->config,
-                             &(struct recorder_options){.is_brief = true, .on_note = cmd_note}, err);
+                             &(struct recorder_options){.is_brief = true, .on_note = cmd_note},
+                             err);
 }
 
 /* A flag that could not do anything is a mistake, and one that would be noticed too late. */
@@ -604,6 +611,8 @@ static int finish(struct job *job)
     name_the_flag(job->run, job->remote.result);
     if (!job->is_json)
         print_human(job);
+    if (!job->is_json && job->asked.is_check && job->run->status == RUN_SUCCESS)
+        (void)puts("no problems found");
     if (!job->is_json)
         print_receipt(job);
     if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))

@@ -131,6 +131,7 @@ void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
                  (run->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
                  (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0) |
                  (run->has_seed ? WIRE_RUN_SEED : 0) | (run->only_checks ? WIRE_RUN_CHECK : 0) |
+                 (run->is_check ? WIRE_RUN_CHECK_ONLY : 0) |
                  (run->may_spawn && packages_are_open(&b->engine_outside->packages, b->net)
                       ? WIRE_RUN_INSTALLS
                       : 0),
@@ -319,12 +320,9 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
         enum run_status status;
         int exit_code;
     } verdicts[] = {
-        [BOX_TIMEOUT] = {RUN_TIMEOUT,         124    },
-          [BOX_CPU_TIME] = {RUN_TIMEOUT,         124    },
-        [BOX_MEMORY] = {RUN_MEMORY_EXCEEDED, 137    },
-          [BOX_CANCELLED] = {RUN_CANCELLED,       130    },
-        [BOX_BROKEN] = {RUN_ERROR,           128 + 9},
-          [BOX_WORK] = {RUN_TIMEOUT,         124    },
+        [BOX_TIMEOUT] = {RUN_TIMEOUT, 124},        [BOX_CPU_TIME] = {RUN_TIMEOUT, 124},
+        [BOX_MEMORY] = {RUN_MEMORY_EXCEEDED, 137}, [BOX_CANCELLED] = {RUN_CANCELLED, 130},
+        [BOX_BROKEN] = {RUN_ERROR, 128 + 9},       [BOX_WORK] = {RUN_TIMEOUT, 124},
     };
     int status = b->has_exited ? (int)b->exited.status : 9;
 

@@ -345,6 +345,8 @@ static int write_start(struct recorder *recorder, struct run *run, struct error 
         record_bool(&r, "auto_print", true);
     if (run->only_checks)
         record_bool(&r, "only_checks", true);
+    if (run->is_check)
+        record_bool(&r, "check", true);
     add_args(recorder, &r, run);
     add_env(recorder, &r, run);
     add_given(recorder, &r, run);

@@ -108,7 +108,7 @@ def operations():
     GET /languages | POST /api/execute | POST /api/execute_async | GET /api/tasks/{task} | POST /api/sessions | GET /api/sessions
     GET /api/sessions/{session} | DELETE /api/sessions/{session} | GET /api/languages | GET /api/health
     POST /v1/sessions/session | GET /v1/sessions/session | DELETE /v1/sessions/session
-    POST /v1/run | POST /v1/batch | GET /v1/runs/{run} | GET /v1/runs/{run}/events | GET /v1/runs/{run}/output | POST /v1/runs/{run}/cancel
+    POST /v1/run | POST /v1/check | POST /v1/batch | GET /v1/runs/{run} | GET /v1/runs/{run}/events | GET /v1/runs/{run}/output | POST /v1/runs/{run}/cancel
     POST /v1/sessions | GET /v1/sessions | GET /v1/sessions/{session} | DELETE /v1/sessions/{session}
     POST /v1/sessions/{session}/execute | POST /v1/sessions/{session}/interrupt | POST /v1/sessions/{session}/restart
     POST /v1/sessions/{session}/fork | POST /v1/sessions/{session}/checkpoint | POST /v1/sessions/{session}/restore

@@ -231,6 +231,7 @@ static int take_program(const json_t *start, struct run *run, struct error *err)
     run->language = language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON;
     run->auto_print = json_is_true(json_object_get(start, "auto_print"));
     run->only_checks = json_is_true(json_object_get(start, "only_checks"));
+    run->is_check = json_is_true(json_object_get(start, "check"));
     run->has_seed = seed != NULL;
     run->seed = (uint64_t)json_integer_value(seed);
     return args ? copy_list(args, &run->args, err) : 0;
