@@ -127,6 +127,7 @@ static struct caller *make_caller(struct auth *auth, const char *name)
     (void)snprintf(c->name, sizeof(c->name), "%s", name);
     (void)snprintf(c->keeper, sizeof(c->keeper), "%s", name);
     rights_init(&c->rights);
+    c->trail_bytes_per_hour = auth->options.trail_bytes_per_hour;
     c->next = auth->callers;
     auth->callers = c;
     return c;

@@ -28,8 +28,9 @@ struct auth_claim {
 };
 
 struct auth_options {
-    const char *token_path;  /* the first token; NULL: nobody needs one */
-    const char *tokens_path; /* the others; NULL: there are none */
+    const char *token_path;      /* the first token; NULL: nobody needs one */
+    const char *tokens_path;     /* the others; NULL: there are none */
+    double trail_bytes_per_hour; /* for each caller; 0: any amount */
     /* Both optional. A token was removed: what it opened should end. And: the file cannot be read,
      * or can again (code E_NONE). */
     void (*on_removed)(void *user, struct caller *caller);

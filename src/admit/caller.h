@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/loop.h"
-#include "base/share.h"
 #include "admit/rights.h"
 #include "admit/tokens.h"
+#include "base/loop.h"
+#include "base/share.h"
 
 struct queue_place;
 
@@ -31,11 +31,12 @@ struct caller {
     unsigned generation;              /* goes up when a token of this name is removed */
     bool is_told;                     /* the trail knows that it was used */
 
+    double trail_bytes_per_hour;                   /* the server's setting; 0: any amount */
     struct quota_bucket runs, cpu_s, bytes, trail; /* admit/quota.h */
     struct queue_place *first, *last;              /* that wait, admit/queue.h */
     struct caller *turn_before, *turn_after;       /* of those that wait */
     size_t n_waiting, n_running;
-    size_t n_requests;     /* that are being answered, api/router.h */
+    size_t n_requests;             /* that are being answered, api/router.h */
     struct share_account requests; /* bytes of their bodies and answers, http/server.c */
     struct loop_line line; /* work on what it sends, one piece in each round of all callers */
     size_t n_kept[2];      /* answers without and with a key, api/job.h */

@@ -38,17 +38,15 @@ static int refuse(const char *what, double wait_s, unsigned *ret_wait_s, struct 
     return error_hint(err, "try again in %u seconds", *ret_wait_s);
 }
 
-static double trail_bytes_per_hour = -1;
-
-void quota_limit_trail(double bytes_per_hour)
+static double trail_limit(const struct caller *caller)
 {
-    trail_bytes_per_hour = bytes_per_hour;
+    return caller->trail_bytes_per_hour > 0 ? caller->trail_bytes_per_hour : -1;
 }
 
 int quota_check_bytes(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
                       struct error *err)
 {
-    double wait_s = wait_for(&caller->trail, trail_bytes_per_hour, HOUR_S, 1, now_ns);
+    double wait_s = wait_for(&caller->trail, trail_limit(caller), HOUR_S, 1, now_ns);
 
     if (wait_s > 0)
         return refuse("room in the audit trail (`trail_mb_per_hour`)", wait_s, ret_wait_s, err);
@@ -90,5 +88,5 @@ void quota_spend(struct caller *caller, uint64_t now_ns, double cpu_s, double by
 
 void quota_spend_trail(struct caller *caller, uint64_t now_ns, double bytes)
 {
-    spend(&caller->trail, trail_bytes_per_hour, bytes, now_ns);
+    spend(&caller->trail, trail_limit(caller), bytes, now_ns);
 }

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-#include "base/error.h"
 #include "admit/caller.h"
+#include "base/error.h"
 
 /* Takes one run. E_BUSY: not now; *ret_wait_s says in how many seconds, at least 1. */
 int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s, struct error *err);
@@ -19,9 +19,7 @@ int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
 int quota_check_bytes(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
                       struct error *err);
 
-/* What the trail takes for one caller within an hour, of which quota_check_bytes() speaks, too;
- * below 0: any amount. The limit is the same for every caller. */
-void quota_limit_trail(double bytes_per_hour);
+/* The trail took so many bytes on behalf of the caller, which quota_check_bytes() limits, too. */
 void quota_spend_trail(struct caller *caller, uint64_t now_ns, double bytes);
 
 /* What a run, or a file on its way in or out, has used. */

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/closer.h"
 #include "base/json.h"
-#include "base/sha256.h"
+#include "engine/session_files.h"
 #include "sandbox/files.h"
 
 #define PIECE (64 * KIB)
@@ -19,32 +19,26 @@
 
 #define LIST_DEFAULT 1000
 
-/* The files of the session in the path. What is in a sandbox is not known before it is there. */
-static const struct files *find_files(struct request *request, struct error *err)
+/* The session in the path. What is in a sandbox is not known before it is there. */
+static struct session *find_session(struct request *request, struct error *err)
 {
     struct api *api = request->api;
     struct session *session = sessions_find(api->sessions, request->owner, request->params[0], err);
-    const struct files *files;
 
-    if (!session || admission_check_session(request->caller, session, err) < 0)
+    if (!session || admission_check_session(request->caller, session, err) < 0 ||
+        !session_need_files(session, err))
         return NULL;
-    files = session_files(session);
-    if (!files) {
-        error_set(err, E_BUSY, "the session is starting");
-        error_hint(err, "try again in a moment");
-    }
-    return files;
+    return session;
 }
 
 /* The same, and the file's path in its one form. */
-static const struct files *find_path(struct request *request, char path[PATH_MAX],
-                                     struct error *err)
+static struct session *find_path(struct request *request, char path[PATH_MAX], struct error *err)
 {
-    const struct files *files = find_files(request, err);
+    struct session *session = find_session(request, err);
 
-    if (!files || files_path_check(request->params[1], strlen(request->params[1]), path, err) < 0)
+    if (!session || files_path_check(request->params[1], strlen(request->params[1]), path, err) < 0)
         return NULL;
-    return files;
+    return session;
 }
 
 /* --- listing --- */
@@ -102,14 +96,14 @@ static void list_files(struct request *request)
         .limit = limit ? (size_t)json_integer_value(limit) : LIST_DEFAULT,
     };
     struct error err = {0};
-    const struct files *files = find_files(request, &err);
+    struct session *session = find_session(request, &err);
     char path[PATH_MAX] = "";
 
     /* It was given out as text, and the order is that of the bytes. */
     if (shown)
         files_path_unescape(shown, after);
-    if (!files || (dir && files_path_check(dir, strlen(dir), path, &err) < 0) ||
-        files_list(files, path, &page, &list, &err) < 0)
+    if (!session || (dir && files_path_check(dir, strlen(dir), path, &err) < 0) ||
+        files_list(session_files(session), path, &page, &list, &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_json(request, 200, api_files_json(&list));
@@ -256,10 +250,11 @@ static void get_file(struct request *request)
     struct files_entry entry;
     struct error err = {0};
     char path[PATH_MAX];
-    const struct files *files = find_path(request, path, &err);
+    struct session *session = find_path(request, path, &err);
     int fd;
 
-    if (!files || check_quota(request, &err) < 0 || files_open(files, path, &fd, &entry, &err) < 0)
+    if (!session || check_quota(request, &err) < 0 ||
+        files_open(session_files(session), path, &fd, &entry, &err) < 0)
         request_answer_error(request, &err);
     else
         send_file(request, fd, entry.size);
@@ -274,18 +269,13 @@ static const struct schema_field put_fields[] = {
 
 struct upload {
     struct caller *caller; /* who pays */
-    struct files_writer writer;
-    struct sha256_stream *hash;
-    char path[PATH_MAX];
+    struct session_writer writer;
 };
 
 static void upload_free(struct upload *upload)
 {
-    uint8_t digest[SHA256_BYTES];
-
-    sha256_end(upload->hash, digest);
-    quota_spend(upload->caller, loop_now_ns(), 0, (double)upload->writer.written);
-    files_write_abort(&upload->writer);
+    quota_spend(upload->caller, loop_now_ns(), 0, (double)upload->writer.files.written);
+    session_write_abort(&upload->writer);
     free(upload);
 }
 
@@ -298,8 +288,7 @@ static int on_piece(struct request *request, const void *data, size_t len, struc
 {
     struct upload *upload = request->user;
 
-    sha256_feed(upload->hash, data, len);
-    return files_write_feed(&upload->writer, data, len, err);
+    return session_write_feed(&upload->writer, data, len, err);
 }
 
 static int begin_put(struct request *request, struct error *err)
@@ -309,63 +298,22 @@ static int begin_put(struct request *request, struct error *err)
         .makes_parents = true,
     };
     struct upload *upload = calloc(1, sizeof(*upload));
-    const struct files *files;
+    struct session *session;
+    char path[PATH_MAX];
 
     if (!upload)
         return error_memory(err);
     upload->caller = request->caller;
-    files = find_path(request, upload->path, err);
-    if (!files || check_quota(request, err) < 0 ||
-        files_write_begin(&upload->writer, files, upload->path, &options, err) < 0) {
+    session = find_path(request, path, err);
+    if (!session || check_quota(request, err) < 0 ||
+        session_write_begin(&upload->writer, session, path, &options, err) < 0) {
         free(upload);
         return -1;
     }
-    upload->hash = sha256_begin();
     request->user = upload;
     request->on_piece = on_piece;
     request->on_gone = on_writer_gone;
     return 0;
-}
-
-/* What is about to happen to a file is written down; if it does not, that is, too. */
-static struct recorder_file event_of(const struct request *request, const char *event,
-                                     const char *path)
-{
-    struct api *api = request->api;
-    struct session *session =
-        sessions_find(api->sessions, request->owner, request->params[0], NULL);
-    struct session_info info = {0};
-
-    if (session)
-        session_info(session, &info);
-    return (struct recorder_file){
-        .event = event, .owner = request->owner, .session = info.id, .path = path};
-}
-
-static void tell_failure(const struct request *request, struct recorder_file *event,
-                         const struct error *err)
-{
-    const struct api *api = request->api;
-
-    event->error = err;
-    (void)recorder_file(api->recorder, event, NULL);
-}
-
-static int commit(const struct request *request, struct upload *upload, struct error *err)
-{
-    const struct api *api = request->api;
-    struct recorder_file event = event_of(request, "write", upload->path);
-    uint8_t digest[SHA256_BYTES] = {0};
-
-    sha256_end(take_ptr(upload->hash), digest);
-    event.bytes = upload->writer.written;
-    event.digest = digest;
-    if (recorder_file(api->recorder, &event, err) < 0)
-        return -1;
-    if (files_write_commit(&upload->writer, err) == 0)
-        return 0;
-    tell_failure(request, &event, err);
-    return -1;
 }
 
 /* All of it is there: now it gets its name. */
@@ -373,15 +321,14 @@ static void put_file(struct request *request)
 {
     struct upload *upload = request->user;
     struct error err = {0};
-    uint64_t size = upload->writer.written;
+    const char *path = upload->writer.path;
 
-    if (commit(request, upload, &err) < 0)
+    if (session_write_commit(&upload->writer, &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_json(request, 200,
-                            json_pack("{s:o, s:I}", "path",
-                                      json_text_string(upload->path, strlen(upload->path)), "size",
-                                      (json_int_t)size));
+                            json_pack("{s:o, s:I}", "path", json_text_string(path, strlen(path)),
+                                      "size", (json_int_t)upload->writer.files.written));
     upload_free(upload);
 }
 
@@ -396,21 +343,13 @@ static void delete_file(struct request *request)
 {
     struct error err = {0};
     char path[PATH_MAX];
-    const struct files *files = find_path(request, path, &err);
+    struct session *session = find_path(request, path, &err);
     bool is_recursive = json_is_true(json_object_get(request->query, "recursive"));
-    const struct api *api = request->api;
-    struct recorder_file event = event_of(request, "delete", path);
 
-    if (!files || recorder_file(api->recorder, &event, &err) < 0) {
+    if (!session || session_delete_file(session, path, is_recursive, &err) < 0)
         request_answer_error(request, &err);
-        return;
-    }
-    if (files_delete(files, path, is_recursive, &err) < 0) {
-        tell_failure(request, &event, &err);
-        request_answer_error(request, &err);
-        return;
-    }
-    request_answer_empty(request, 204);
+    else
+        request_answer_empty(request, 204);
 }
 
 /* clang-format off */

@@ -205,7 +205,9 @@ static int open_auth(struct serve *serve, struct error *err)
 {
     const struct config *config = serve->config;
     cleanup_free char *tokens = NULL;
-    struct auth_options options = {.on_removed = on_removed,
+    struct auth_options options = {.trail_bytes_per_hour =
+                                       (double)config->trail_mb_per_hour * (double)MIB,
+                                   .on_removed = on_removed,
                                    .on_changed = on_changed,
                                    .on_trouble = on_trouble,
                                    .on_first = on_first,
@@ -266,8 +268,6 @@ static int open_engine(struct serve *serve, struct error *err)
     struct run_limits limits;
 
     raise_descriptors();
-    quota_limit_trail(config->trail_mb_per_hour ? (double)config->trail_mb_per_hour * (double)MIB
-                                                : -1);
     if (profiles_open(config, &serve->profiles, err) < 0 ||
         profiles_get(serve->profiles, NULL, &profile, err) < 0)
         return -1;

@@ -2,8 +2,9 @@
  *
  * A run is two records: `start` before anything of it runs, `run` before its answer leaves. When
  * the first cannot be written, the run does not begin; when the second cannot be, its answer is
- * withheld. The pool and the sessions see to both, so that no door can forget it. Other events are
- * written before they take effect, by who brings them about.
+ * withheld. The pool and the sessions see to both, and to files, calls and connections, so that no
+ * door can forget it (tools/check-banned). Four events come from the doors, each from one place: a
+ * refusal before there was a run, a token, an undo, a server's start and end.
  *
  * Every function takes NULL for a recorder: the operator wants no trail.
  */

@@ -7,10 +7,9 @@
 #include "base/cleanup.h"
 #include "base/closer.h"
 #include "base/json.h"
-#include "base/sha256.h"
 #include "base/utf8.h"
 #include "engine/masking.h"
-#include "engine/recorder.h"
+#include "engine/session_files.h"
 #include "mcp/tools.h"
 
 #define READ_DEFAULT (32 * KIB)
@@ -374,36 +373,21 @@ static int decode(const json_t *content, bool is_base64, struct buf *plain, stru
     return 0;
 }
 
-static int write_bytes(const struct files *files, const char *path, const struct buf *plain,
-                       struct error *err)
+static int write_bytes(const struct mcp_call *call, const char *session_id, const char *path,
+                       const struct buf *plain, struct error *err)
 {
     const struct files_write_options options = {.makes_parents = true};
-    struct files_writer writer;
+    struct session *session =
+        sessions_find(mcp_host_of(call)->api->sessions, call->owner, session_id, err);
+    struct session_writer writer;
 
-    if (files_write_begin(&writer, files, path, &options, err) < 0)
+    if (!session || session_write_begin(&writer, session, path, &options, err) < 0)
         return -1;
-    if (files_write_feed(&writer, buf_str(plain), plain->len, err) < 0) {
-        files_write_abort(&writer);
+    if (session_write_feed(&writer, buf_str(plain), plain->len, err) < 0) {
+        session_write_abort(&writer);
         return -1;
     }
-    return files_write_commit(&writer, err);
-}
-
-/* Written down before it is done. */
-static int write_down(const struct mcp_call *call, const char *session_id, const char *path,
-                      const struct buf *plain, struct error *err)
-{
-    const struct mcp_host *host = mcp_host_of(call);
-    uint8_t digest[SHA256_BYTES];
-    const struct recorder_file event = {.event = "write",
-                                        .owner = call->owner,
-                                        .session = session_id,
-                                        .path = path,
-                                        .bytes = plain->len,
-                                        .digest = digest};
-
-    sha256(buf_str(plain), plain->len, digest);
-    return recorder_file(host->api->recorder, &event, err);
+    return session_write_commit(&writer, err);
 }
 
 static void tell_written(const struct mcp_call *call, const char *session_id, const char *path)
@@ -424,11 +408,11 @@ static void write_then(struct mcp_call *call, const char *session_id, const stru
     char path[PATH_MAX], said[PATH_MAX + 128];
     json_t *result;
 
+    (void)files;
     if (read_path(call, path, &err) < 0 ||
         decode(json_object_get(call->arguments, "content"),
                encoding && strcmp(encoding, "base64") == 0, &plain, &err) < 0 ||
-        write_down(call, session_id, path, &plain, &err) < 0 ||
-        write_bytes(files, path, &plain, &err) < 0) {
+        write_bytes(call, session_id, path, &plain, &err) < 0) {
         mcp_call_fail(call, &err);
         return;
     }

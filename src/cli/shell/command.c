@@ -12,6 +12,7 @@
 #include "base/suggest.h"
 #include "base/terminal_text.h"
 #include "cli/shell/shell.h"
+#include "engine/session_files.h"
 #include "sandbox/files.h"
 
 #define WORDS_MAX 4
@@ -139,21 +140,10 @@ static int do_switch(struct shell *shell, char **words, size_t count, struct err
 
 /* --- files --- */
 
-static struct files *open_files(const struct shell *shell, struct error *err)
-{
-    struct files *files = session_files(shell->session);
-
-    if (!files) {
-        error_set(err, E_BUSY, "the session is still starting");
-        error_hint(err, "try again in a moment");
-    }
-    return files;
-}
-
 static int do_files(struct shell *shell, char **words, size_t count, struct error *err)
 {
     cleanup(files_list_done) struct files_list list = {0};
-    const struct files *files = open_files(shell, err);
+    const struct files *files = session_need_files(shell->session, err);
     struct files_page page = {.depth = 1, .limit = LISTED_MAX};
     char dir[PATH_MAX] = "";
 
@@ -200,7 +190,7 @@ static int open_host_file(const char *path, struct error *err)
     return take_fd(fd);
 }
 
-static int copy_in(int from, struct files_writer *writer, struct error *err)
+static int copy_in(int from, struct session_writer *writer, struct error *err)
 {
     char data[64 * 1024];
     ssize_t n;
@@ -210,27 +200,10 @@ static int copy_in(int from, struct files_writer *writer, struct error *err)
             continue;
         if (n < 0)
             return error_errno(err, "read");
-        if (files_write_feed(writer, data, (size_t)n, err) < 0)
+        if (session_write_feed(writer, data, (size_t)n, err) < 0)
             return -1;
     }
     return 0;
-}
-
-/* Written down before it has its name. */
-static int commit(struct shell *shell, struct files_writer *writer, const char *path,
-                  struct error *err)
-{
-    struct session_info info;
-    struct recorder_file event = {.event = "write", .path = path};
-
-    session_info(shell->session, &info);
-    event.session = info.id;
-    event.owner = info.owner;
-    if (recorder_file(shell->engine.recorder, &event, err) < 0) {
-        files_write_abort(writer);
-        return -1;
-    }
-    return files_write_commit(writer, err);
 }
 
 static int do_put(struct shell *shell, char **words, size_t count, struct error *err)
@@ -238,19 +211,17 @@ static int do_put(struct shell *shell, char **words, size_t count, struct error 
     static const struct files_write_options options = {.makes_parents = true};
     const char *name = count > 1 ? words[1] : base_name(words[0]);
     cleanup_close int from = open_host_file(words[0], err);
-    const struct files *files;
-    struct files_writer writer;
+    struct session_writer writer;
     char path[PATH_MAX];
 
     if (from < 0 || files_path_check(name, strlen(name), path, err) < 0 ||
-        !(files = open_files(shell, err)) ||
-        files_write_begin(&writer, files, path, &options, err) < 0)
+        session_write_begin(&writer, shell->session, path, &options, err) < 0)
         return -1;
     if (copy_in(from, &writer, err) < 0) {
-        files_write_abort(&writer);
+        session_write_abort(&writer);
         return -1;
     }
-    if (commit(shell, &writer, path, err) < 0)
+    if (session_write_commit(&writer, err) < 0)
         return -1;
     shell_say("/workspace/%s", path);
     return 0;
@@ -288,7 +259,7 @@ static int create_host_file(const char *path, struct error *err)
 static int do_get(struct shell *shell, char **words, size_t count, struct error *err)
 {
     const char *target = count > 1 ? words[1] : base_name(words[0]);
-    const struct files *files = open_files(shell, err);
+    const struct files *files = session_need_files(shell->session, err);
     cleanup_close int from = -1, to = -1;
     struct files_entry entry;
     struct session_info info;

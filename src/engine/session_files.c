@@ -1,0 +1,107 @@
+#include "engine/session_files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/sha256.h"
+#include "engine/recorder.h"
+#include "engine/session_internal.h"
+
+const struct files *session_need_files(struct session *session, struct error *err)
+{
+    const struct files *files = session_files(session);
+
+    if (!files) {
+        error_set(err, E_BUSY, "the session is starting");
+        error_hint(err, "try again in a moment");
+    }
+    return files;
+}
+
+static int tell_failure(struct recorder *recorder, struct recorder_file *event,
+                        const struct error *err)
+{
+    event->error = err;
+    (void)recorder_file(recorder, event, NULL);
+    return -1;
+}
+
+int session_write_begin(struct session_writer *writer, struct session *session, const char *path,
+                        const struct files_write_options *options, struct error *err)
+{
+    const struct files *files = session_need_files(session, err);
+    struct session_info info;
+
+    session_info(session, &info);
+    *writer = (struct session_writer){.recorder = session->table->recorder};
+    (void)snprintf(writer->session, sizeof(writer->session), "%s", info.id);
+    (void)snprintf(writer->path, sizeof(writer->path), "%s", path);
+    if (!files || files_write_begin(&writer->files, files, path, options, err) < 0)
+        return -1;
+    writer->hash = sha256_begin();
+    writer->owner = strdup(info.owner ? info.owner : "");
+    if (writer->owner)
+        return 0;
+    session_write_abort(writer);
+    return error_memory(err);
+}
+
+int session_write_feed(struct session_writer *writer, const void *data, size_t len,
+                       struct error *err)
+{
+    sha256_feed(writer->hash, data, len);
+    return files_write_feed(&writer->files, data, len, err);
+}
+
+void session_write_abort(struct session_writer *writer)
+{
+    uint8_t digest[SHA256_BYTES];
+
+    sha256_end(take_ptr(writer->hash), digest);
+    files_write_abort(&writer->files);
+    free(take_ptr(writer->owner));
+}
+
+static int commit(struct session_writer *writer, struct error *err)
+{
+    uint8_t digest[SHA256_BYTES] = {0};
+    struct recorder_file event = {.event = "write",
+                                  .owner = writer->owner,
+                                  .session = writer->session,
+                                  .path = writer->path,
+                                  .bytes = writer->files.written,
+                                  .digest = digest};
+
+    sha256_end(take_ptr(writer->hash), digest);
+    if (recorder_file(writer->recorder, &event, err) < 0)
+        return -1;
+    return files_write_commit(&writer->files, err) < 0 ? tell_failure(writer->recorder, &event, err)
+                                                       : 0;
+}
+
+int session_write_commit(struct session_writer *writer, struct error *err)
+{
+    int r = commit(writer, err);
+
+    session_write_abort(writer);
+    return r;
+}
+
+int session_delete_file(struct session *session, const char *path, bool is_recursive,
+                        struct error *err)
+{
+    const struct files *files = session_need_files(session, err);
+    struct recorder *recorder = session->table->recorder;
+    struct session_info info;
+    struct recorder_file event = {.event = "delete", .path = path};
+
+    session_info(session, &info);
+    event.session = info.id;
+    event.owner = info.owner;
+    if (!files || recorder_file(recorder, &event, err) < 0)
+        return -1;
+    return files_delete(files, path, is_recursive, err) < 0 ? tell_failure(recorder, &event, err)
+                                                            : 0;
+}

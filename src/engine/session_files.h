@@ -1,0 +1,38 @@
+/* Changes in a session's /workspace that come from outside, for every door: each is recorded before
+ * it takes effect, and once more when it fails.
+ */
+#pragma once
+
+#include <limits.h>
+
+#include "engine/session.h"
+#include "sandbox/files.h"
+
+struct sha256_stream;
+
+/* A file that comes in pieces (sandbox/files.h). The session may end in the meantime. */
+struct session_writer {
+    struct files_writer files;
+    struct sha256_stream *hash;
+    struct recorder *recorder;
+    char *owner;
+    char session[32];
+    char path[PATH_MAX];
+};
+
+/* `path` is one that files_path_check() has checked. E_BUSY: the session is starting. */
+int session_write_begin(struct session_writer *writer, struct session *session, const char *path,
+                        const struct files_write_options *options, struct error *err);
+int session_write_feed(struct session_writer *writer, const void *data, size_t len,
+                       struct error *err);
+
+/* Ends the writer, whether it succeeds or not. */
+int session_write_commit(struct session_writer *writer, struct error *err);
+void session_write_abort(
+    struct session_writer *writer); /* leaves nothing; harmless after the end */
+
+int session_delete_file(struct session *session, const char *path, bool is_recursive,
+                        struct error *err);
+
+/* session_files(); NULL with E_BUSY while the session starts. */
+const struct files *session_need_files(struct session *session, struct error *err);
