@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import host
+import mcp
 from serving import Server, wait_until
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -646,6 +647,16 @@ def test_sessions_and_their_files_are_written_down(serving):
     assert write["path"] == "a.txt" and write["bytes"] == 5
     assert write["sha256"] == "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
     assert of_kind(serving.records(), "session")[0]["name"] == "desk"
+
+
+def test_every_door_records_files_alike(audited):
+    """Size and digest before the file is there, and once more when it cannot be."""
+    with mcp.Client(audited.who, "--tools", "all", env=audited.env) as client:
+        client.initialize()
+        client.call("write_file", {"path": "in/a.txt", "content": "hello"})
+        assert client.call("write_file", {"path": "in", "content": "hello"})["isError"]
+    told = [(r["status"], r["path"], r["bytes"], r["sha256"][:8]) for r in of_kind(audited.records(), "file")]
+    assert told == [("success", "in/a.txt", 5, "2cf24dba"), ("success", "in", 5, "2cf24dba"), ("failed", "in", 5, "2cf24dba")]
 
 
 def test_copies_of_sessions_are_written_down(serving):
