@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
+#include "admit/policy_place.h"
 #include "base/cleanup.h"
 #include "base/net.h"
 #include "base/paths.h"
-#include "admit/policy_place.h"
 
 int admit_load_profile(const struct config *config, struct profile **ret_profile, struct error *err)
 {
@@ -48,13 +48,13 @@ static int check_places(const struct run *run, const struct config *config,
     const char *const others[] = {config->helpers, config->trail_dir, config->policies_dir};
     const char *path;
 
-    for (size_t i = 0; run->n_grants && i < ARRAY_SIZE(others); i++)
+    for (size_t i = 0; run->terms.n_grants && i < ARRAY_SIZE(others); i++)
         if (*others[i] && policy_place_check(run, others[i], "a directory of Belljar's", err) < 0)
             return -1;
-    for (size_t i = 0; run->n_grants && (path = profile_file(profile, i)); i++)
+    for (size_t i = 0; run->terms.n_grants && (path = profile_file(profile, i)); i++)
         if (policy_place_check(run, path, "the profile", err) < 0)
             return -1;
-    for (size_t i = 0; run->n_grants && i < ARRAY_SIZE(config->files); i++)
+    for (size_t i = 0; run->terms.n_grants && i < ARRAY_SIZE(config->files); i++)
         if (policy_place_check(run, config->files[i], "the file of settings", err) < 0)
             return -1;
     return 0;
@@ -63,23 +63,23 @@ static int check_places(const struct run *run, const struct config *config,
 int admit_run(struct run *run, const struct config *config, const struct profile *profile,
               struct error *err)
 {
-    if (profile_check_language(profile, run->language, err) < 0)
+    if (profile_check_language(profile, run->program.language, err) < 0)
         return -1;
-    if (run->n_grants && !profile_allows_grants(profile)) {
+    if (run->terms.n_grants && !profile_allows_grants(profile)) {
         error_set(err, E_DENIED, "profile `%s` has no files: no directory can be granted with it",
                   profile_name(profile));
         return error_hint(err, "use the profile `standard`");
     }
     if (check_places(run, config, profile, err) < 0)
         return -1;
-    if (net_merge(&run->net, profile_net(profile), err) < 0)
+    if (net_merge(&run->terms.net, profile_net(profile), err) < 0)
         return error_wrap(err, "`net`");
-    admit_limits(config, profile, &run->limits);
-    run->masking = config_masking(config);
-    run->profile = profile_name(profile);
-    run->policy = profile_encoded(profile);
-    run->required_layers = profile_required_layers(profile);
-    run->may_spawn = profile_allows_processes(profile);
-    run->reach = profile_may_call(profile);
+    admit_limits(config, profile, &run->terms.limits);
+    run->terms.masking = config_masking(config);
+    run->terms.profile = profile_name(profile);
+    run->terms.policy = profile_encoded(profile);
+    run->terms.required_layers = profile_required_layers(profile);
+    run->terms.may_spawn = profile_allows_processes(profile);
+    run->terms.reach = profile_may_call(profile);
     return 0;
 }

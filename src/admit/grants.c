@@ -46,7 +46,7 @@ bool grants_may_write(const struct config *config, const char *path)
 static int read_one(const struct config *config, const char *text, struct run *run,
                     struct error *err)
 {
-    struct run_grant *grant = &run->grants[run->n_grants];
+    struct run_grant *grant = &run->terms.grants[run->terms.n_grants];
     cleanup_free char *path = NULL;
     enum run_grant_mode mode;
 
@@ -54,13 +54,13 @@ static int read_one(const struct config *config, const char *text, struct run *r
         return error_wrap(err, "`allow`");
     if (path[0] != '/' || grant_open(path, mode, grant, NULL) < 0)
         return deny(text, err);
-    run->n_grants++; /* the run's to close from here on */
+    run->terms.n_grants++; /* the run's to close from here on */
     if (!is_allowed(config, grant))
         return deny(text, err);
     if (own_code_check(grant, err) < 0)
         return -1;
-    for (size_t i = 0; i + 1 < run->n_grants; i++)
-        if (strcmp(run->grants[i].path, grant->path) == 0)
+    for (size_t i = 0; i + 1 < run->terms.n_grants; i++)
+        if (strcmp(run->terms.grants[i].path, grant->path) == 0)
             return error_set(err, E_INVALID, "`allow`: `%.200s` is given twice", text);
     return 0;
 }
@@ -83,14 +83,14 @@ static int open_net(const struct admission *a, const struct run_request_words *l
         error_set(err, E_DENIED, "this token may not reach hosts");
         return error_hint(err, "create a token for that with `belljar token add --grants`");
     }
-    run->uses_grants = true;
-    run->net = net_new();
-    if (!run->net)
+    run->terms.uses_grants = true;
+    run->terms.net = net_new();
+    if (!run->terms.net)
         return error_memory(err);
     if (admit_net(a->config, &allowed, err) < 0)
         return -1;
     for (size_t i = 0; i < list->count; i++)
-        if (net_add_within(run->net, allowed, list->items[i], err) < 0)
+        if (net_add_within(run->terms.net, allowed, list->items[i], err) < 0)
             return error_wrap(err, "`net`");
     return 0;
 }
@@ -104,13 +104,13 @@ static int open_allow(const struct admission *a, const struct run_request_words 
         error_set(err, E_DENIED, "this token may not use directories of the host");
         return error_hint(err, "create a token for that with `belljar token add --grants`");
     }
-    run->uses_grants = true;
+    run->terms.uses_grants = true;
     if (own_places_add(a->config, err) < 0)
         return -1;
     for (size_t i = 0; i < list->count; i++)
         if (read_one(a->config, list->items[i], run, err) < 0)
             return -1;
-    qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare);
+    qsort(run->terms.grants, run->terms.n_grants, sizeof(run->terms.grants[0]), compare);
     return 0;
 }
 
@@ -121,18 +121,18 @@ static int copy_granted(const struct admission *a, const struct run_request *req
 {
     const struct run *granted = a->granted;
 
-    for (size_t i = 0; granted && i < granted->n_grants; i++) {
-        const struct run_grant *from = &granted->grants[i];
-        struct run_grant *to = &run->grants[run->n_grants];
+    for (size_t i = 0; granted && i < granted->terms.n_grants; i++) {
+        const struct run_grant *from = &granted->terms.grants[i];
+        struct run_grant *to = &run->terms.grants[run->terms.n_grants];
 
         to->path = strdup(from->path);
         to->fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 3);
         to->mode = from->mode;
-        run->n_grants++;
+        run->terms.n_grants++;
         if (!to->path || to->fd < 0)
             return error_errno(err, "grant `%s`", from->path);
     }
-    return granted && !request->has_net ? net_merge(&run->net, granted->net, err) : 0;
+    return granted && !request->has_net ? net_merge(&run->terms.net, granted->terms.net, err) : 0;
 }
 
 int grants_of_settings(const struct config *config, struct run *run, struct error *err)
@@ -144,20 +144,20 @@ int grants_of_settings(const struct config *config, struct run *run, struct erro
     if (allow->count && own_places_add(config, err) < 0)
         return -1;
     for (size_t i = 0; i < allow->count; i++) {
-        struct run_grant *grant = &run->grants[i];
+        struct run_grant *grant = &run->terms.grants[i];
         cleanup_free char *path = NULL;
         enum run_grant_mode mode;
 
         if (config_parse_grant(allow->items[i], &path, &mode, err) < 0 ||
             grant_open(path, mode, grant, err) < 0)
             return -1;
-        run->n_grants++;
+        run->terms.n_grants++;
         if (own_code_check(grant, err) < 0)
             return -1;
     }
-    if (admit_net(config, &run->net, err) < 0)
+    if (admit_net(config, &run->terms.net, err) < 0)
         return -1;
-    qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare);
+    qsort(run->terms.grants, run->terms.n_grants, sizeof(run->terms.grants[0]), compare);
     return 0;
 }
 

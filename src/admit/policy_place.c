@@ -67,8 +67,8 @@ int policy_place_check(const struct run *run, const char *path, const char *what
 {
     if (!path || is_own(path))
         return 0;
-    for (size_t i = 0; i < run->n_grants; i++) {
-        const struct run_grant *grant = &run->grants[i];
+    for (size_t i = 0; i < run->terms.n_grants; i++) {
+        const struct run_grant *grant = &run->terms.grants[i];
 
         if (grant->mode == RUN_GRANT_RO || !is_below(path, grant->fd))
             continue;

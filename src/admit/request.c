@@ -87,23 +87,24 @@ static int put_code(const struct admission *a, const struct run_request *request
 
     if (!code.data)
         return 0;
-    buf_done(&run->code);
-    buf_init(&run->code, request->max_code ? request->max_code : (size_t)a->config->code_bytes);
+    buf_done(&run->program.code);
+    buf_init(&run->program.code,
+             request->max_code ? request->max_code : (size_t)a->config->code_bytes);
     if (strspn(code.data, " \t\r\n\f") >= code.len)
         return error_set(err, E_INVALID, "`code`: the program is empty");
-    if (buf_add(&run->code, code.data, code.len, err) < 0)
+    if (buf_add(&run->program.code, code.data, code.len, err) < 0)
         return error_wrap(err, "`code`");
     return 0;
 }
 
 static int put_input(const struct run_request *request, struct run *run, struct error *err)
 {
-    run->has_input = request->input.data != NULL;
-    if (!run->has_input)
+    run->program.has_input = request->input.data != NULL;
+    if (!run->program.has_input)
         return 0;
-    buf_done(&run->input);
-    buf_init(&run->input, LIMIT_STDIN_BYTES);
-    return buf_add(&run->input, request->input.data, request->input.len, err);
+    buf_done(&run->program.input);
+    buf_init(&run->program.input, LIMIT_STDIN_BYTES);
+    return buf_add(&run->program.input, request->input.data, request->input.len, err);
 }
 
 static int put_files(const struct run_request *request, struct run *run, struct error *err)
@@ -124,11 +125,11 @@ static int put_files(const struct run_request *request, struct run *run, struct 
     }
     if (!request->has_collect)
         return 0;
-    run->collect = calloc(request->collect.count + 1, sizeof(*run->collect));
-    for (size_t i = 0; run->collect && i < request->collect.count; i++)
-        if (!(run->collect[i] = strdup(request->collect.items[i])))
+    run->program.collect = calloc(request->collect.count + 1, sizeof(*run->program.collect));
+    for (size_t i = 0; run->program.collect && i < request->collect.count; i++)
+        if (!(run->program.collect[i] = strdup(request->collect.items[i])))
             return error_memory(err);
-    return run->collect ? 0 : error_memory(err);
+    return run->program.collect ? 0 : error_memory(err);
 }
 
 /* A program with arguments has a name, as `belljar run FILE` gives it one. */
@@ -140,16 +141,16 @@ static int put_args(const struct run_request *request, struct run *run, struct e
     if (!request->filename && !request->args.count)
         return 0;
     run_program_name(request->filename ? request->filename : "program", name);
-    run->args = calloc(request->args.count + 2, sizeof(*run->args));
-    if (!run->args || !(run->args[0] = strdup(name)))
+    run->program.args = calloc(request->args.count + 2, sizeof(*run->program.args));
+    if (!run->program.args || !(run->program.args[0] = strdup(name)))
         return error_memory(err);
     for (size_t i = 0; i < request->args.count; i++) {
         bytes += strlen(request->args.items[i]);
         if (bytes > LIMIT_ARGS_BYTES)
             return error_set(err, E_TOO_LARGE, "`args`: more than %zu bytes together",
                              LIMIT_ARGS_BYTES);
-        run->args[i + 1] = strdup(request->args.items[i]);
-        if (!run->args[i + 1])
+        run->program.args[i + 1] = strdup(request->args.items[i]);
+        if (!run->program.args[i + 1])
             return error_memory(err);
     }
     return 0;
@@ -159,30 +160,30 @@ static int put_env(const struct run_request *request, struct run *run, struct er
 {
     if (!request->n_env)
         return 0;
-    run->env = calloc(request->n_env + 1, sizeof(*run->env));
-    for (size_t i = 0; run->env && i < request->n_env; i++) {
+    run->terms.env = calloc(request->n_env + 1, sizeof(*run->terms.env));
+    for (size_t i = 0; run->terms.env && i < request->n_env; i++) {
         const struct run_request_variable *v = &request->env[i];
 
-        if (asprintf(&run->env[i], "%.*s=%s", (int)v->name.len, v->name.data, v->value) < 0) {
-            run->env[i] = NULL;
+        if (asprintf(&run->terms.env[i], "%.*s=%s", (int)v->name.len, v->name.data, v->value) < 0) {
+            run->terms.env[i] = NULL;
             return error_memory(err);
         }
     }
-    return run->env ? 0 : error_memory(err);
+    return run->terms.env ? 0 : error_memory(err);
 }
 
 static int put_program(const struct admission *a, const struct run_request *request,
                        struct run *run, struct error *err)
 {
-    run->language = request->language;
-    run->auto_print = request->auto_print;
-    run->auto_print_str = request->auto_print_str;
-    run->only_checks = request->only_checks;
-    run->is_check = request->is_check;
-    run->wants_receipt = request->wants_receipt;
-    run->has_seed = request->has_seed;
-    run->seed = request->seed;
-    run->can_ask = request->can_ask;
+    run->program.language = request->language;
+    run->program.auto_print = request->auto_print;
+    run->program.auto_print_str = request->auto_print_str;
+    run->program.only_checks = request->only_checks;
+    run->program.is_check = request->is_check;
+    run->origin.wants_receipt = request->wants_receipt;
+    run->terms.has_seed = request->has_seed;
+    run->terms.seed = request->seed;
+    run->origin.can_ask = request->can_ask;
     if (put_code(a, request, run, err) < 0)
         return -1;
     return put_input(request, run, err);
@@ -262,21 +263,21 @@ static int pick_environment(const struct admission *a, const char *asked, struct
         return 0;
     if (environment_check_name(a->config, asked, err) < 0)
         return -1;
-    run->environment = strdup(asked);
-    return run->environment ? 0 : error_memory(err);
+    run->terms.environment = strdup(asked);
+    return run->terms.environment ? 0 : error_memory(err);
 }
 
 static int settle_cow(const struct admission *a, struct run *run, struct error *err)
 {
-    for (size_t i = 0; i < run->n_grants; i++) {
-        if (run->grants[i].mode != RUN_GRANT_COW || a->cow == ADMISSION_COW_KEEPS)
+    for (size_t i = 0; i < run->terms.n_grants; i++) {
+        if (run->terms.grants[i].mode != RUN_GRANT_COW || a->cow == ADMISSION_COW_KEEPS)
             continue;
         if (a->cow == ADMISSION_COW_IS_DENIED) {
             error_set(err, E_INVALID, "`allow`: copy-on-write directories are for sessions");
             return error_hint(err, "open a session, look at its changes, then apply or discard "
                                    "them");
         }
-        run->grants[i].mode = RUN_GRANT_RO;
+        run->terms.grants[i].mode = RUN_GRANT_RO;
     }
     return 0;
 }
@@ -291,7 +292,7 @@ static int admit_fresh(const struct admission *a, const struct run_request *requ
         pick_environment(a, request->environment, run, err) < 0 ||
         grants_open(a, request, run, err) < 0 || workdir_choose(a, request, run, err) < 0 ||
         admit_run(run, a->config, profile, err) < 0 || put_env(request, run, err) < 0 ||
-        put_limits(a, request, &run->limits, err) < 0)
+        put_limits(a, request, &run->terms.limits, err) < 0)
         return -1;
     return settle_cow(a, run, err);
 }
@@ -312,7 +313,7 @@ static int check_terms(const struct caller *caller, const char *profile, bool us
 
 int admission_check_run(const struct caller *caller, const struct run *run, struct error *err)
 {
-    return check_terms(caller, run->profile, run->uses_grants, err);
+    return check_terms(caller, run->terms.profile, run->terms.uses_grants, err);
 }
 
 int admission_check_session(const struct caller *caller, const struct session *session,
@@ -336,8 +337,8 @@ static int admit_cell(const struct admission *a, const struct run_request *reque
         profiles_get(a->profiles, info.profile, &profile, err) < 0 ||
         admit_run(cell, a->config, profile, err) < 0)
         return -1;
-    cell->limits = *info.limits;
-    return put_limits(a, request, &cell->limits, err);
+    cell->terms.limits = *info.limits;
+    return put_limits(a, request, &cell->terms.limits, err);
 }
 
 static void run_free_p(struct run **run)
@@ -359,15 +360,15 @@ int admit_request(const struct admission *a, const struct run_request *request,
     if (r < 0 || put_files(request, run, err) < 0 || put_args(request, run, err) < 0)
         return -1;
     if (request->masks_all)
-        run->masking = RUN_MASK_ALL;
+        run->terms.masking = RUN_MASK_ALL;
     if (a->has_skills && skill_give(a->store, a->keeper, run, err) < 0)
         return -1;
     if (a->may_keep)
         run_set_keeper(run, a->store, a->keeper);
-    run_stream_done(&run->out);
-    run_stream_done(&run->err);
-    run_stream_init(&run->out, run->limits.output_bytes);
-    run_stream_init(&run->err, run->limits.output_bytes);
+    run_stream_done(&run->result.out);
+    run_stream_done(&run->result.err);
+    run_stream_init(&run->result.out, run->terms.limits.output_bytes);
+    run_stream_init(&run->result.err, run->terms.limits.output_bytes);
     *ret_run = take_ptr(run);
     return 0;
 }

@@ -10,15 +10,15 @@
 
 static int take(const char *path, struct run *run, struct error *err)
 {
-    free(run->workdir);
-    run->workdir = strdup(path);
-    return run->workdir ? 0 : error_memory(err);
+    free(run->terms.workdir);
+    run->terms.workdir = strdup(path);
+    return run->terms.workdir ? 0 : error_memory(err);
 }
 
 static bool is_granted(const struct run *run, const char *path)
 {
-    for (size_t i = 0; i < run->n_grants; i++)
-        if (paths_below(path, run->grants[i].path))
+    for (size_t i = 0; i < run->terms.n_grants; i++)
+        if (paths_below(path, run->terms.grants[i].path))
             return true;
     return false;
 }
@@ -40,18 +40,18 @@ static int take_named(const char *named, struct run *run, bool *ret_found, struc
 static int refuse(const char *named, const struct run *run, struct error *err)
 {
     error_set(err, E_DENIED, "`workdir`: `%.200s` is not a granted directory", named);
-    if (!run->n_grants)
+    if (!run->terms.n_grants)
         return error_hint(err, "nothing is granted; programs start in " WORKSPACE);
-    return error_hint(err, "name " WORKSPACE " or a directory in `%s`", run->grants[0].path);
+    return error_hint(err, "name " WORKSPACE " or a directory in `%s`", run->terms.grants[0].path);
 }
 
 /* The grants are sorted: the outermost comes first. */
 static int take_only(struct run *run, struct error *err)
 {
-    for (size_t i = 1; i < run->n_grants; i++)
-        if (!paths_below(run->grants[i].path, run->grants[0].path))
+    for (size_t i = 1; i < run->terms.n_grants; i++)
+        if (!paths_below(run->terms.grants[i].path, run->terms.grants[0].path))
             return 0;
-    return run->n_grants ? take(run->grants[0].path, run, err) : 0;
+    return run->terms.n_grants ? take(run->terms.grants[0].path, run, err) : 0;
 }
 
 /* `is_strict`: the settings were written for these very grants. A server's requests may have fewer,

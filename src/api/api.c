@@ -102,7 +102,7 @@ static void mask_answer(void *arg)
     buf_init(&text, KEPT_MAX);
     if (run && read_member(answer) == 0 &&
         json_text_dump(answer->value, JSON_TEXT_COMPACT, &text, NULL) == 0) {
-        run->masking = answer->masking;
+        run->terms.masking = answer->masking;
         run->masks = answer->masks;
         answer->text = mask_json(run, (struct span){buf_str(&text), text.len});
     }

@@ -12,13 +12,13 @@
 #include "sandbox/files.h"
 
 const struct schema_field attachments_file_fields[] = {
-    {"path",                          SCHEMA_STRING, .is_required = true, .max_len = PATH_MAX - 1,
+    {"path", SCHEMA_STRING, .is_required = true, .max_len = PATH_MAX - 1,
      .help = "path below /workspace"},
-    {"content",            SCHEMA_STRING, .is_required = true, .help = "what is in it"},
+    {"content", SCHEMA_STRING, .is_required = true, .help = "what is in it"},
     {"encoding", SCHEMA_STRING, .choices = "utf-8,base64",
      .help = "encoding of `content` (default utf-8)"},
-    {"executable",                       SCHEMA_BOOLEAN, .help = "whether it is a program"},
-    {0           },
+    {"executable", SCHEMA_BOOLEAN, .help = "whether it is a program"},
+    {0},
 };
 
 /* --- in --- */
@@ -127,7 +127,7 @@ static int read_patterns(const json_t *list, struct run_request *request, struct
 }
 
 int attachments_read(const json_t *body, const struct multipart *parts, struct run_request *request,
-                struct error *err)
+                     struct error *err)
 {
     if (read_files(body, parts, request, err) < 0)
         return -1;
@@ -166,8 +166,8 @@ json_t *attachments_json(const struct run *run)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; list && i < run->n_collected; i++) {
-        const struct run_collected *file = &run->collected[i];
+    for (size_t i = 0; list && i < run->result.n_collected; i++) {
+        const struct run_collected *file = &run->result.collected[i];
         const char *encoding;
         json_t *content = content_json(file, &encoding);
         json_t *item = json_pack("{s:o, s:I, s:s?, s:o}", "path", path_json(file->path), "size",

@@ -50,10 +50,10 @@ static int work(const void *arg, json_t **ret_answer, struct error *err)
     const struct there *there = arg;
     json_t *answer = NULL;
 
-    error_done(&there->run->error);
+    error_done(&there->run->result.error);
     if (changes_do(there->layers, there->run, there->wish, &answer, err) < 0)
         return -1;
-    if (there->run->error.code != E_NONE) /* the masker failed */
+    if (there->run->result.error.code != E_NONE) /* the masker failed */
         return error_set(err, E_INTERNAL, "the changes cannot be shown");
     *ret_answer = json_pack("{s:o, s:o, s:s}", "answer", answer, "bases", bases_json(there->layers),
                             "shown", layers_shown(there->layers));

@@ -13,11 +13,8 @@ const char *display_picture_suffix(const char *mime)
     static const struct {
         const char *mime, *suffix;
     } pictures[] = {
-        {"image/png",     "png" },
-        {"image/jpeg",    "jpg" },
-        {"image/svg+xml", "svg" },
-        {"image/gif",     "gif" },
-        {"image/webp",    "webp"},
+        {"image/png", "png"}, {"image/jpeg", "jpg"},  {"image/svg+xml", "svg"},
+        {"image/gif", "gif"}, {"image/webp", "webp"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(pictures); i++)
@@ -84,8 +81,8 @@ json_t *display_json(const struct run *run)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; list && i < run->n_displays; i++)
-        if (display_json_add(list, &run->displays[i], i) < 0) {
+    for (size_t i = 0; list && i < run->result.n_displays; i++)
+        if (display_json_add(list, &run->result.displays[i], i) < 0) {
             json_decref(list);
             return NULL;
         }

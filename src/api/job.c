@@ -136,25 +136,26 @@ static void make_room(struct jobs *jobs, const struct caller *caller)
 static void log_run(const struct job *job, double queue_ms)
 {
     const struct run *run = job->run;
-    bool has_failed = run->error.code != E_NONE;
+    bool has_failed = run->result.error.code != E_NONE;
     char trace[33] = "";
 
     if (*job->traceparent)
         (void)snprintf(trace, sizeof(trace), "%.32s", job->traceparent + 3);
-    LOG_EVENT(
-        has_failed ? LOG_WARNING : LOG_INFO, "run", {"run", job->id},
-        {"owner", job->place.caller->name}, {"correlation_id", job->correlation_id},
-        {"trace_id", trace, .is_left_out = !*trace},
-        {"session", job->session_id, .is_left_out = !*job->session_id},
-        {"language", run->language == RUN_BASH ? "bash" : "python"},
-        {"profile", run->profile ? run->profile : "-"},
-        {"status", has_failed ? "failed" : run_status_name(run->status)},
-        {"error", has_failed ? error_code_name(run->error.code) : "", .is_left_out = !has_failed},
-        {"exit", .number = run->exit_code, .is_left_out = has_failed},
-        {"queue_ms", .number = queue_ms}, {"start_ms", .number = run->usage.start_ms},
-        {"run_ms", .number = run->usage.wall_ms}, {"cpu_ms", .number = run->usage.cpu_ms},
-        {"memory_bytes", .number = (double)run->usage.memory_peak_bytes},
-        {"output_bytes", .number = (double)(run->out.total + run->err.total)});
+    LOG_EVENT(has_failed ? LOG_WARNING : LOG_INFO, "run", {"run", job->id},
+              {"owner", job->place.caller->name}, {"correlation_id", job->correlation_id},
+              {"trace_id", trace, .is_left_out = !*trace},
+              {"session", job->session_id, .is_left_out = !*job->session_id},
+              {"language", run->program.language == RUN_BASH ? "bash" : "python"},
+              {"profile", run->terms.profile ? run->terms.profile : "-"},
+              {"status", has_failed ? "failed" : run_status_name(run->result.status)},
+              {"error", has_failed ? error_code_name(run->result.error.code) : "",
+               .is_left_out = !has_failed},
+              {"exit", .number = run->result.exit_code, .is_left_out = has_failed},
+              {"queue_ms", .number = queue_ms}, {"start_ms", .number = run->result.usage.start_ms},
+              {"run_ms", .number = run->result.usage.wall_ms},
+              {"cpu_ms", .number = run->result.usage.cpu_ms},
+              {"memory_bytes", .number = (double)run->result.usage.memory_peak_bytes},
+              {"output_bytes", .number = (double)(run->result.out.total + run->result.err.total)});
 }
 
 static void account(struct job *job)
@@ -166,8 +167,9 @@ static void account(struct job *job)
 
     metrics_add_run(job->jobs->options.metrics, run, queue_s, (double)(now - job->begun_ns) / 1e9);
     log_run(job, queue_s * 1000);
-    quota_spend(job->place.caller, now, run->usage.cpu_ms / 1000 + (double)run->server_cpu_ns / 1e9,
-                (double)job->sent_bytes + (double)(run->out.total + run->err.total));
+    quota_spend(job->place.caller, now,
+                run->result.usage.cpu_ms / 1000 + (double)run->result.server_cpu_ns / 1e9,
+                (double)job->sent_bytes + (double)(run->result.out.total + run->result.err.total));
     job->place.caller->n_done++;
 }
 
@@ -209,8 +211,8 @@ static void end_answer(void *arg)
     struct caller *caller = job->place.caller;
 
     tell_follower(job);
-    job->spools[0] = run_stream_take_spool(&run->out);
-    job->spools[1] = run_stream_take_spool(&run->err);
+    job->spools[0] = run_stream_take_spool(&run->result.out);
+    job->spools[1] = run_stream_take_spool(&run->result.err);
     run_free(run);
     job->run = NULL;
     job->done_ns = loop_now_ns();
@@ -288,8 +290,8 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
     job->begun_ns = loop_now_ns();
     memcpy(job->id, run->id, sizeof(job->id));
     (void)snprintf(job->owner, sizeof(job->owner), "%s", order->owner);
-    run->owner = order->caller->name; /* stays, also when the token does not */
-    run->correlation_id = job->correlation_id;
+    run->origin.owner = order->caller->name; /* stays, also when the token does not */
+    run->origin.correlation_id = job->correlation_id;
     link_job(job);
     return job;
 }
@@ -298,8 +300,8 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
 static void spill_streams(const struct jobs *jobs, struct caller *caller, struct run *run)
 {
     if (jobs->options.store) {
-        run_stream_spill(&run->out, jobs->options.store, &caller->spool_bytes);
-        run_stream_spill(&run->err, jobs->options.store, &caller->spool_bytes);
+        run_stream_spill(&run->result.out, jobs->options.store, &caller->spool_bytes);
+        run_stream_spill(&run->result.err, jobs->options.store, &caller->spool_bytes);
     }
 }
 
@@ -310,12 +312,13 @@ static void on_turn(void *user)
     struct session *session;
 
     job->turn_ns = loop_now_ns();
-    job->run->crowd = (uint32_t)job->place.caller->n_running;
+    job->run->origin.crowd = (uint32_t)job->place.caller->n_running;
     if (!*job->session_id) {
         pool_submit(jobs->options.pool, job->run);
         return;
     }
-    session = sessions_find(jobs->options.sessions, job->owner, job->session_id, &job->run->error);
+    session =
+        sessions_find(jobs->options.sessions, job->owner, job->session_id, &job->run->result.error);
     if (session)
         session_submit(session, job->run);
     else
@@ -328,12 +331,12 @@ static void on_refused(void *user, struct error *err)
 
     if (job->key.is_set)
         idempotency_drop(job->jobs->options.once,
-                         &job->key);  /* it had no turn, and may have one later */
-    job->run->status = RUN_CANCELLED; /* unless there is an error */
-    job->run->exit_code = 130;
+                         &job->key);         /* it had no turn, and may have one later */
+    job->run->result.status = RUN_CANCELLED; /* unless there is an error */
+    job->run->result.exit_code = 130;
     if (err->code != E_NONE)
         job->place.caller->n_refused++;
-    error_move(&job->run->error, err);
+    error_move(&job->run->result.error, err);
     pool_refuse(job->jobs->options.pool, job->run);
 }
 
@@ -359,14 +362,14 @@ static int claim(const struct jobs *jobs, struct caller *caller, unsigned *ret_r
 /* What came with a run, and is held until it is over. */
 static size_t weigh(const struct run *run)
 {
-    size_t bytes = run->code.len + run->input.len;
+    size_t bytes = run->program.code.len + run->program.input.len;
 
-    for (size_t i = 0; i < run->n_given; i++) {
-        const struct run_given *given = &run->given[i];
+    for (size_t i = 0; i < run->program.n_given; i++) {
+        const struct run_given *given = &run->program.given[i];
 
         if (!given->owner)
             bytes += given->len;
-        else if (i == 0 || given->owner != run->given[i - 1].owner)
+        else if (i == 0 || given->owner != run->program.given[i - 1].owner)
             bytes += given->owner->text.len; /* all of the form that they came in */
     }
     return bytes;

@@ -80,8 +80,8 @@ void job_repeat(struct job *job, struct request *request);
 
 /* An answer of another shape than the native one. */
 struct job_form {
-    /* The body, for whatever became of the run, its own failure (run->error) included; and the HTTP
-     * status where it is not 200. */
+    /* The body, for whatever became of the run, its own failure (run->result.error) included; and
+     * the HTTP status where it is not 200. */
     int (*write)(const struct run *run, void *user, struct buf *out, int *ret_status,
                  struct error *err);
     void (*free)(void *user); /* with the job; optional */
@@ -91,7 +91,7 @@ struct job_form {
 /* Told of what happens to a run while it is still whole. */
 struct job_follower {
     void (*on_event)(void *user, const struct run_event *event); /* optional */
-    /* It is over, also by a failure of its own (run->error). The run is lent. */
+    /* It is over, also by a failure of its own (run->result.error). The run is lent. */
     void (*on_done)(void *user, const struct run *run);
     void *user;
 };

@@ -45,8 +45,8 @@ void job_write_answer(struct job *job)
     job->status = 200;
     if (job->form.write) {
         r = job->form.write(job->run, job->form.user, &job->answer->text, &job->status, &err);
-    } else if (job->run->error.code != E_NONE) {
-        write_failure(job, &job->run->error);
+    } else if (job->run->result.error.code != E_NONE) {
+        write_failure(job, &job->run->result.error);
         r = 0;
     } else {
         r = write_answer(job, &err);

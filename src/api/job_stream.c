@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json.h"
 #include "api/display.h"
 #include "api/job_internal.h"
+#include "base/cleanup.h"
+#include "base/json.h"
 #include "calls/approval.h"
 
 #define TICK_MS 1000
@@ -65,7 +65,7 @@ static void on_output(struct job *job, const struct run_event *event)
 {
     bool is_stderr = event->kind == RUN_EVENT_STDERR;
     struct job_cut *cut = &job->cuts[is_stderr];
-    uint64_t limit = job->run->limits.output_bytes;
+    uint64_t limit = job->run->terms.limits.output_bytes;
     cleanup_free char *joined = NULL;
     size_t len = event->len, rest;
 

@@ -25,7 +25,7 @@ static void mask_file(void *arg)
     struct masked_file *m = arg;
     struct clean_text clean = mask_text(m->run, (struct span){m->data, m->len});
 
-    m->is_done = m->run->error.code == E_NONE && !fiber_is_cancelled() &&
+    m->is_done = m->run->result.error.code == E_NONE && !fiber_is_cancelled() &&
                  buf_add(&m->text->text, clean_data(clean), clean_len(clean), NULL) == 0;
 }
 
@@ -89,7 +89,7 @@ void api_send_masked(struct request *request, struct span data)
         return;
     }
     memcpy(m->data, data.data, data.len);
-    m->run->masking = config_masking(api->config);
+    m->run->terms.masking = config_masking(api->config);
     m->run->masks = pool_masks(api->pool);
     m->task.line = &request->caller->line;
     request->user = m;

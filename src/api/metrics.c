@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "api/api.h"
 
 static const double bounds[METRICS_BUCKETS] = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300};
@@ -26,19 +26,19 @@ void metrics_add_run(struct metrics *m, const struct run *run, double queue_s, d
 {
     metrics_observe(&m->queue_s, queue_s);
     metrics_observe(&m->total_s, total_s);
-    if (run->error.code != E_NONE) {
+    if (run->result.error.code != E_NONE) {
         m->failures++;
         return;
     }
-    m->runs[run->status]++;
-    m->cpu_s += run->usage.cpu_ms / 1000;
-    m->server_cpu_s += (double)run->server_cpu_ns / 1e9;
-    m->output_bytes += run->out.total + run->err.total;
-    m->masked += run->masked.count;
-    m->masked_runs += run->masked.count > 0;
-    if (run->handed_ns) { /* it has run */
-        metrics_observe(&m->start_s, run->usage.start_ms / 1000);
-        metrics_observe(&m->run_s, run->usage.wall_ms / 1000);
+    m->runs[run->result.status]++;
+    m->cpu_s += run->result.usage.cpu_ms / 1000;
+    m->server_cpu_s += (double)run->result.server_cpu_ns / 1e9;
+    m->output_bytes += run->result.out.total + run->result.err.total;
+    m->masked += run->result.masked.count;
+    m->masked_runs += run->result.masked.count > 0;
+    if (run->result.handed_ns) { /* it has run */
+        metrics_observe(&m->start_s, run->result.usage.start_ms / 1000);
+        metrics_observe(&m->run_s, run->result.usage.wall_ms / 1000);
     }
 }
 
@@ -159,28 +159,28 @@ static int add_levels(struct buf *out, const struct api *api, struct error *err)
         const char *name, *type, *help;
         double value;
     } rows[] = {
-        {"runs_running",              "gauge",   "Runs in the pool.",                       (double)queue.running       },
-        {"queue_waiting",             "gauge",   "Runs that wait for their turn.",          (double)queue.waiting       },
-        {"pool_idle",                 "gauge",   "Finished sandboxes that wait for a run.", (double)pool.idle           },
-        {"pool_wanted",               "gauge",   "How many there should be.",               (double)pool.wanted         },
-        {"pool_making",               "gauge",   "Sandboxes being made.",                   (double)pool.making         },
-        {"sandboxes_made_total",      "counter", "Sandboxes created so far.",               (double)pool.made           },
-        {"sessions",                  "gauge",   "Open sessions.",                          (double)count_sessions(api) },
-        {"answers_kept",              "gauge",   "Answers kept for repeated requests.",     (double)jobs.kept           },
-        {"answers_kept_bytes",        "gauge",   "Their bytes.",                            (double)jobs.kept_bytes     },
-        {"http_connections",          "gauge",   "Open connections.",                       (double)http.connections    },
-        {"http_requests_total",       "counter", "Requests answered.",                      (double)http.served         },
-        {"cpu_seconds_total",         "counter", "CPU time of all runs.",                   api->metrics->cpu_s         },
-        {"server_cpu_seconds_total",  "counter",
-         "CPU time of the server for runs: masking, files, the trail.",                     api->metrics->server_cpu_s  },
+        {"runs_running", "gauge", "Runs in the pool.", (double)queue.running},
+        {"queue_waiting", "gauge", "Runs that wait for their turn.", (double)queue.waiting},
+        {"pool_idle", "gauge", "Finished sandboxes that wait for a run.", (double)pool.idle},
+        {"pool_wanted", "gauge", "How many there should be.", (double)pool.wanted},
+        {"pool_making", "gauge", "Sandboxes being made.", (double)pool.making},
+        {"sandboxes_made_total", "counter", "Sandboxes created so far.", (double)pool.made},
+        {"sessions", "gauge", "Open sessions.", (double)count_sessions(api)},
+        {"answers_kept", "gauge", "Answers kept for repeated requests.", (double)jobs.kept},
+        {"answers_kept_bytes", "gauge", "Their bytes.", (double)jobs.kept_bytes},
+        {"http_connections", "gauge", "Open connections.", (double)http.connections},
+        {"http_requests_total", "counter", "Requests answered.", (double)http.served},
+        {"cpu_seconds_total", "counter", "CPU time of all runs.", api->metrics->cpu_s},
+        {"server_cpu_seconds_total", "counter",
+         "CPU time of the server for runs: masking, files, the trail.", api->metrics->server_cpu_s},
         {"loop_turn_cpu_max_seconds", "gauge",
-         "The longest turn of the event loop so far, in CPU time.",                         api->metrics->turn_cpu_max_s},
-        {"output_bytes_total",        "counter", "Output of all runs.",
-         (double)api->metrics->output_bytes                                                                             },
-        {"masked_total",              "counter", "Secrets that were masked.",               (double)api->metrics->masked},
-        {"masked_runs_total",         "counter", "Runs whose output contained secrets.",
-         (double)api->metrics->masked_runs                                                                              },
-        {"resident_memory_bytes",     "gauge",   "Memory of the server's own process.",     resident_bytes()            },
+         "The longest turn of the event loop so far, in CPU time.", api->metrics->turn_cpu_max_s},
+        {"output_bytes_total", "counter", "Output of all runs.",
+         (double)api->metrics->output_bytes},
+        {"masked_total", "counter", "Secrets that were masked.", (double)api->metrics->masked},
+        {"masked_runs_total", "counter", "Runs whose output contained secrets.",
+         (double)api->metrics->masked_runs},
+        {"resident_memory_bytes", "gauge", "Memory of the server's own process.", resident_bytes()},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/attachments.h"
+#include "api/display.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/stream.h"
-#include "api/display.h"
-#include "api/attachments.h"
 #include "base/terminal_text.h"
 #include "sandbox/files.h"
 #include "wire/message.h"
@@ -58,18 +58,19 @@ static json_t *value_json(const struct run *run)
 {
     json_t *value = NULL;
 
-    if (!run->result_text)
+    if (!run->result.value_text)
         return json_null();
-    if (!run->result_json ||
-        json_text_load(run->result_json, strlen(run->result_json), &value_limits, &value, NULL) < 0)
+    if (!run->result.value_json ||
+        json_text_load(run->result.value_json, strlen(run->result.value_json), &value_limits,
+                       &value, NULL) < 0)
         value = json_null();
-    return json_pack("{s:o, s:o}", "text", string_or_null(run->result_text), "json", value);
+    return json_pack("{s:o, s:o}", "text", string_or_null(run->result.value_text), "json", value);
 }
 
 /* Whoever keeps the whole output finds it by the run. */
 static json_t *handle_json(const struct run *run)
 {
-    return run->out.spool || run->err.spool ? json_string(run->id) : json_null();
+    return run->result.out.spool || run->result.err.spool ? json_string(run->id) : json_null();
 }
 
 static json_t *exception_json(const struct run_exception *e)
@@ -86,8 +87,8 @@ static json_t *violations_json(const struct run *run)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; list && i < run->n_violations; i++) {
-        const struct run_violation *v = &run->violations[i];
+    for (size_t i = 0; list && i < run->result.n_violations; i++) {
+        const struct run_violation *v = &run->result.violations[i];
         json_t *item = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rule", string_or_null(v->rule),
                                  "name", string_or_null(v->name), "line", number_or_null(v->line),
                                  "column", number_or_null(v->column), "message",
@@ -124,10 +125,10 @@ static json_t *files_json(const struct run *run, bool are_gone)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; list && i < run->n_files; i++) {
-        if ((run->files[i].change == RUN_FILE_GONE) != are_gone)
+    for (size_t i = 0; list && i < run->result.n_files; i++) {
+        if ((run->result.files[i].change == RUN_FILE_GONE) != are_gone)
             continue;
-        if (json_array_append_new(list, file_json(&run->files[i])) < 0) {
+        if (json_array_append_new(list, file_json(&run->result.files[i])) < 0) {
             json_decref(list);
             return NULL;
         }
@@ -200,8 +201,8 @@ static json_t *denials_json(const struct run *run)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; list && i < run->n_denials; i++) {
-        const struct run_denial *d = &run->denials[i];
+    for (size_t i = 0; list && i < run->result.n_denials; i++) {
+        const struct run_denial *d = &run->result.denials[i];
 
         if (json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:I}", "what", d->what, "layer",
                                                   d->layer, "hint", string_or_null(d->hint),
@@ -216,20 +217,20 @@ static json_t *denials_json(const struct run *run)
 /* Nothing ran, so nothing exited. */
 static json_t *exit_json(const struct run *run)
 {
-    if (run->status == RUN_REFUSED)
+    if (run->result.status == RUN_REFUSED)
         return json_null();
-    return json_integer(run->exit_code);
+    return json_integer(run->result.exit_code);
 }
 
 /* Linux decides who runs first. Where no cgroup counts, what lives shorter than our look at it is
  * not seen. */
 static json_t *determinism_json(const struct run *run)
 {
-    if (!run->has_seed)
+    if (!run->terms.has_seed)
         return json_null();
-    return json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)run->seed, "fingerprint",
-                     run->fingerprint, "caveats",
-                     run->usage.processes_peak > 1
+    return json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)run->terms.seed, "fingerprint",
+                     run->result.fingerprint, "caveats",
+                     run->result.usage.processes_peak > 1
                          ? json_pack("[s]", "threads or processes ran side by side")
                          : json_array());
 }
@@ -244,15 +245,17 @@ static json_t *changes_json(const struct run_changes *c)
 /* Fields that are there only where somebody wanted them. */
 static int add_asked_for(const struct run *run, json_t *object)
 {
-    if (run->changes.is_known &&
-        json_object_set_new(object, "changes", changes_json(&run->changes)) < 0)
+    if (run->result.changes.is_known &&
+        json_object_set_new(object, "changes", changes_json(&run->result.changes)) < 0)
         return -1;
-    if (run->collect && (json_object_set_new(object, "collected", attachments_json(run)) < 0 ||
-                         json_object_set_new(object, "collected_truncated",
-                                             json_boolean(run->has_more_collected)) < 0))
+    if (run->program.collect &&
+        (json_object_set_new(object, "collected", attachments_json(run)) < 0 ||
+         json_object_set_new(object, "collected_truncated",
+                             json_boolean(run->result.has_more_collected)) < 0))
         return -1;
-    if (run->receipt && json_object_set_new(object, "receipt",
-                                            json_text_own(run->receipt, strlen(run->receipt))) < 0)
+    if (run->result.receipt &&
+        json_object_set_new(object, "receipt",
+                            json_text_own(run->result.receipt, strlen(run->result.receipt))) < 0)
         return -1;
     return 0;
 }
@@ -264,38 +267,38 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         const char *key;
         json_t *value;
     } fields[] = {
-  /* clang-format off */
+        /* clang-format off */
         {"id",              json_string(run->id)},
-        {"status",          json_string(run_status_name(run->status))},
+        {"status",          json_string(run_status_name(run->result.status))},
         {"exit_code",       exit_json(run)},
-        {"stdout",          stream_json(&run->out)},
-        {"stderr",          stream_json(&run->err)},
-        {"truncated",       json_pack("{s:b, s:b}", "stdout", run->out.dropped > 0,
-                                      "stderr", run->err.dropped > 0)},
+        {"stdout",          stream_json(&run->result.out)},
+        {"stderr",          stream_json(&run->result.err)},
+        {"truncated",       json_pack("{s:b, s:b}", "stdout", run->result.out.dropped > 0,
+                                      "stderr", run->result.err.dropped > 0)},
         {"output_handle",   handle_json(run)},
         {"result",          value_json(run)},
         {"displays",        display_json(run)},
-        {"error",           exception_json(&run->exception)},
+        {"error",           exception_json(&run->result.exception)},
         {"violations",      violations_json(run)},
-        {"usage",           usage_json(&run->usage)},
-        {"masked",          masked_json(&run->masked)},
+        {"usage",           usage_json(&run->result.usage)},
+        {"masked",          masked_json(&run->result.masked)},
         {"files",           files_json(run, false)},
-        {"session_id",      string_or_null(*run->session ? run->session : NULL)},
-        {"session_state",   string_or_null(run_state_name(run->state))},
+        {"session_id",      string_or_null(*run->origin.session ? run->origin.session : NULL)},
+        {"session_state",   string_or_null(run_state_name(run->result.state))},
         {"correlation_id",  json_null()},
-        {"profile",         string_or_null(run->profile)},
+        {"profile",         string_or_null(run->terms.profile)},
         {"isolation",       json_string("namespaces")},
-        {"layers",          layers_json(run->layers)},
+        {"layers",          layers_json(run->result.layers)},
         {"deterministic",   determinism_json(run)},
-        {"violations_more", json_integer(run->violations_more)},
-        {"displays_more",   json_integer(run->displays_more)},
+        {"violations_more", json_integer(run->result.violations_more)},
+        {"displays_more",   json_integer(run->result.displays_more)},
         {"files_gone",      files_json(run, true)},
-        {"files_truncated", json_boolean(run->has_more_files)},
-        {"signal",          number_or_null((uint32_t)run->signal)},
-        {"net",             net_json(run->traffic)},
+        {"files_truncated", json_boolean(run->result.has_more_files)},
+        {"signal",          number_or_null((uint32_t)run->result.signal)},
+        {"net",             net_json(run->result.traffic)},
         {"denials",         denials_json(run)},
-        {"denials_more",    json_integer((json_int_t)run->denials_more)},
-  /* clang-format on */
+        {"denials_more",    json_integer((json_int_t)run->result.denials_more)},
+        /* clang-format on */
     };
     bool is_whole = object != NULL;
 
@@ -321,8 +324,8 @@ static int end_line(struct buf *text, struct error *err)
 
 int result_add_denials(const struct run *run, struct buf *text, struct error *err)
 {
-    for (size_t i = 0; i < run->n_denials; i++) {
-        const struct run_denial *d = &run->denials[i];
+    for (size_t i = 0; i < run->result.n_denials; i++) {
+        const struct run_denial *d = &run->result.denials[i];
 
         if (run_denial_is_status(run, d))
             continue;
@@ -391,7 +394,7 @@ static bool has_shown(const struct run *run, const char *text)
     cleanup(buf_done) struct buf seen = {0};
 
     buf_init(&seen, RENDER_MAX);
-    return run_stream_render(&run->err, &seen, NULL) == 0 && seen.len &&
+    return run_stream_render(&run->result.err, &seen, NULL) == 0 && seen.len &&
            memmem(seen.data, seen.len, text, strlen(text)) != NULL;
 }
 
@@ -421,11 +424,11 @@ static int add_exception(const struct human *h, const struct run_exception *e)
 
 static int add_value(const struct human *h)
 {
-    const char *text = h->run->result_text;
+    const char *text = h->run->result.value_text;
     size_t len = text ? strlen(text) : 0;
 
     /* With auto_print it already stands in the output. */
-    if (!text || h->run->auto_print)
+    if (!text || h->run->program.auto_print)
         return 0;
     if (paint(h, DIM, "result: ") < 0 ||
         terminal_line(text, len < RESULT_SHOWN ? len : RESULT_SHOWN, h->out, h->err) < 0)
@@ -436,27 +439,29 @@ static int add_value(const struct human *h)
 static int add_status(const struct human *h)
 {
     const struct run *run = h->run;
-    double ms = run->usage.wall_ms;
-    const char *color = run->status == RUN_SUCCESS ? GREEN : RED;
+    double ms = run->result.usage.wall_ms;
+    const char *color = run->result.status == RUN_SUCCESS ? GREEN : RED;
 
     if (buf_add_str(h->out, "belljar: ", h->err) < 0 ||
-        paint(h, color, run_status_name(run->status)) < 0)
+        paint(h, color, run_status_name(run->result.status)) < 0)
         return -1;
-    if (run->status == RUN_REFUSED)
+    if (run->result.status == RUN_REFUSED)
         return buf_printf(h->out, h->err, " · nothing was run · %zu %s\n",
-                          run->n_violations + run->violations_more,
-                          run->n_violations + run->violations_more == 1 ? "violation"
-                                                                        : "violations");
-    if (run->status == RUN_ERROR && run->signal &&
-        buf_printf(h->out, h->err, " · signal %d (%s)", run->signal,
-                   sigdescr_np(run->signal) ? sigdescr_np(run->signal) : "unknown") < 0)
+                          run->result.n_violations + run->result.violations_more,
+                          run->result.n_violations + run->result.violations_more == 1
+                              ? "violation"
+                              : "violations");
+    if (run->result.status == RUN_ERROR && run->result.signal &&
+        buf_printf(h->out, h->err, " · signal %d (%s)", run->result.signal,
+                   sigdescr_np(run->result.signal) ? sigdescr_np(run->result.signal) : "unknown") <
+            0)
         return -1;
-    if (run->status == RUN_ERROR && !run->signal &&
-        buf_printf(h->out, h->err, " · exit %d", run->exit_code) < 0)
+    if (run->result.status == RUN_ERROR && !run->result.signal &&
+        buf_printf(h->out, h->err, " · exit %d", run->result.exit_code) < 0)
         return -1;
     return buf_printf(
         h->out, h->err, ms < 1000 ? " · %.1f ms · %.1f MB\n" : " · %.2f s · %.1f MB\n",
-        ms < 1000 ? ms : ms / 1000, (double)run->usage.memory_peak_bytes / (double)MIB);
+        ms < 1000 ? ms : ms / 1000, (double)run->result.usage.memory_peak_bytes / (double)MIB);
 }
 
 static int add_denial(const struct human *h, const struct run_denial *denial)
@@ -473,12 +478,12 @@ static int add_denial(const struct human *h, const struct run_denial *denial)
 
 static int add_denials(const struct human *h)
 {
-    for (size_t i = 0; i < h->run->n_denials; i++)
-        if (add_denial(h, &h->run->denials[i]) < 0)
+    for (size_t i = 0; i < h->run->result.n_denials; i++)
+        if (add_denial(h, &h->run->result.denials[i]) < 0)
             return -1;
-    return h->run->denials_more ? buf_printf(h->out, h->err, "belljar: denied: %llu more\n",
-                                             (unsigned long long)h->run->denials_more)
-                                : 0;
+    return h->run->result.denials_more ? buf_printf(h->out, h->err, "belljar: denied: %llu more\n",
+                                                    (unsigned long long)h->run->result.denials_more)
+                                       : 0;
 }
 
 int result_denials(const struct run *run, bool has_color, struct buf *out, struct error *err)
@@ -492,13 +497,13 @@ static int add_notes(const struct human *h)
 {
     const struct run *run = h->run;
 
-    for (size_t i = 0; i < run->n_violations; i++)
-        if (add_violation(h, &run->violations[i]) < 0)
+    for (size_t i = 0; i < run->result.n_violations; i++)
+        if (add_violation(h, &run->result.violations[i]) < 0)
             return -1;
-    if (run->violations_more &&
-        buf_printf(h->out, h->err, "and %u more\n", run->violations_more) < 0)
+    if (run->result.violations_more &&
+        buf_printf(h->out, h->err, "and %u more\n", run->result.violations_more) < 0)
         return -1;
-    if (add_exception(h, &run->exception) < 0 || add_value(h) < 0)
+    if (add_exception(h, &run->result.exception) < 0 || add_value(h) < 0)
         return -1;
     return add_denials(h);
 }
@@ -515,12 +520,12 @@ static int add_state(const struct human *h)
 {
     const struct run *run = h->run;
 
-    if (run->state == RUN_STATE_FRESH)
+    if (run->result.state == RUN_STATE_FRESH)
         return add_hint(h, "",
                         "the kernel had ended before this cell: earlier variables are lost, "
                         "files are not");
-    return run->state == RUN_STATE_LOST && !run->exception.name
-               ? add_hint(h, "", run->exception.hint)
+    return run->result.state == RUN_STATE_LOST && !run->result.exception.name
+               ? add_hint(h, "", run->result.exception.hint)
                : 0;
 }
 
@@ -530,7 +535,8 @@ int result_cell(const struct run *run, bool has_color, struct buf *out, struct e
 
     if (add_notes(&h) < 0 || add_state(&h) < 0)
         return -1;
-    if (run->status == RUN_SUCCESS || (run->status == RUN_ERROR && run->exception.name))
+    if (run->result.status == RUN_SUCCESS ||
+        (run->result.status == RUN_ERROR && run->result.exception.name))
         return 0;
     return add_status(&h);
 }

@@ -33,7 +33,7 @@ static int read_status(const json_t *object, struct run *run)
 
     for (int i = RUN_SUCCESS; word && i <= RUN_CANCELLED; i++)
         if (strcmp(word, run_status_name((enum run_status)i)) == 0) {
-            run->status = (enum run_status)i;
+            run->result.status = (enum run_status)i;
             return 0;
         }
     return -1;
@@ -61,12 +61,12 @@ static int read_violations(const json_t *list, struct run *run, struct error *er
 
     if (json_array_size(list) == 0)
         return 0;
-    run->violations = calloc(json_array_size(list), sizeof(*run->violations));
-    if (!run->violations)
+    run->result.violations = calloc(json_array_size(list), sizeof(*run->result.violations));
+    if (!run->result.violations)
         return error_memory(err);
     json_array_foreach(list, i, one)
     {
-        run->violations[run->n_violations++] = (struct run_violation){
+        run->result.violations[run->result.n_violations++] = (struct run_violation){
             .rule = text_of(one, "rule"),
             .name = text_of(one, "name"),
             .line = (uint32_t)count_of(one, "line"),
@@ -96,21 +96,21 @@ static int read_net(const json_t *traffic, struct run *run, struct error *err)
 
     if (!json_is_object(traffic))
         return 0;
-    run->traffic = calloc(1, sizeof(*run->traffic));
-    if (!run->traffic)
+    run->result.traffic = calloc(1, sizeof(*run->result.traffic));
+    if (!run->result.traffic)
         return error_memory(err);
-    run->traffic->connections = count_of(traffic, "connections");
-    run->traffic->sent = count_of(traffic, "sent_bytes");
-    run->traffic->received = count_of(traffic, "received_bytes");
-    run->traffic->refused_more = count_of(traffic, "refused_more");
+    run->result.traffic->connections = count_of(traffic, "connections");
+    run->result.traffic->sent = count_of(traffic, "sent_bytes");
+    run->result.traffic->received = count_of(traffic, "received_bytes");
+    run->result.traffic->refused_more = count_of(traffic, "refused_more");
     json_array_foreach(list, i, one)
     {
-        struct run_refusal *refusal = &run->traffic->refused[run->traffic->n_refused];
+        struct run_refusal *refusal = &run->result.traffic->refused[run->result.traffic->n_refused];
 
-        if (run->traffic->n_refused == LIMIT_NET_REFUSED || !has_text(one, "host") ||
+        if (run->result.traffic->n_refused == LIMIT_NET_REFUSED || !has_text(one, "host") ||
             !has_text(one, "why"))
             break;
-        run->traffic->n_refused++;
+        run->result.traffic->n_refused++;
         *refusal = (struct run_refusal){.host = text_of(one, "host"),
                                         .port = (uint16_t)count_of(one, "port"),
                                         .why = text_of(one, "why"),
@@ -130,15 +130,15 @@ static int read_denials(const json_t *list, struct run *run, struct error *err)
     json_array_foreach(list, i, one)
     {
         const char *hint = json_string_value(json_object_get(one, "hint"));
-        size_t before = run->n_denials;
+        size_t before = run->result.n_denials;
 
         if (!has_text(one, "what") || !has_text(one, "layer"))
             continue;
         if (run_deny(run, json_string_value(json_object_get(one, "what")),
                      json_string_value(json_object_get(one, "layer")), hint) < 0)
             return error_memory(err);
-        if (run->n_denials > before && count_of(one, "count"))
-            run->denials[before].count = count_of(one, "count");
+        if (run->result.n_denials > before && count_of(one, "count"))
+            run->result.denials[before].count = count_of(one, "count");
     }
     return 0;
 }
@@ -163,18 +163,18 @@ int result_read(const json_t *object, struct run *run, struct error *err)
 
     if (read_status(object, run) < 0)
         return error_set(err, E_PROTOCOL, "the server's answer is not a result");
-    run->exit_code = (int)(json_integer_value(exit_code) & 0xff);
-    run->signal = (int)(count_of(object, "signal") & 0x7f);
-    run->result_text = text_of(json_object_get(object, "result"), "text");
-    run->violations_more = (uint32_t)count_of(object, "violations_more");
-    run->displays_more = (uint32_t)count_of(object, "displays_more");
-    read_exception(json_object_get(object, "error"), &run->exception);
-    read_usage(json_object_get(object, "usage"), &run->usage);
-    read_changes(json_object_get(object, "changes"), &run->changes);
+    run->result.exit_code = (int)(json_integer_value(exit_code) & 0xff);
+    run->result.signal = (int)(count_of(object, "signal") & 0x7f);
+    run->result.value_text = text_of(json_object_get(object, "result"), "text");
+    run->result.violations_more = (uint32_t)count_of(object, "violations_more");
+    run->result.displays_more = (uint32_t)count_of(object, "displays_more");
+    read_exception(json_object_get(object, "error"), &run->result.exception);
+    read_usage(json_object_get(object, "usage"), &run->result.usage);
+    read_changes(json_object_get(object, "changes"), &run->result.changes);
     if (read_net(json_object_get(object, "net"), run, err) < 0 ||
         read_denials(json_object_get(object, "denials"), run, err) < 0)
         return -1;
-    run->denials_more += count_of(object, "denials_more");
+    run->result.denials_more += count_of(object, "denials_more");
     return read_violations(json_object_get(object, "violations"), run, err);
 }
 

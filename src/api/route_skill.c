@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/quota.h"
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "api/api.h"
-#include "admit/quota.h"
 #include "engine/masking.h"
 #include "store/skill.h"
 #include "store/unzip.h"
@@ -144,16 +144,17 @@ static json_t *save(struct upload *upload, struct error *err)
 /* What the run says has been masked. */
 static int refuse(const struct run *run, bool only_checked, struct error *err)
 {
-    const struct run_exception *e = &run->exception;
+    const struct run_exception *e = &run->result.exception;
 
-    if (run->status == RUN_REFUSED && run->n_violations)
-        error_set(err, E_DENIED, "line %u: %s", run->violations[0].line,
-                  run->violations[0].message ? run->violations[0].message : "refused");
-    else if (run->status == RUN_CANCELLED)
+    if (run->result.status == RUN_REFUSED && run->result.n_violations)
+        error_set(err, E_DENIED, "line %u: %s", run->result.violations[0].line,
+                  run->result.violations[0].message ? run->result.violations[0].message
+                                                    : "refused");
+    else if (run->result.status == RUN_CANCELLED)
         return error_set(err, E_BUSY, "it was cancelled, and nothing was stored");
     else
         error_set(err, E_INVALID, "the skill's code ended with `%s`%s%s%s%s",
-                  run_status_name(run->status), e->name ? ": " : "", e->name ? e->name : "",
+                  run_status_name(run->result.status), e->name ? ": " : "", e->name ? e->name : "",
                   e->message && *e->message ? ": " : "", e->message ? e->message : "");
     return error_hint(err, only_checked
                                ? "nothing was stored: its Python has to pass the profile"
@@ -168,9 +169,9 @@ static int write_saved(const struct run *run, void *user, struct buf *out, int *
     int r = -1;
 
     (void)ret_status;
-    if (run->error.code != E_NONE)
-        error_copy(err, &run->error);
-    else if (run->status != RUN_SUCCESS)
+    if (run->result.error.code != E_NONE)
+        error_copy(err, &run->result.error);
+    else if (run->result.status != RUN_SUCCESS)
         (void)refuse(run, upload->is_folder, err);
     else
         answer = save(upload, err);
@@ -183,10 +184,10 @@ static int write_saved(const struct run *run, void *user, struct buf *out, int *
 }
 
 static const struct schema_field put_fields[] = {
-    {"profile",      SCHEMA_STRING, .max_len = 64,
+    {"profile", SCHEMA_STRING, .max_len = 64,
      .help = "name of the profile its code is checked against"},
     {"description", SCHEMA_STRING, .max_len = 4096, .help = "of a module; a folder has its own"},
-    {0             },
+    {0},
 };
 
 static int begin_put(struct request *request, struct error *err)
@@ -215,7 +216,8 @@ static int read_upload(const struct request *request, struct upload *upload, str
         return -1;
     upload->is_folder = unzip_is_zip(bytes);
     if (upload->is_folder) {
-        if (unzip(bytes, &upload->folder, err) < 0 || skill_bundle_finish(&upload->folder, err) < 0 ||
+        if (unzip(bytes, &upload->folder, err) < 0 ||
+            skill_bundle_finish(&upload->folder, err) < 0 ||
             skill_key(upload->folder.name, key, err) < 0)
             return -1;
         if (strcmp(key, upload->key) != 0)
@@ -267,7 +269,7 @@ static void put_skill(struct request *request)
         api_refuse(request, "skill", &err);
         return;
     }
-    if (run->code.len) {
+    if (run->program.code.len) {
         order = job_order_of(request, run);
         order.form =
             (struct job_form){.write = write_saved, .free = upload_free, .user = take_ptr(upload)};

@@ -23,9 +23,9 @@ static bool may_write(void *arg, const char *path)
 
     if (!wish->granted)
         return grants_may_write(wish->config, path);
-    for (size_t i = 0; i < wish->granted->n_grants; i++)
-        if (wish->granted->grants[i].mode == RUN_GRANT_RW &&
-            paths_below(path, wish->granted->grants[i].path))
+    for (size_t i = 0; i < wish->granted->terms.n_grants; i++)
+        if (wish->granted->terms.grants[i].mode == RUN_GRANT_RW &&
+            paths_below(path, wish->granted->terms.grants[i].path))
             return true;
     return false;
 }

@@ -65,9 +65,9 @@ int display_hash_of_run(const struct run *run, char hex[2 * SHA256_BYTES + 1], s
     cleanup(buf_done) struct buf lines = {0};
 
     begin(&lines);
-    for (size_t i = 0; i < run->n_displays; i++)
-        for (size_t k = 0; k < run->displays[i].n_forms; k++)
-            if (add_form(&lines, i, &run->displays[i].forms[k], err) < 0)
+    for (size_t i = 0; i < run->result.n_displays; i++)
+        for (size_t k = 0; k < run->result.displays[i].n_forms; k++)
+            if (add_form(&lines, i, &run->result.displays[i].forms[k], err) < 0)
                 return -1;
     conclude(&lines, hex);
     return 0;

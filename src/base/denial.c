@@ -54,20 +54,20 @@ int run_deny(struct run *run, const char *what, const char *layer, const char *h
     cleanup_free char *line = one_line(what, RAW_MAX);
     struct run_denial *denial;
 
-    for (size_t i = 0; line && i < run->n_denials; i++)
-        if (!run->denials[i].is_clean && is_same(&run->denials[i], line, layer)) {
-            run->denials[i].count++;
+    for (size_t i = 0; line && i < run->result.n_denials; i++)
+        if (!run->result.denials[i].is_clean && is_same(&run->result.denials[i], line, layer)) {
+            run->result.denials[i].count++;
             return 0;
         }
-    if (run->n_denials == LIMIT_DENIALS) {
-        run->denials_more++;
+    if (run->result.n_denials == LIMIT_DENIALS) {
+        run->result.denials_more++;
         return 0;
     }
-    if (!run->denials)
-        run->denials = calloc(LIMIT_DENIALS, sizeof(*run->denials));
-    if (!line || !run->denials)
+    if (!run->result.denials)
+        run->result.denials = calloc(LIMIT_DENIALS, sizeof(*run->result.denials));
+    if (!line || !run->result.denials)
         return -1;
-    denial = &run->denials[run->n_denials];
+    denial = &run->result.denials[run->result.n_denials];
     *denial = (struct run_denial){.what = take_ptr(line),
                                   .layer = strdup(layer),
                                   .hint = hint ? one_line(hint, RAW_MAX) : NULL,
@@ -76,7 +76,7 @@ int run_deny(struct run *run, const char *what, const char *layer, const char *h
         denial_done(denial);
         return -1;
     }
-    run->n_denials++;
+    run->result.n_denials++;
     return 0;
 }
 
@@ -95,34 +95,35 @@ void run_mask_denials(struct run *run,
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < run->n_denials; i++) {
-        struct run_denial denial = run->denials[i];
+    for (size_t i = 0; i < run->result.n_denials; i++) {
+        struct run_denial denial = run->result.denials[i];
 
         if (!denial.is_clean &&
             (!replace(&denial.what, mask(run, denial.what, strlen(denial.what))) ||
              (denial.hint &&
               !replace(&denial.hint, mask(run, denial.hint, strlen(denial.hint)))))) {
             denial_done(&denial);
-            run->denials_more++;
+            run->result.denials_more++;
             continue;
         }
         denial.is_clean = true;
-        run->denials[kept++] = denial;
+        run->result.denials[kept++] = denial;
     }
-    run->n_denials = kept;
+    run->result.n_denials = kept;
 }
 
 bool run_denial_is_status(const struct run *run, const struct run_denial *denial)
 {
-    return (run->status == RUN_TIMEOUT && strcmp(denial->layer, RUN_LAYER_TIME) == 0) ||
-           (run->status == RUN_MEMORY_EXCEEDED && strcmp(denial->layer, RUN_LAYER_MEMORY) == 0);
+    return (run->result.status == RUN_TIMEOUT && strcmp(denial->layer, RUN_LAYER_TIME) == 0) ||
+           (run->result.status == RUN_MEMORY_EXCEEDED &&
+            strcmp(denial->layer, RUN_LAYER_MEMORY) == 0);
 }
 
 void run_free_denials(struct run *run)
 {
-    for (size_t i = 0; i < run->n_denials; i++)
-        denial_done(&run->denials[i]);
-    free(run->denials);
-    run->denials = NULL;
-    run->n_denials = 0;
+    for (size_t i = 0; i < run->result.n_denials; i++)
+        denial_done(&run->result.denials[i]);
+    free(run->result.denials);
+    run->result.denials = NULL;
+    run->result.n_denials = 0;
 }

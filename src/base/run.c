@@ -30,28 +30,28 @@ struct run *run_new(void)
         free(run);
         return NULL;
     }
-    run_limits_init(&run->limits);
-    run->masking = RUN_MASK_SECRETS;
-    buf_init(&run->code, LIMIT_CODE_BYTES);
-    buf_init(&run->input, LIMIT_STDIN_BYTES);
-    run_stream_init(&run->out, run->limits.output_bytes);
-    run_stream_init(&run->err, run->limits.output_bytes);
+    run_limits_init(&run->terms.limits);
+    run->terms.masking = RUN_MASK_SECRETS;
+    buf_init(&run->program.code, LIMIT_CODE_BYTES);
+    buf_init(&run->program.input, LIMIT_STDIN_BYTES);
+    run_stream_init(&run->result.out, run->terms.limits.output_bytes);
+    run_stream_init(&run->result.err, run->terms.limits.output_bytes);
     for (size_t i = 0; i < LIMIT_GRANTS; i++)
-        run->grants[i].fd = -1;
+        run->terms.grants[i].fd = -1;
     return run;
 }
 
-static void free_violations(struct run *run)
+static void free_violations(struct run_result *result)
 {
-    for (size_t i = 0; i < run->n_violations; i++) {
-        struct run_violation *v = &run->violations[i];
+    for (size_t i = 0; i < result->n_violations; i++) {
+        struct run_violation *v = &result->violations[i];
 
         free(v->rule);
         free(v->name);
         free(v->message);
         free(v->hint);
     }
-    free(run->violations);
+    free(result->violations);
 }
 
 static void display_done(struct run_display *display)
@@ -107,17 +107,18 @@ const struct run_display *run_add_display(struct run *run, const struct wire_dis
     struct run_display display = {0};
     size_t bytes = bytes_of(shown);
 
-    if (!run->displays)
-        run->displays = calloc(LIMIT_DISPLAYS, sizeof(*run->displays));
-    if (!run->displays || run->n_displays == LIMIT_DISPLAYS ||
-        bytes > LIMIT_DISPLAY_BYTES - run->display_bytes || copy_display(&display, shown) < 0) {
+    if (!run->result.displays)
+        run->result.displays = calloc(LIMIT_DISPLAYS, sizeof(*run->result.displays));
+    if (!run->result.displays || run->result.n_displays == LIMIT_DISPLAYS ||
+        bytes > LIMIT_DISPLAY_BYTES - run->result.display_bytes ||
+        copy_display(&display, shown) < 0) {
         display_done(&display);
-        run->displays_more++;
+        run->result.displays_more++;
         return NULL;
     }
-    run->display_bytes += bytes;
-    run->displays[run->n_displays] = display;
-    return &run->displays[run->n_displays++];
+    run->result.display_bytes += bytes;
+    run->result.displays[run->result.n_displays] = display;
+    return &run->result.displays[run->result.n_displays++];
 }
 
 const struct run_form *run_display_form(const struct run_display *display, const char *mime)
@@ -128,22 +129,23 @@ const struct run_form *run_display_form(const struct run_display *display, const
     return NULL;
 }
 
-static void free_files(struct run *run)
+static void free_files(struct run_result *result)
 {
-    for (size_t i = 0; i < run->n_files; i++)
-        free(run->files[i].path);
-    free(run->files);
+    for (size_t i = 0; i < result->n_files; i++)
+        free(result->files[i].path);
+    free(result->files);
 }
 
 static int give(struct run *run, const struct run_given *file, struct error *err)
 {
     struct run_given *copy;
 
-    if (!run->given)
-        run->given = calloc(LIMIT_FILES_GIVEN + LIMIT_SKILLS_GIVEN, sizeof(*run->given));
-    if (!run->given)
+    if (!run->program.given)
+        run->program.given =
+            calloc(LIMIT_FILES_GIVEN + LIMIT_SKILLS_GIVEN, sizeof(*run->program.given));
+    if (!run->program.given)
         return error_memory(err);
-    copy = &run->given[run->n_given++];
+    copy = &run->program.given[run->program.n_given++];
     *copy = *file;
     copy->path = strdup(file->path);
     if (file->owner)
@@ -155,7 +157,7 @@ static int give(struct run *run, const struct run_given *file, struct error *err
 
 int run_give_file(struct run *run, const struct run_given *file, struct error *err)
 {
-    if (run->n_given >= LIMIT_FILES_GIVEN)
+    if (run->program.n_given >= LIMIT_FILES_GIVEN)
         return error_set(err, E_TOO_LARGE, "more than %d files come with the request",
                          LIMIT_FILES_GIVEN);
     return give(run, file, err);
@@ -163,7 +165,7 @@ int run_give_file(struct run *run, const struct run_given *file, struct error *e
 
 int run_give_skill(struct run *run, const struct run_given *file, struct error *err)
 {
-    if (run->n_given >= LIMIT_FILES_GIVEN + LIMIT_SKILLS_GIVEN)
+    if (run->program.n_given >= LIMIT_FILES_GIVEN + LIMIT_SKILLS_GIVEN)
         return error_set(err, E_TOO_LARGE, "the skills of the program have more than %d files",
                          LIMIT_SKILLS_GIVEN);
     return give(run, file, err);
@@ -171,25 +173,25 @@ int run_give_skill(struct run *run, const struct run_given *file, struct error *
 
 void run_drop_given(struct run *run)
 {
-    for (size_t i = 0; i < run->n_given; i++) {
-        free(run->given[i].path);
-        if (run->given[i].owner)
-            shared_unref(run->given[i].owner);
+    for (size_t i = 0; i < run->program.n_given; i++) {
+        free(run->program.given[i].path);
+        if (run->program.given[i].owner)
+            shared_unref(run->program.given[i].owner);
         else
-            free(run->given[i].data);
+            free(run->program.given[i].data);
     }
-    free(run->given);
-    run->given = NULL;
-    run->n_given = 0;
+    free(run->program.given);
+    run->program.given = NULL;
+    run->program.n_given = 0;
 }
 
-static void free_collected(struct run *run)
+static void free_collected(struct run_result *result)
 {
-    for (size_t i = 0; i < run->n_collected; i++) {
-        free(run->collected[i].path);
-        free(run->collected[i].data);
+    for (size_t i = 0; i < result->n_collected; i++) {
+        free(result->collected[i].path);
+        free(result->collected[i].data);
     }
-    free(run->collected);
+    free(result->collected);
 }
 
 static void free_strings(char **strings)
@@ -204,14 +206,14 @@ int run_add_env(struct run *run, const char *name, const char *value, struct err
     size_t count = 0;
     char **env;
 
-    while (run->env && run->env[count])
+    while (run->terms.env && run->terms.env[count])
         count++;
     if (count == LIMIT_ENV_COUNT)
         return error_set(err, E_TOO_LARGE, "more than %d variables", LIMIT_ENV_COUNT);
-    env = realloc(run->env, (count + 2) * sizeof(*env));
+    env = realloc(run->terms.env, (count + 2) * sizeof(*env));
     if (!env)
         return error_memory(err);
-    run->env = env;
+    run->terms.env = env;
     if (asprintf(&env[count], "%s=%s", name, value) < 0)
         env[count] = NULL;
     env[count + 1] = NULL;
@@ -228,41 +230,51 @@ static void free_traffic(struct run_traffic *traffic)
     free(traffic);
 }
 
+static void terms_done(struct run_terms *terms)
+{
+    free(terms->environment);
+    free(terms->workdir);
+    free_strings(terms->env);
+    for (size_t i = 0; i < terms->n_grants; i++) {
+        free(terms->grants[i].path);
+        close_fd(&terms->grants[i].fd);
+    }
+    net_unref(terms->net);
+}
+
+static void result_done(struct run_result *result)
+{
+    free_collected(result);
+    free_traffic(result->traffic);
+    error_done(&result->error);
+    run_stream_done(&result->out);
+    run_stream_done(&result->err);
+    free(result->value_text);
+    free(result->value_json);
+    free(result->exception.name);
+    free(result->exception.message);
+    free(result->exception.traceback);
+    free(result->exception.hint);
+    free_violations(result);
+    free_files(result);
+    for (size_t i = 0; i < result->n_displays; i++)
+        display_done(&result->displays[i]);
+    free(result->displays);
+    free(result->receipt);
+}
+
 void run_free(struct run *run)
 {
     if (!run)
         return;
-    buf_done(&run->code);
-    buf_done(&run->input);
-    free(run->environment);
-    free(run->workdir);
-    free_strings(run->env);
-    free_strings(run->args);
-    free_strings(run->collect);
+    buf_done(&run->program.code);
+    buf_done(&run->program.input);
+    free_strings(run->program.args);
+    free_strings(run->program.collect);
     run_drop_given(run);
-    free_collected(run);
-    for (size_t i = 0; i < run->n_grants; i++) {
-        free(run->grants[i].path);
-        close_fd(&run->grants[i].fd);
-    }
-    net_unref(run->net);
-    free_traffic(run->traffic);
+    terms_done(&run->terms);
     run_free_denials(run);
-    error_done(&run->error);
-    run_stream_done(&run->out);
-    run_stream_done(&run->err);
-    free(run->result_text);
-    free(run->result_json);
-    free(run->exception.name);
-    free(run->exception.message);
-    free(run->exception.traceback);
-    free(run->exception.hint);
-    free_violations(run);
-    free_files(run);
-    for (size_t i = 0; i < run->n_displays; i++)
-        display_done(&run->displays[i]);
-    free(run->displays);
-    free(run->receipt);
+    result_done(&run->result);
     free(run);
 }
 
@@ -291,14 +303,14 @@ const char *run_state_name(enum run_state state)
 
 int run_status_exit(const struct run *run)
 {
-    int code = statuses[run->status].exit;
+    int code = statuses[run->result.status].exit;
 
     if (code >= 0)
         return code;
-    if (run->signal)
-        return 128 + run->signal;
+    if (run->result.signal)
+        return 128 + run->result.signal;
     /* `error` never looks like success, whatever code came with it. */
-    code = run->exit_code & 0xff;
+    code = run->result.exit_code & 0xff;
     return code ? code : 1;
 }
 
@@ -314,8 +326,8 @@ void run_program_name(const char *path, char name[RUN_PROGRAM_NAME_MAX])
 
 void run_set_keeper(struct run *run, struct store *kept, const char *owner)
 {
-    run->kept = kept;
-    (void)snprintf(run->keeper, sizeof(run->keeper), "%s", owner);
+    run->origin.store = kept;
+    (void)snprintf(run->origin.keeper, sizeof(run->origin.keeper), "%s", owner);
 }
 
 const char *run_reach_name(uint32_t reach)

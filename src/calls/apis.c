@@ -179,7 +179,8 @@ int apis_list(const struct stored *who, const json_t *arguments, json_t **ret_va
 
 static void list(struct call *call)
 {
-    const struct stored who = {call->run->kept, call->run->keeper, call->run->reach};
+    const struct stored who = {call->run->origin.store, call->run->origin.keeper,
+                               call->run->terms.reach};
     struct error err = {0};
     json_t *value = NULL;
 

@@ -76,7 +76,7 @@ void approval_free(struct approval *approval)
 static bool is_of(const struct approval *approval, const char *id)
 {
     return strcmp(approval->run->id, id) == 0 ||
-           (*approval->run->session && strcmp(approval->run->session, id) == 0);
+           (*approval->run->origin.session && strcmp(approval->run->origin.session, id) == 0);
 }
 
 json_t *approval_json(const struct approval *approval)
@@ -93,8 +93,8 @@ json_t *approval_json(const struct approval *approval)
                   approval->run->id, "call", approval->name, "sha256", hex, "hidden_bytes",
                   (json_int_t)approval->hidden, "has_invisible",
                   (int)utf8_has_invisible(shown, strlen(shown)), "expires_in_s", approval->seconds);
-    if (*approval->run->session)
-        (void)json_object_set_new(json, "session_id", json_string(approval->run->session));
+    if (*approval->run->origin.session)
+        (void)json_object_set_new(json, "session_id", json_string(approval->run->origin.session));
     if (approval->shown &&
         json_text_load(approval->shown, strlen(approval->shown), &limits, &arguments, NULL) == 0)
         (void)json_object_set_new(json, "arguments", arguments);
@@ -106,7 +106,7 @@ json_t *approval_list(const struct approvals *all, const char *owner, const char
     json_t *list = json_array();
 
     for (const struct approval *a = all->first; a; a = a->next) {
-        bool is_owners = owner && a->run->owner && strcmp(a->run->owner, owner) == 0;
+        bool is_owners = owner && a->run->origin.owner && strcmp(a->run->origin.owner, owner) == 0;
 
         if (id ? is_of(a, id) : is_owners)
             (void)json_array_append_new(list, approval_json(a));

@@ -237,7 +237,7 @@ bool call_cannot_ask(const struct call *call, const char *what, const char *hint
         error_hint(err, "continue without it, or ask to run again when somebody can approve");
         return true;
     }
-    if (call->run->can_ask)
+    if (call->run->origin.can_ask)
         return false;
     error_set(err, E_DENIED, "%s needs approval, and nobody is there to give it", what);
     error_hint(err, "%s", hint);
@@ -331,10 +331,10 @@ static int find_row(struct call *call, struct error *err)
 
 static int check_grant(const struct call *call, struct error *err)
 {
-    if (!call->row->grant || (call->run->reach & call->row->grant))
+    if (!call->row->grant || (call->run->terms.reach & call->row->grant))
         return 0;
     error_set(err, E_DENIED, "`%s` is not granted to programs of the profile `%s`", call->name,
-              call->run->profile ? call->run->profile : "");
+              call->run->terms.profile ? call->run->terms.profile : "");
     return error_hint(err, "it takes `calls = [\"%s\"]` in the profile's [grants]",
                       run_reach_name(call->row->grant));
 }

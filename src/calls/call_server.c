@@ -139,11 +139,12 @@ static void call_tool(struct way *way)
 
     arguments = run->names ? turn_back(run->names, arguments) : json_incref(arguments);
     if (arguments && function && function->session)
-        (void)json_object_set_new(arguments, function->session,
-                                  json_string(run->session_name ? run->session_name : run->id));
+        (void)json_object_set_new(
+            arguments, function->session,
+            json_string(run->origin.session_name ? run->origin.session_name : run->id));
     if (arguments)
-        way->under_way = upstreams_call(servers_of(way->call), way->server, run->owner, way->tool,
-                                        arguments, on_result, way, &err);
+        way->under_way = upstreams_call(servers_of(way->call), way->server, run->origin.owner,
+                                        way->tool, arguments, on_result, way, &err);
     else
         error_memory(&err);
     json_decref(arguments);
@@ -193,7 +194,7 @@ static void ask(struct way *way, const struct config_server *server)
         refuse_unheard(way);
         return;
     }
-    if (!way->call->run->can_ask) {
+    if (!way->call->run->origin.can_ask) {
         error_set(&err, E_DENIED, "the call of `%s` needs approval, and nobody can be asked here",
                   way->call->name);
         if (function_of(way))
@@ -243,7 +244,7 @@ static void refuse_caller(struct way *way)
     struct error err = {0};
 
     error_set(&err, E_DENIED, "the function `%s` is not for programs of the profile `%s`",
-              way->tool, way->call->run->profile ? way->call->run->profile : "");
+              way->tool, way->call->run->terms.profile ? way->call->run->terms.profile : "");
     error_hint(&err, "`callers` in [functions.%s] of the configuration lists who may call it",
                way->tool);
     fail(way, &err);
@@ -271,8 +272,8 @@ static void on_known(void *user, const json_t *value, const struct error *err)
         fail(way, &missing);
         return;
     }
-    if (function_of(way) &&
-        !config_function_serves(function_of(way), way->call->run->profile, way->call->run->owner)) {
+    if (function_of(way) && !config_function_serves(function_of(way), way->call->run->terms.profile,
+                                                    way->call->run->origin.owner)) {
         refuse_caller(way);
         return;
     }
@@ -313,8 +314,8 @@ static void set_out(struct call *call, int server, const char *tool, upstream_do
     *way = (struct way){.call = call, .server = (size_t)server, .tool = tool};
     call->user = way;
     call->on_cancel = on_cancel;
-    way->under_way = upstreams_list(servers_of(call), (size_t)server, call->run->owner, then, way,
-                                    &err);
+    way->under_way =
+        upstreams_list(servers_of(call), (size_t)server, call->run->origin.owner, then, way, &err);
     if (!way->under_way)
         fail(way, &err);
 }

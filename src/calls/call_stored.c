@@ -4,7 +4,7 @@
 
 struct stored call_kept(const struct call *call)
 {
-    return (struct stored){call->run->kept, call->run->keeper};
+    return (struct stored){call->run->origin.store, call->run->origin.keeper};
 }
 
 void call_kept_answer(struct call *call, stored_fn fn)
@@ -22,7 +22,7 @@ void call_kept_answer(struct call *call, stored_fn fn)
 #define HANDLER(name)                                                                              \
     static void name(struct call *call)                                                            \
     {                                                                                              \
-        call_kept_answer(call, stored_##name);                                                       \
+        call_kept_answer(call, stored_##name);                                                     \
     }
 
 HANDLER(state_create)

@@ -4,10 +4,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "api/display.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/stream.h"
-#include "api/display.h"
 
 void output_sink_init(struct output_sink *outlet, int fd, const char *color)
 {
@@ -66,8 +66,8 @@ static int show(struct output_sink *outlet, const struct run *run)
 {
     int r = 1;
 
-    while (r == 1 && outlet->displays < run->n_displays)
-        r = show_text(outlet, text_of(&run->displays[outlet->displays]), false);
+    while (r == 1 && outlet->displays < run->result.n_displays)
+        r = show_text(outlet, text_of(&run->result.displays[outlet->displays]), false);
     return r < 0 ? -1 : 0;
 }
 
@@ -75,29 +75,30 @@ void output_sink_show_rest(struct output_sink *outlet, const struct run *run, bo
 {
     if (begun && !outlet->display_at)
         return;
-    while (outlet->displays < run->n_displays &&
-           show_text(outlet, text_of(&run->displays[outlet->displays]), true) == 1 && !begun)
+    while (outlet->displays < run->result.n_displays &&
+           show_text(outlet, text_of(&run->result.displays[outlet->displays]), true) == 1 && !begun)
         ;
     if (!begun)
         outlet->displays = outlet->display_at = 0; /* ready for the next program */
 }
 
 /* A pipe that is writable takes PIPE_BUF bytes without blocking. */
-int output_sink_pass(struct output_sink *outlet, const struct run *run, const struct run_event *event)
+int output_sink_pass(struct output_sink *outlet, const struct run *run,
+                     const struct run_event *event)
 {
     const char *data = event->data;
     size_t len = event->len;
 
-    if (event->kind == RUN_EVENT_DISPLAY && outlet->shown == run->out.total)
+    if (event->kind == RUN_EVENT_DISPLAY && outlet->shown == run->result.out.total)
         return show(outlet, run);
     if (event->kind != RUN_EVENT_STDOUT && event->kind != RUN_EVENT_STDERR)
         return 0;
     if (outlet->display_at && (show(outlet, run) < 0 || outlet->display_at))
         return outlet->display_at ? 0 : -1;
-    if (outlet->shown < event->offset || outlet->shown >= run->limits.output_bytes)
+    if (outlet->shown < event->offset || outlet->shown >= run->terms.limits.output_bytes)
         return 0; /* our reader fell behind: order matters more than haste */
-    if (len > run->limits.output_bytes - outlet->shown)
-        len = (size_t)(run->limits.output_bytes - outlet->shown);
+    if (len > run->terms.limits.output_bytes - outlet->shown)
+        len = (size_t)(run->terms.limits.output_bytes - outlet->shown);
     while (len && is_writable(outlet->fd)) {
         size_t n = len < PIPE_BUF ? len : PIPE_BUF;
 
@@ -112,12 +113,12 @@ int output_sink_pass(struct output_sink *outlet, const struct run *run, const st
 
 int output_sink_catch_up(struct output_sink *outlet, const struct run *run, bool is_stderr)
 {
-    const struct run_stream *stream = is_stderr ? &run->err : &run->out;
+    const struct run_stream *stream = is_stderr ? &run->result.err : &run->result.out;
     cleanup(buf_done) struct buf rest = {0};
     struct run_event event = {.kind = is_stderr ? RUN_EVENT_STDERR : RUN_EVENT_STDOUT,
                               .offset = outlet->shown};
 
-    if (stream->total > run->limits.output_bytes || outlet->shown >= stream->total)
+    if (stream->total > run->terms.limits.output_bytes || outlet->shown >= stream->total)
         return 0;
     buf_init(&rest, LIMIT_OUTPUT_BYTES_MAX + KIB);
     if (run_stream_render_rest(stream, outlet->shown, &rest, NULL) < 0 || !rest.len)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/result_read.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/paths.h"
@@ -14,7 +15,6 @@
 #include "base/utf8.h"
 #include "cli/consent.h"
 #include "http/client_link.h"
-#include "api/result_read.h"
 #include "mask/masker.h"
 
 /* Bytes of a character but the first. */
@@ -353,7 +353,7 @@ void remote_cancel(struct remote *remote)
 /* The text of a server has been masked there. */
 static void add_text(struct run *run, bool is_stderr, const char *text, size_t len)
 {
-    struct run_stream *stream = is_stderr ? &run->err : &run->out;
+    struct run_stream *stream = is_stderr ? &run->result.err : &run->result.out;
     struct run_event event = {.kind = is_stderr ? RUN_EVENT_STDERR : RUN_EVENT_STDOUT,
                               .offset = stream->total,
                               .data = text,
@@ -387,13 +387,13 @@ static void on_approval(struct remote *remote, const json_t *data)
 
 static void on_display(struct run *run, const json_t *data)
 {
-    size_t before = run->n_displays;
+    size_t before = run->result.n_displays;
     struct run_event event = {.kind = RUN_EVENT_DISPLAY, .offset = before};
 
     result_read_displays(json_object_get(data, "displays"), run);
-    if (run->n_displays == before || !run->on_event)
+    if (run->result.n_displays == before || !run->on_event)
         return;
-    event.display = &run->displays[before];
+    event.display = &run->result.displays[before];
     run->on_event(run, &event);
 }
 
@@ -402,7 +402,7 @@ static void on_display(struct run *run, const json_t *data)
 static void add_end(struct run *run, bool is_stderr, const char *text)
 {
     static const char marker[] = "\n… [";
-    struct run_stream *stream = is_stderr ? &run->err : &run->out;
+    struct run_stream *stream = is_stderr ? &run->result.err : &run->result.out;
     const char *at = NULL, *tail;
     uint64_t dropped, seen = stream->total, total;
     char said[64];

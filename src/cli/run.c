@@ -392,8 +392,8 @@ static int check_cow(const struct job *job, struct error *err)
 {
     bool has_cow = false;
 
-    for (size_t i = 0; i < job->run->n_grants; i++)
-        has_cow |= job->run->grants[i].mode == RUN_GRANT_COW;
+    for (size_t i = 0; i < job->run->terms.n_grants; i++)
+        has_cow |= job->run->terms.grants[i].mode == RUN_GRANT_COW;
     if (job->with_hidden && !job->applies) {
         error_set(err, E_INVALID, "--with-hidden needs --apply");
         return error_hint(err, "it applies changes that a diff does not show in full");
@@ -427,7 +427,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
     admission.store = job->kept;
     if (admit_request(&admission, &job->asked, &job->run, err) < 0 || check_cow(job, err) < 0)
         return -1;
-    job->run->keeps_layers = true;
+    job->run->terms.keeps_layers = true;
     return 0;
 }
 
@@ -508,11 +508,12 @@ static void print_human(struct job *job)
     bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
 
     output_sink_show_rest(&job->out, run, true);
-    output_sink_finish(&job->out, &run->out);
+    output_sink_finish(&job->out, &run->result.out);
     output_sink_show_rest(&job->out, run, false);
-    output_sink_finish(&job->err, &run->err);
+    output_sink_finish(&job->err, &run->result.err);
     buf_init(&text, SIZE_MAX / 2);
-    if ((!job->err.is_terminal && (run->status == RUN_SUCCESS || run->status == RUN_ERROR)
+    if ((!job->err.is_terminal &&
+                 (run->result.status == RUN_SUCCESS || run->result.status == RUN_ERROR)
              ? result_denials(run, has_color, &text, NULL)
              : result_human(run, has_color, &text, NULL)) == 0)
         (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
@@ -534,10 +535,10 @@ static int print_pictures(struct job *job, struct error *err)
 /* The pool's advice is for every door; here we know the flag. */
 static void name_the_flag(struct run *run, json_t *result)
 {
-    struct run_exception *e = &run->exception;
+    struct run_exception *e = &run->result.exception;
     char *hint;
 
-    if (run->has_input || !e->name || strcmp(e->name, "EOFError") != 0)
+    if (run->program.has_input || !e->name || strcmp(e->name, "EOFError") != 0)
         return;
     hint = strdup("input() has nothing to read: give it with `--stdin FILE`, or `--stdin -` for "
                   "the input of belljar itself");
@@ -554,8 +555,8 @@ static void print_receipt(const struct job *job)
     json_t *object = json_object_get(job->remote.result, "receipt");
     cleanup_free char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 
-    if (job->run->receipt || text)
-        (void)fprintf(stderr, "%s\n", text ? text : job->run->receipt);
+    if (job->run->result.receipt || text)
+        (void)fprintf(stderr, "%s\n", text ? text : job->run->result.receipt);
 }
 
 /* --- copy-on-write directories --- */
@@ -569,14 +570,14 @@ static int settle_changes(struct job *job, struct error *err)
     struct changes_wish apply = {
         .action = CHANGES_APPLY, .accepts_all_hidden = job->with_hidden, .room = LIMIT_DIFF_READ};
 
-    if (!run->cow || run->error.code != E_NONE)
+    if (!run->result.cow || run->result.error.code != E_NONE)
         return 0;
-    if (changes_do(run->cow, run, &show, &job->changes, err) < 0)
+    if (changes_do(run->result.cow, run, &show, &job->changes, err) < 0)
         return error_wrap(err, "read the changes");
-    if (!job->applies || run->status != RUN_SUCCESS)
+    if (!job->applies || run->result.status != RUN_SUCCESS)
         return 0;
     apply.version = json_string_value(json_object_get(job->changes, "version"));
-    if (changes_do(run->cow, run, &apply, &job->settled, err) < 0)
+    if (changes_do(run->result.cow, run, &apply, &job->settled, err) < 0)
         return error_wrap(err, "apply the changes");
     return 0;
 }
@@ -596,7 +597,7 @@ static size_t print_changes(const struct job *job)
     if (job->settled)
         return json_array_size(json_object_get(job->settled, "skipped"));
     if (!job->is_json)
-        (void)fprintf(stderr, job->run->status == RUN_SUCCESS
+        (void)fprintf(stderr, job->run->result.status == RUN_SUCCESS
                                   ? "nothing was applied; --apply writes it\n"
                                   : "nothing was applied: the program did not succeed\n");
     return 0;
@@ -606,12 +607,12 @@ static int finish(struct job *job)
 {
     struct error err = {0};
 
-    if (job->run->error.code != E_NONE)
-        return fail(job, &job->run->error);
+    if (job->run->result.error.code != E_NONE)
+        return fail(job, &job->run->result.error);
     name_the_flag(job->run, job->remote.result);
     if (!job->is_json)
         print_human(job);
-    if (!job->is_json && job->asked.is_check && job->run->status == RUN_SUCCESS)
+    if (!job->is_json && job->asked.is_check && job->run->result.status == RUN_SUCCESS)
         (void)puts("no problems found");
     if (!job->is_json)
         print_receipt(job);
@@ -684,17 +685,17 @@ static int prepare_remote(struct job *job, struct request *request, struct error
         return -1;
     if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
         return -1;
-    run->language = job->asked.language;
-    run->has_input = job->asked.input.data != NULL;
+    run->program.language = job->asked.language;
+    run->program.has_input = job->asked.input.data != NULL;
     /* Limits are the server's but for those that were asked for, which hints name; it drops what is
      * too much, and here there is room for all that comes. */
-    run->limits = (struct run_limits){0};
-    config_limits(job->config, CONFIG_FLAG, &run->limits);
-    run->limits.output_bytes = LIMIT_OUTPUT_BYTES_MAX;
-    run_stream_done(&run->out);
-    run_stream_done(&run->err);
-    run_stream_init(&run->out, 4 * LIMIT_OUTPUT_BYTES_MAX);
-    run_stream_init(&run->err, 4 * LIMIT_OUTPUT_BYTES_MAX);
+    run->terms.limits = (struct run_limits){0};
+    config_limits(job->config, CONFIG_FLAG, &run->terms.limits);
+    run->terms.limits.output_bytes = LIMIT_OUTPUT_BYTES_MAX;
+    run_stream_done(&run->result.out);
+    run_stream_done(&run->result.err);
+    run_stream_init(&run->result.out, 4 * LIMIT_OUTPUT_BYTES_MAX);
+    run_stream_init(&run->result.err, 4 * LIMIT_OUTPUT_BYTES_MAX);
     return 0;
 }
 
@@ -720,7 +721,7 @@ static void job_done(struct job *job)
     json_decref(job->changes);
     json_decref(job->settled);
     if (job->run) {
-        layers_unref(job->run->cow);
+        layers_unref(job->run->result.cow);
         run_free(job->run);
     }
     run_request_done(&job->asked);
@@ -756,7 +757,7 @@ int cmd_run(int argc, char **argv)
     output_sink_init(&job.out, STDOUT_FILENO, job.config->color);
     output_sink_init(&job.err, STDERR_FILENO, job.config->color);
     r = execute(&job, &err);
-    if (job.run->n_grants)
+    if (job.run->terms.n_grants)
         engine_end(&job.engine);
     if (r == 0)
         r = settle_changes(&job, &err);

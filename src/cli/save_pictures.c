@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/display.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "api/display.h"
 
 /* "plots/sales.py" makes sales-1.png. */
 static char *name_for(const char *program)
@@ -98,8 +98,8 @@ int save_pictures(const struct save *save, const struct run *run, struct buf *ou
 {
     unsigned number = 0;
 
-    for (size_t i = 0; i < run->n_displays; i++) {
-        const struct run_display *display = &run->displays[i];
+    for (size_t i = 0; i < run->result.n_displays; i++) {
+        const struct run_display *display = &run->result.displays[i];
         uint32_t width, height;
         const struct run_form *first = display_picture(display, &width, &height);
 

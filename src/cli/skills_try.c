@@ -3,15 +3,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "admit/request.h"
+#include "admit/tokens.h"
+#include "api/result.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/stream.h"
+#include "base/terminal_text.h"
 #include "cli/cmd.h"
 #include "cli/skills.h"
-#include "api/result.h"
-#include "base/terminal_text.h"
-#include "admit/request.h"
-#include "admit/tokens.h"
 #include "engine/engine.h"
 
 struct trial {
@@ -57,11 +57,12 @@ static int prepare(struct trial *trial, const struct stored *kept, const struct 
         return -1;
     admission.profiles = trial->profiles;
     if (admit_request(&admission, asked, &trial->run, err) < 0 ||
-        engine_open(&trial->engine, kept->config, &(struct engine_stock){0}, &trial->run->limits,
-                    err) < 0)
+        engine_open(&trial->engine, kept->config, &(struct engine_stock){0},
+                    &trial->run->terms.limits, err) < 0)
         return -1;
     return engine_open_trail(&trial->engine, kept->config,
-                             &(struct recorder_options){.is_brief = true, .on_note = cmd_note}, err);
+                             &(struct recorder_options){.is_brief = true, .on_note = cmd_note},
+                             err);
 }
 
 static int execute(struct trial *trial, struct error *err)
@@ -78,8 +79,8 @@ static int execute(struct trial *trial, struct error *err)
     r = trial->is_done ? 0 : loop_run(trial->engine.loop, err);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);
-    if (r == 0 && trial->run->error.code != E_NONE) {
-        error_move(err, &trial->run->error);
+    if (r == 0 && trial->run->result.error.code != E_NONE) {
+        error_move(err, &trial->run->result.error);
         return -1;
     }
     return r == 0 && !trial->is_done ? error_set(err, E_BUSY, "interrupted") : r;
@@ -95,7 +96,7 @@ static void explain(const struct stored *kept, const struct run *run)
     buf_init(&said, 4 * LIMIT_OUTPUT_BYTES_MAX);
     buf_init(&text, 16 * LIMIT_OUTPUT_BYTES_MAX);
     terminal_begin(&terminal, false);
-    if (run_stream_render(&run->err, &said, NULL) == 0 &&
+    if (run_stream_render(&run->result.err, &said, NULL) == 0 &&
         terminal_feed(&terminal, buf_str(&said), said.len, &text, NULL) == 0 &&
         terminal_finish(&terminal, &text, NULL) == 0 &&
         result_human(run, has_color, &text, NULL) == 0)
@@ -110,7 +111,7 @@ int skills_try(const struct stored *kept, struct span code, bool only_checks, st
 
     if (prepare(&trial, kept, &asked, err) < 0 || execute(&trial, err) < 0)
         return -1;
-    if (trial.run->status == RUN_SUCCESS)
+    if (trial.run->result.status == RUN_SUCCESS)
         return 0;
     explain(kept, trial.run);
     if (only_checks) {

@@ -31,7 +31,7 @@ static struct run *new_reader(const struct stored *kept, struct error *err)
         error_memory(err);
         return NULL;
     }
-    run->masking = config_masking(kept->config);
+    run->terms.masking = config_masking(kept->config);
     run->masks = kept->masks;
     return run;
 }
@@ -146,7 +146,7 @@ int stored_print_text(const struct stored *kept, const char *data, size_t len, s
     if (utf8_valid(data, len) == len) {
         struct clean_text clean = mask_text(run, (struct span){data, len});
 
-        if (run->error.code != E_NONE)
+        if (run->result.error.code != E_NONE)
             return withheld(err);
         data = clean_data(clean);
         len = clean_len(clean);
@@ -202,16 +202,16 @@ int stored_run(int argc, char **argv, int (*print_help)(void), const struct stor
                size_t count)
 {
     static const struct option options[] = {
-        {"json",    no_argument,       NULL, 'j'},
+        {"json", no_argument, NULL, 'j'},
         {"profile", required_argument, NULL, 'p'},
-        {"help",    no_argument,       NULL, 'h'},
-        {NULL,      0,                 NULL, 0  },
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     cleanup(close_kept) struct stored kept = {.config = config_new()};
     const char *profile = NULL;
     const struct cmd_place places[] = {
         {'j', .flag = &kept.is_json},
-        {'p', .word = &profile     },
+        {'p', .word = &profile},
     };
     const struct stored_action *action;
     struct error err = {0};

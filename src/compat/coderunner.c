@@ -11,30 +11,30 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/error_json.h"
+#include "api/api.h"
+#include "api/result.h"
 #include "base/cleanup.h"
+#include "base/error_json.h"
 #include "base/json.h"
 #include "base/stream.h"
-#include "api/api.h"
 #include "compat/coderunner_internal.h"
 #include "compat/compat.h"
-#include "api/result.h"
 
 #define TEXT_MAX (2 * LIMIT_OUTPUT_BYTES_MAX)
 
 static const struct schema_field execute_fields[] = {
-    {"command",                              SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "what to run"},
-    {"code",           SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "the same under another name"},
-    {"language",                                      SCHEMA_STRING, .max_len = 32,
+    {"command", SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "what to run"},
+    {"code", SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "the same under another name"},
+    {"language", SCHEMA_STRING, .max_len = 32,
      .help = "python or bash (default: the session's language)"},
-    {"timeout",               SCHEMA_INTEGER, .min = 1, .max = 86400, .help = "seconds (default 30)"},
+    {"timeout", SCHEMA_INTEGER, .min = 1, .max = 86400, .help = "seconds (default 30)"},
     {"session_id", SCHEMA_STRING, .max_len = 64,
      .help = "the session to run it in; a new one by default"},
-    {0                            },
+    {0},
 };
 
 static const struct schema_field session_query[] = {
-    {"language",     SCHEMA_STRING, .max_len = 32, .help = "python (default) or bash"},
+    {"language", SCHEMA_STRING, .max_len = 32, .help = "python (default) or bash"},
     {0},
 };
 
@@ -46,7 +46,7 @@ static const struct {
     const char *aliases[3];
 } languages[] = {
     {"python", RUN_PYTHON, {"py", "python3"}},
-    {"bash",   RUN_BASH,   {"sh", "shell"}  },
+    {"bash", RUN_BASH, {"sh", "shell"}},
 };
 
 int coderunner_find_language(const char *text, enum run_language *ret_language, struct error *err)
@@ -136,13 +136,16 @@ int coderunner_result(const struct run *run, json_t **ret_body, struct error *er
 
     buf_init(&output, TEXT_MAX);
     buf_init(&errors, TEXT_MAX);
-    if (run_stream_render(&run->out, &output, err) < 0 || compat_stderr(run, &errors, err) < 0)
+    if (run_stream_render(&run->result.out, &output, err) < 0 ||
+        compat_stderr(run, &errors, err) < 0)
         return -1;
-    *ret_body = json_pack(
-        "{s:o, s:o, s:f, s:f, s:s?, s:s}", "stdout", json_text_string(buf_str(&output), output.len),
-        "stderr", json_text_string(buf_str(&errors), errors.len), "execution_time",
-        compat_seconds(run->usage.wall_ms), "cpu_time", compat_seconds(run->usage.cpu_ms),
-        "session_id", *run->session ? run->session : NULL, "status", run_status_name(run->status));
+    *ret_body = json_pack("{s:o, s:o, s:f, s:f, s:s?, s:s}", "stdout",
+                          json_text_string(buf_str(&output), output.len), "stderr",
+                          json_text_string(buf_str(&errors), errors.len), "execution_time",
+                          compat_seconds(run->result.usage.wall_ms), "cpu_time",
+                          compat_seconds(run->result.usage.cpu_ms), "session_id",
+                          *run->origin.session ? run->origin.session : NULL, "status",
+                          run_status_name(run->result.status));
     return *ret_body ? 0 : error_memory(err);
 }
 
@@ -160,9 +163,9 @@ static int write_result(const struct run *run, void *user, struct buf *out, int 
     json_t *body = NULL;
 
     (void)user;
-    if (run->error.code != E_NONE) {
-        *ret_status = error_code_http(run->error.code);
-        return coderunner_dump(error_body(&run->error), out, err);
+    if (run->result.error.code != E_NONE) {
+        *ret_status = error_code_http(run->result.error.code);
+        return coderunner_dump(error_body(&run->result.error), out, err);
     }
     return coderunner_result(run, &body, err) < 0 ? -1 : coderunner_dump(body, out, err);
 }

@@ -34,8 +34,8 @@ static struct task *new_task(const struct run *run, const struct session *sessio
         session_info(session, &info);
         (void)snprintf(task->session, sizeof(task->session), "%s", info.id);
     }
-    task->command = strdup(buf_str(&run->code));
-    task->language = run->language == RUN_BASH ? "bash" : "python";
+    task->command = strdup(buf_str(&run->program.code));
+    task->language = run->program.language == RUN_BASH ? "bash" : "python";
     task->created_at = coderunner_now_s();
     if (!task->command) {
         free_task(task);
@@ -59,15 +59,15 @@ static json_t *task_body(const struct task *task, const char *id, const char *st
 static int write_task(const struct run *run, void *user, struct buf *out, int *ret_status,
                       struct error *err)
 {
-    bool is_failed = run->error.code != E_NONE || run->status > RUN_ERROR;
-    const char *why = run->error.code != E_NONE ? run->error.message : NULL;
+    bool is_failed = run->result.error.code != E_NONE || run->result.status > RUN_ERROR;
+    const char *why = run->result.error.code != E_NONE ? run->result.error.message : NULL;
     json_t *result = NULL, *body;
 
     *ret_status = 200;
-    if (run->error.code == E_NONE && coderunner_result(run, &result, err) < 0)
+    if (run->result.error.code == E_NONE && coderunner_result(run, &result, err) < 0)
         return -1;
     if (is_failed && !why)
-        why = result ? run_status_name(run->status) : "out of memory";
+        why = result ? run_status_name(run->result.status) : "out of memory";
     body = task_body(user, run->id, is_failed ? "failed" : "completed", result, why);
     if (!body)
         return error_memory(err);
@@ -91,7 +91,8 @@ void coderunner_show_task(struct request *request)
     } else if (job_run(job)) {
         request_answer_json(request, 200,
                             task_body(task, job_id(job),
-                                      job_run(job)->handed_ns ? "running" : "queued", NULL, NULL));
+                                      job_run(job)->result.handed_ns ? "running" : "queued", NULL,
+                                      NULL));
     } else {
         job_show(job, request);
     }

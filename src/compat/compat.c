@@ -8,12 +8,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/stream.h"
 #include "base/utf8.h"
-#include "api/api.h"
 
 #define BODY_DEPTH 32
 
@@ -271,8 +271,8 @@ static int add_line(struct buf *text, const char *line, struct error *err)
 
 static int add_violations(const struct run *run, struct buf *text, struct error *err)
 {
-    for (size_t i = 0; i < run->n_violations; i++) {
-        const struct run_violation *v = &run->violations[i];
+    for (size_t i = 0; i < run->result.n_violations; i++) {
+        const struct run_violation *v = &run->result.violations[i];
 
         if (i && buf_add_str(text, "; ", err) < 0)
             return -1;
@@ -288,23 +288,24 @@ int compat_stderr(const struct run *run, struct buf *text, struct error *err)
 {
     char line[96];
 
-    if (run->status == RUN_REFUSED)
+    if (run->result.status == RUN_REFUSED)
         return add_violations(run, text, err);
-    if (run_stream_render(&run->err, text, err) < 0 || result_add_denials(run, text, err) < 0)
+    if (run_stream_render(&run->result.err, text, err) < 0 ||
+        result_add_denials(run, text, err) < 0)
         return -1;
-    if (run->status == RUN_TIMEOUT) {
+    if (run->result.status == RUN_TIMEOUT) {
         (void)snprintf(line, sizeof(line), "Execution timed out after %g seconds",
-                       run->limits.timeout_ms / 1000.0);
+                       run->terms.limits.timeout_ms / 1000.0);
         return add_line(text, line, err);
     }
-    if (run->status == RUN_MEMORY_EXCEEDED)
+    if (run->result.status == RUN_MEMORY_EXCEEDED)
         return add_line(text, "Memory limit exceeded", err);
-    if (run->status == RUN_CANCELLED)
+    if (run->result.status == RUN_CANCELLED)
         return add_line(text, "Execution was cancelled", err);
-    if (run->status == RUN_ERROR && !text->len) {
-        if (run->exception.message)
-            return buf_add_str(text, run->exception.message, err);
-        return buf_printf(text, err, "Exited with code %d", run->exit_code);
+    if (run->result.status == RUN_ERROR && !text->len) {
+        if (run->result.exception.message)
+            return buf_add_str(text, run->result.exception.message, err);
+        return buf_printf(text, err, "Exited with code %d", run->result.exit_code);
     }
     return 0;
 }

@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/stream.h"
 #include "base/utf8.h"
-#include "api/api.h"
 #include "compat/compat.h"
 
 #define PROFILE       "pyrunner"
@@ -24,13 +24,13 @@
 #define MAX_MEMORY_MB 2048
 
 static const struct schema_field run_fields[] = {
-    {"code",               SCHEMA_STRING, .is_required = true,
+    {"code", SCHEMA_STRING, .is_required = true,
      .help = "the program, at most 1,000,000 characters"},
     {"timeout", SCHEMA_INTEGER, .min = 1, .max = MAX_S, .help = "seconds (default 30)"},
-    {"memory_limit",                    SCHEMA_INTEGER, .min = 64, .max = MAX_MEMORY_MB,
+    {"memory_limit", SCHEMA_INTEGER, .min = 64, .max = MAX_MEMORY_MB,
      .help = "megabytes (default 512)"},
-    {"auto_print",      SCHEMA_BOOLEAN, .help = "print the value of the last expression (default true)"},
-    {0       },
+    {"auto_print", SCHEMA_BOOLEAN, .help = "print the value of the last expression (default true)"},
+    {0},
 };
 
 /* --- the answer --- */
@@ -44,21 +44,21 @@ static json_t *megabytes(uint64_t bytes)
 
 static int write_stderr(const struct run *run, struct buf *text, struct error *err)
 {
-    if (run->status == RUN_REFUSED && buf_add_str(text, REFUSED, err) < 0)
+    if (run->result.status == RUN_REFUSED && buf_add_str(text, REFUSED, err) < 0)
         return -1;
     return compat_stderr(run, text, err);
 }
 
 static const char *status_of(const struct run *run)
 {
-    return run->status == RUN_REFUSED || run->status == RUN_CANCELLED
+    return run->result.status == RUN_REFUSED || run->result.status == RUN_CANCELLED
                ? "error"
-               : run_status_name(run->status);
+               : run_status_name(run->result.status);
 }
 
 static json_t *error_json(const struct run *run, const struct buf *text)
 {
-    size_t skipped = run->status == RUN_REFUSED ? strlen(REFUSED) : 0;
+    size_t skipped = run->result.status == RUN_REFUSED ? strlen(REFUSED) : 0;
 
     if (strcmp(status_of(run), "error") != 0)
         return json_null();
@@ -69,26 +69,27 @@ static int write_result(const struct run *run, void *user, struct buf *out, int 
                         struct error *err)
 {
     cleanup(buf_done) struct buf output = {0}, errors = {0};
-    bool has_run = run->status != RUN_REFUSED;
+    bool has_run = run->result.status != RUN_REFUSED;
     json_t *object;
     int r;
 
     (void)user;
-    if (run->error.code != E_NONE) {
-        error_copy(err, &run->error);
+    if (run->result.error.code != E_NONE) {
+        error_copy(err, &run->result.error);
         return -1;
     }
     *ret_status = 200;
     buf_init(&output, TEXT_MAX);
     buf_init(&errors, TEXT_MAX);
-    if (run_stream_render(&run->out, &output, err) < 0 || write_stderr(run, &errors, err) < 0)
+    if (run_stream_render(&run->result.out, &output, err) < 0 ||
+        write_stderr(run, &errors, err) < 0)
         return -1;
     object = json_pack("{s:s, s:o, s:o, s:f, s:o, s:o}", "status", status_of(run), "stdout",
                        json_text_string(buf_str(&output), output.len), "stderr",
                        json_text_string(buf_str(&errors), errors.len), "execution_time",
-                       has_run ? compat_seconds(run->usage.wall_ms) : 0.0, "memory_used",
-                       has_run ? megabytes(run->usage.memory_peak_bytes) : json_null(), "error",
-                       error_json(run, &errors));
+                       has_run ? compat_seconds(run->result.usage.wall_ms) : 0.0, "memory_used",
+                       has_run ? megabytes(run->result.usage.memory_peak_bytes) : json_null(),
+                       "error", error_json(run, &errors));
     if (!object)
         return error_memory(err);
     r = json_text_dump(object, JSON_TEXT_COMPACT, out, err);

@@ -235,10 +235,7 @@ static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn
 
 static int make(struct box *b, const struct box_spec *spec, struct error *err)
 {
-    cleanup(gift_done) struct gift g = {
-        .fds = {-1, -1, -1, -1, -1, -1},
-          .count = WIRE_SPAWN_FDS
-    };
+    cleanup(gift_done) struct gift g = {.fds = {-1, -1, -1, -1, -1, -1}, .count = WIRE_SPAWN_FDS};
     cleanup(hidden_done) struct hidden hidden = {0};
     struct wire_spawn message = {
         .id = b->id,
@@ -448,7 +445,7 @@ static void on_broker_failed(void *owner, struct error *err)
     if (b->failure.code == E_NONE)
         error_move(&b->failure, err);
     if (b->run)
-        error_copy(&b->run->error, &b->failure);
+        error_copy(&b->run->result.error, &b->failure);
     box_kill(b);
 }
 

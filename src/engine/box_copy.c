@@ -156,7 +156,7 @@ static bool is_tight(struct box *b)
     if (cgroup_read(b->cgroup, CGROUP_PRESENT, &usage, &err) < 0)
         error_done(&err);
     return cgroup_host_kind(b->cgroups) == CGROUP_NONE ||
-           usage.memory_bytes > b->model->limits.memory_bytes / 2;
+           usage.memory_bytes > b->model->terms.limits.memory_bytes / 2;
 }
 
 static void on_status(void *arg)
@@ -254,19 +254,18 @@ static int send_request(struct box_copy *c, struct error *err)
 {
     struct box *b = c->box;
     cleanup(letter_done) struct letter l = {
-        .fds = {c->image->memory, c->image->files, c->theirs},
-          .count = 3, .first = 3
-    };
+        .fds = {c->image->memory, c->image->files, c->theirs}, .count = 3, .first = 3};
     struct wire_image message = {.flags =
                                      (c->is_flat ? WIRE_IMAGE_FLAT : 0) |
-                                     (b->model->may_spawn ? 0 : WIRE_IMAGE_NO_FORK) |
+                                     (b->model->terms.may_spawn ? 0 : WIRE_IMAGE_NO_FORK) |
                                      (b->kernels[WIRE_KERNEL_BASH].is_alive ? WIRE_IMAGE_BASH : 0)};
     struct pack p;
     int r;
 
     if (add_groups(&l, c->group, &message.joins, err) < 0)
         return -1;
-    if (!b->model->may_spawn && c->group && add_groups(&l, b->cgroup, &message.leaves, err) < 0)
+    if (!b->model->terms.may_spawn && c->group &&
+        add_groups(&l, b->cgroup, &message.leaves, err) < 0)
         return -1;
     pack_init(&p, 64);
     wire_pack_image(&p, &message);

@@ -18,16 +18,16 @@ static void note_time(const struct box *b, struct run *run)
 {
     char what[128];
     bool is_cpu = b->verdict == BOX_CPU_TIME ||
-                  (b->verdict == BOX_NO_VERDICT && run->limits.cpu_ms && run->signal);
+                  (b->verdict == BOX_NO_VERDICT && run->terms.limits.cpu_ms && run->result.signal);
 
-    if (run->status != RUN_TIMEOUT)
+    if (run->result.status != RUN_TIMEOUT)
         return;
     if (b->verdict == BOX_WORK) {
         box_deny_work(run);
         return;
     }
     (void)snprintf(what, sizeof(what), "run for more than %g s%s",
-                   (is_cpu ? run->limits.cpu_ms : run->limits.timeout_ms) / 1000.0,
+                   (is_cpu ? run->terms.limits.cpu_ms : run->terms.limits.timeout_ms) / 1000.0,
                    is_cpu ? " of CPU time" : "");
     (void)run_deny(run, what, RUN_LAYER_TIME,
                    is_cpu ? "raise `cpu_time_s` (`--cpu-time`), or do less at a time"
@@ -38,10 +38,10 @@ static void note_memory(struct run *run)
 {
     char what[128];
 
-    if (run->status != RUN_MEMORY_EXCEEDED)
+    if (run->result.status != RUN_MEMORY_EXCEEDED)
         return;
     (void)snprintf(what, sizeof(what), "use more than %g MB of memory",
-                   mebibytes(run->limits.memory_bytes));
+                   mebibytes(run->terms.limits.memory_bytes));
     (void)run_deny(run, what, RUN_LAYER_MEMORY,
                    "raise `memory_mb` (`--memory`), or work on the data in pieces");
 }
@@ -54,12 +54,13 @@ static void note_processes(struct box *b, struct run *run)
     char what[128];
 
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE ||
-        (run->usage.processes_peak > 1 && run->usage.processes_peak < run->limits.processes) ||
+        (run->result.usage.processes_peak > 1 &&
+         run->result.usage.processes_peak < run->terms.limits.processes) ||
         cgroup_read(b->cgroup, CGROUP_REFUSALS, &usage, NULL) < 0)
         return;
     if (usage.forks_refused > b->forks_refused) {
         (void)snprintf(what, sizeof(what), "start more than %u processes and threads",
-                       run->limits.processes);
+                       run->terms.limits.processes);
         (void)run_deny(run, what, "process limit",
                        "raise `pids` (`--pids`), or start fewer at a time");
     }
@@ -77,19 +78,19 @@ static void note_disk(struct box *b, struct run *run)
     if (b->files.fd < 0 || fstatfs(b->files.fd, &st) < 0)
         return;
     b->is_disk_full = (st.f_blocks && !st.f_bfree) || (st.f_files && !st.f_ffree);
-    if (was_full && run->status == RUN_SUCCESS)
+    if (was_full && run->result.status == RUN_SUCCESS)
         return;
     if (st.f_blocks && !st.f_bfree) {
         (void)snprintf(what, sizeof(what),
                        "write more than %g MB to /workspace, /tmp and /dev/shm together",
-                       mebibytes(run->limits.disk_bytes));
+                       mebibytes(run->terms.limits.disk_bytes));
         (void)run_deny(run, what, "disk limit",
                        "raise `disk_mb` (`--disk`), or remove what is not needed");
     }
     if (st.f_files && !st.f_ffree) {
         (void)snprintf(what, sizeof(what),
                        "make more than %u files in /workspace, /tmp and /dev/shm together",
-                       run->limits.inodes);
+                       run->terms.limits.inodes);
         (void)run_deny(run, what, "disk limit", "make fewer files; the operator sets `inodes`");
     }
 }
@@ -97,16 +98,16 @@ static void note_disk(struct box *b, struct run *run)
 /* A file of exactly that size was cut there; a program without a handler is killed by SIGXFSZ. */
 static void note_file_size(struct run *run)
 {
-    bool is_struck = run->status == RUN_ERROR && run->signal == SIGXFSZ;
+    bool is_struck = run->result.status == RUN_ERROR && run->result.signal == SIGXFSZ;
     char what[128];
 
-    for (size_t i = 0; i < run->n_files; i++)
-        is_struck |=
-            run->files[i].change != RUN_FILE_GONE && run->files[i].size == run->limits.file_bytes;
+    for (size_t i = 0; i < run->result.n_files; i++)
+        is_struck |= run->result.files[i].change != RUN_FILE_GONE &&
+                     run->result.files[i].size == run->terms.limits.file_bytes;
     if (!is_struck)
         return;
     (void)snprintf(what, sizeof(what), "write more than %g MB to one file",
-                   mebibytes(run->limits.file_bytes));
+                   mebibytes(run->terms.limits.file_bytes));
     (void)run_deny(run, what, "file size limit",
                    "write several smaller files; the operator sets `file_mb`");
 }

@@ -115,19 +115,19 @@ static void add_file(void *arg, enum files_change change, const struct files_ent
     struct run *run = arg;
     struct run_file *file;
 
-    if (!run->files)
-        run->files = calloc(LIMIT_FILES_NAMED, sizeof(*run->files));
-    if (!run->files || run->n_files == LIMIT_FILES_NAMED) {
-        run->has_more_files = true;
+    if (!run->result.files)
+        run->result.files = calloc(LIMIT_FILES_NAMED, sizeof(*run->result.files));
+    if (!run->result.files || run->result.n_files == LIMIT_FILES_NAMED) {
+        run->result.has_more_files = true;
         return;
     }
-    file = &run->files[run->n_files];
+    file = &run->result.files[run->result.n_files];
     *file = (struct run_file){.size = entry->size, .change = changes[change]};
     file->path = masked_path(run, entry->path, &file->is_masked);
     if (file->path)
-        run->n_files++;
+        run->result.n_files++;
     else
-        run->has_more_files = true;
+        run->result.has_more_files = true;
 }
 
 struct files *box_files(struct box *b)
@@ -154,11 +154,11 @@ void box_note_files(struct box *b, struct run *run)
     if (b->files.fd < 0 || b->is_refused)
         return;
     if (files_snapshot(&b->files, &after, NULL) < 0) {
-        run->has_more_files = true;
+        run->result.has_more_files = true;
         b->seen.is_partial = true;
         return;
     }
-    run->has_more_files = after.is_partial;
+    run->result.has_more_files = after.is_partial;
     files_diff(&b->seen, &after, add_file, run);
     files_list_done(&b->seen);
     b->seen = after;
@@ -204,12 +204,12 @@ static int put_file(const struct files *files, const struct run_given *given, st
 
 int box_put_files(struct box *b, const struct run *run, struct error *err)
 {
-    const struct files *files = run->n_given ? box_files(b) : NULL;
+    const struct files *files = run->program.n_given ? box_files(b) : NULL;
 
-    if (run->n_given && !files)
+    if (run->program.n_given && !files)
         return error_set(err, E_SYSTEM, "the sandbox has no workspace");
-    for (size_t i = 0; i < run->n_given; i++)
-        if (put_file(files, &run->given[i], err) < 0) {
+    for (size_t i = 0; i < run->program.n_given; i++)
+        if (put_file(files, &run->program.given[i], err) < 0) {
             /* That word is kept for sandboxes that died, of which another is tried. */
             if (err && err->code == E_BUSY)
                 err->code = E_SYSTEM;
@@ -222,8 +222,8 @@ bool box_has_large_files(const struct run *run)
 {
     size_t bytes = 0;
 
-    for (size_t i = 0; i < run->n_given && bytes <= LARGE_BYTES; i++)
-        bytes += run->given[i].len;
+    for (size_t i = 0; i < run->program.n_given && bytes <= LARGE_BYTES; i++)
+        bytes += run->program.given[i].len;
     return bytes > LARGE_BYTES;
 }
 
@@ -243,14 +243,14 @@ static void spend_on_files(void *arg, uint64_t cpu_ns)
 {
     struct box *b = arg;
 
-    b->run->server_cpu_ns += cpu_ns;
+    b->run->result.server_cpu_ns += cpu_ns;
 }
 
 /* In a session the sandbox lives on, and is ready for the next cell. */
 static void fail_files(struct box *b, struct run *run)
 {
-    if (run->error.code == E_NONE)
-        error_move(&run->error, &b->files_error);
+    if (run->result.error.code == E_NONE)
+        error_move(&run->result.error, &b->files_error);
     if (b->model)
         b->is_answer_due = true;
     else
@@ -279,7 +279,7 @@ void box_put_files_slowly(struct box *b, struct run *run,
     b->run = run;
     b->state = BOX_RUNNING;
     b->after_files = next;
-    run->handed_ns = loop_now_ns();
+    run->result.handed_ns = loop_now_ns();
     task_post(&b->text, b->loop, &steps, b);
 }
 
@@ -339,23 +339,23 @@ static int collect_file(void *arg, const struct files_entry *entry, int fd, stru
     bool is_masked;
 
     (void)err;
-    if (run->n_collected == LIMIT_FILES_COLLECTED || fiber_is_cancelled()) {
-        run->has_more_collected = true;
+    if (run->result.n_collected == LIMIT_FILES_COLLECTED || fiber_is_cancelled()) {
+        run->result.has_more_collected = true;
         return -1;
     }
-    file = &run->collected[run->n_collected];
+    file = &run->result.collected[run->result.n_collected];
     *file = (struct run_collected){masked_path(run, entry->path, &is_masked), entry->size, NULL};
     if (!file->path) {
-        run->has_more_collected = true;
+        run->result.has_more_collected = true;
         return -1;
     }
-    run->n_collected++;
-    if (entry->size <= LIMIT_COLLECTED_BYTES - run->collected_bytes)
+    run->result.n_collected++;
+    if (entry->size <= LIMIT_COLLECTED_BYTES - run->result.collected_bytes)
         keep_content(run, file, own);
     if (file->data)
-        run->collected_bytes += (size_t)entry->size;
+        run->result.collected_bytes += (size_t)entry->size;
     else
-        run->has_more_collected = true;
+        run->result.has_more_collected = true;
     return 0;
 }
 
@@ -364,13 +364,14 @@ void box_collect_files(const struct box *b, struct run *run)
     bool is_partial = false;
     size_t count = 0;
 
-    if (!run->collect || b->files.fd < 0 || b->is_refused)
+    if (!run->program.collect || b->files.fd < 0 || b->is_refused)
         return;
-    while (run->collect[count])
+    while (run->program.collect[count])
         count++;
-    run->collected = calloc(LIMIT_FILES_COLLECTED, sizeof(*run->collected));
-    if (!run->collected || files_collect(&b->files, &b->seen, (const char *const *)run->collect,
-                                         count, collect_file, run, &is_partial, NULL) < 0)
-        run->has_more_collected = true;
-    run->has_more_collected |= is_partial;
+    run->result.collected = calloc(LIMIT_FILES_COLLECTED, sizeof(*run->result.collected));
+    if (!run->result.collected ||
+        files_collect(&b->files, &b->seen, (const char *const *)run->program.collect, count,
+                      collect_file, run, &is_partial, NULL) < 0)
+        run->result.has_more_collected = true;
+    run->result.has_more_collected |= is_partial;
 }

@@ -34,11 +34,11 @@ bool box_take_violations(struct run *run, struct unpack *u)
 {
     uint32_t count = unpack_count(u, 6 * sizeof(uint32_t), LIMIT_VIOLATIONS);
 
-    run->violations = calloc(count ? count : 1, sizeof(*run->violations));
-    if (!run->violations)
+    run->result.violations = calloc(count ? count : 1, sizeof(*run->result.violations));
+    if (!run->result.violations)
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        struct run_violation *v = &run->violations[i];
+        struct run_violation *v = &run->result.violations[i];
         struct wire_violation m;
 
         if (!wire_unpack_violation(u, &m))
@@ -49,9 +49,9 @@ bool box_take_violations(struct run *run, struct unpack *u)
                                     .column = m.column,
                                     .message = text_of(run, m.message),
                                     .hint = m.hint.len ? text_of(run, m.hint) : NULL};
-        run->n_violations++;
+        run->result.n_violations++;
     }
-    run->violations_more = unpack_u32(u);
+    run->result.violations_more = unpack_u32(u);
     return unpack_ok(u);
 }
 
@@ -62,10 +62,10 @@ static bool take_result(struct run *run, struct unpack *u)
 
     if (!unpack_ok(u))
         return false;
-    run->result_text = text_of(run, text);
-    count = run->masked.count;
-    run->result_json = json.len ? mask_json(run, json) : NULL;
-    run->masked.count = count; /* the same things once more */
+    run->result.value_text = text_of(run, text);
+    count = run->result.masked.count;
+    run->result.value_json = json.len ? mask_json(run, json) : NULL;
+    run->result.masked.count = count; /* the same things once more */
     return true;
 }
 
@@ -77,11 +77,12 @@ static bool take_exception(struct run *run, struct unpack *u)
     if (!wire_unpack_exception(u, &m))
         return false;
     hint = advice_on(&m); /* of names the program chose */
-    run->exception = (struct run_exception){.name = text_of(run, m.name),
-                                            .message = text_of(run, m.message),
-                                            .traceback = text_of(run, m.traceback),
-                                            .line = m.line,
-                                            .hint = hint ? text_of(run, span_of(hint)) : NULL};
+    run->result.exception =
+        (struct run_exception){.name = text_of(run, m.name),
+                               .message = text_of(run, m.message),
+                               .traceback = text_of(run, m.traceback),
+                               .line = m.line,
+                               .hint = hint ? text_of(run, span_of(hint)) : NULL};
     return true;
 }
 
@@ -97,7 +98,8 @@ static bool take_failure(struct run *run, struct unpack *u)
         return false;
     message = mask_text(run, m.message);
     words = quote_words((struct span){clean_data(message), clean_len(message)}, FAILURE_BYTES);
-    error_set(&run->error, E_INTERNAL, "the kernel failed; it says: %s", words ? words : "\"\"");
+    error_set(&run->result.error, E_INTERNAL, "the kernel failed; it says: %s",
+              words ? words : "\"\"");
     return true;
 }
 
@@ -212,7 +214,7 @@ static void open_counters(const struct box *b)
 /* Whose words they are nobody knows, so they are not passed on. The kernel is of no further use. */
 static void take_programs_failure(struct box *b)
 {
-    struct run_exception *e = &b->run->exception;
+    struct run_exception *e = &b->run->result.exception;
 
     if (!e->name) {
         e->name = strdup("KernelFailed");

@@ -40,9 +40,9 @@ const char *box_gate_variable(size_t index)
 
 static struct run_traffic *traffic_of(struct run *run)
 {
-    if (!run->traffic)
-        run->traffic = calloc(1, sizeof(*run->traffic));
-    return run->traffic;
+    if (!run->result.traffic)
+        run->result.traffic = calloc(1, sizeof(*run->result.traffic));
+    return run->result.traffic;
 }
 
 static bool is_listed(const struct run_traffic *traffic, const struct egress_note *note,
@@ -103,9 +103,9 @@ static void remember(struct box_net *net, const struct run *run)
     if (!run || strcmp(net->run, run->id) == 0)
         return;
     memcpy(net->run, run->id, sizeof(net->run));
-    memcpy(net->session, run->session, sizeof(net->session));
+    memcpy(net->session, run->origin.session, sizeof(net->session));
     free(net->owner);
-    net->owner = run->owner ? strdup(run->owner) : NULL;
+    net->owner = run->origin.owner ? strdup(run->origin.owner) : NULL;
 }
 
 static void write_down(struct box *b, const struct egress_note *note)
@@ -165,7 +165,7 @@ int box_open_gate(struct box *b, struct error *err)
 void box_own_gate(struct box *b, const struct run *run)
 {
     if (b->gate.egress)
-        egress_set_owner(b->gate.egress, run->owner);
+        egress_set_owner(b->gate.egress, run->origin.owner);
 }
 
 void box_close_gate(struct box *b)

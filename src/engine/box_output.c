@@ -37,7 +37,7 @@
 
 static uint64_t budget_ms(const struct run *run)
 {
-    uint64_t share = run->limits.timeout_ms / WORK_SHARE;
+    uint64_t share = run->terms.limits.timeout_ms / WORK_SHARE;
 
     return share > WORK_MIN_MS ? share : WORK_MIN_MS;
 }
@@ -58,17 +58,17 @@ static void charge(struct box *b, uint64_t cpu_ns)
 
 void box_explain_work(struct run *run)
 {
-    free(run->exception.name);
-    free(run->exception.message);
-    run->exception.name = strdup("OutputLimit");
-    run->exception.is_ours = true;
-    if (asprintf(&run->exception.message,
+    free(run->result.exception.name);
+    free(run->result.exception.message);
+    run->result.exception.name = strdup("OutputLimit");
+    run->result.exception.is_ours = true;
+    if (asprintf(&run->result.exception.message,
                  "the program's output took more than %.15g s of Belljar's own CPU time, and the "
                  "supervisor ended the run; later output was discarded",
                  (double)budget_ms(run) / 1000) < 0)
-        run->exception.message = NULL;
-    free(run->exception.hint);
-    run->exception.hint =
+        run->result.exception.message = NULL;
+    free(run->result.exception.hint);
+    run->result.exception.hint =
         strdup("write less, or write to a file; a longer `timeout_s` allows for more");
 }
 
@@ -88,7 +88,7 @@ void box_deny_work(struct run *run)
 /* What is fit to be seen is kept, and told. */
 static void deliver(struct run *run, int stream, struct clean_text text)
 {
-    struct run_stream *kept = stream == 1 ? &run->out : &run->err;
+    struct run_stream *kept = stream == 1 ? &run->result.out : &run->result.err;
     struct run_event event = {.kind = stream == 1 ? RUN_EVENT_STDOUT : RUN_EVENT_STDERR,
                               .offset = kept->total,
                               .data = clean_data(text),
@@ -257,5 +257,5 @@ void box_end_output(struct box *b, struct run *run)
         deliver(run, stream, mask_stream_end(run, &b->masks[stream - 1]));
         masker_free(take_ptr(b->masks[stream - 1]));
     }
-    run->ended_ns = loop_now_ns();
+    run->result.ended_ns = loop_now_ns();
 }

@@ -32,7 +32,7 @@ static void close_input(struct box *b)
 static void on_input(void *arg)
 {
     struct box *b = arg;
-    const struct buf *input = &b->run->input;
+    const struct buf *input = &b->run->program.input;
     ssize_t n = 0;
 
     if (b->input_sent < input->len)
@@ -65,14 +65,14 @@ static int open_input(struct box *b, int *ret_theirs, struct error *err)
 
 int box_check_layers(const struct box *b, const struct run *run, struct error *err)
 {
-    uint32_t missing = run->required_layers & ~b->layers & ~(uint32_t)LAYER_NO_EXEC;
+    uint32_t missing = run->terms.required_layers & ~b->layers & ~(uint32_t)LAYER_NO_EXEC;
 
     for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
         if (missing >> i & 1) {
             error_set(err, E_UNSUPPORTED,
                       "profile `%s` insists on the layer `%s`, which this host does "
                       "not give",
-                      run->profile, wire_layer_name(i));
+                      run->terms.profile, wire_layer_name(i));
             return error_hint(
                 err, "run `belljar doctor` to see why, or choose a profile that accepts less");
         }
@@ -82,12 +82,12 @@ int box_check_layers(const struct box *b, const struct run *run, struct error *e
 /* All runs of one caller together have about the share of one run of another. */
 static uint32_t cpu_weight(const struct run *run)
 {
-    return run->crowd <= 1 ? 0 : run->crowd < 100 ? 100 / run->crowd : 1;
+    return run->origin.crowd <= 1 ? 0 : run->origin.crowd < 100 ? 100 / run->origin.crowd : 1;
 }
 
 int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err)
 {
-    const struct run_limits *want = &run->limits;
+    const struct run_limits *want = &run->terms.limits;
 
     if (want->memory_bytes == b->limits.memory_bytes && want->processes == b->limits.processes &&
         want->cpu_percent == b->limits.cpu_percent && !cpu_weight(run))
@@ -101,8 +101,8 @@ int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err)
 
 static bool has_writable_grant(const struct run *run)
 {
-    for (size_t i = 0; i < run->n_grants; i++)
-        if (run->grants[i].mode == RUN_GRANT_RW)
+    for (size_t i = 0; i < run->terms.n_grants; i++)
+        if (run->terms.grants[i].mode == RUN_GRANT_RW)
             return true;
     return false;
 }
@@ -112,7 +112,7 @@ static bool has_writable_grant(const struct run *run)
  * written: in the sandbox the disk's size is the limit then, for memory it is the cgroup's. */
 static uint64_t file_limit(const struct box *b, const struct run *run)
 {
-    const struct run_limits *limits = &run->limits;
+    const struct run_limits *limits = &run->terms.limits;
 
     if (!b->model || has_writable_grant(run) || limits->file_bytes < limits->disk_bytes)
         return limits->file_bytes;
@@ -126,32 +126,34 @@ void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
     bool has_cgroup = cgroup_host_kind(b->cgroups) != CGROUP_NONE;
 
     message = (struct wire_run){
-        .flags = (run->language == RUN_BASH ? WIRE_RUN_BASH : 0) |
-                 (run->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
-                 (run->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
-                 (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0) |
-                 (run->has_seed ? WIRE_RUN_SEED : 0) | (run->only_checks ? WIRE_RUN_CHECK : 0) |
-                 (run->is_check ? WIRE_RUN_CHECK_ONLY : 0) |
-                 (run->may_spawn && packages_are_open(&b->engine_outside->packages, b->net)
+        .flags = (run->program.language == RUN_BASH ? WIRE_RUN_BASH : 0) |
+                 (run->program.auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
+                 (run->program.auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
+                 (run->terms.may_spawn ? 0 : WIRE_RUN_NO_EXEC) |
+                 (run->program.has_input ? WIRE_RUN_STDIN : 0) |
+                 (run->terms.has_seed ? WIRE_RUN_SEED : 0) |
+                 (run->program.only_checks ? WIRE_RUN_CHECK : 0) |
+                 (run->program.is_check ? WIRE_RUN_CHECK_ONLY : 0) |
+                 (run->terms.may_spawn && packages_are_open(&b->engine_outside->packages, b->net)
                       ? WIRE_RUN_INSTALLS
                       : 0),
-        .seed = run->seed,
-        .descriptors = run->limits.descriptors,
-        .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,
+        .seed = run->terms.seed,
+        .descriptors = run->terms.limits.descriptors,
+        .processes = has_cgroup ? 0 : run->terms.limits.processes + BOX_OWN_PROCESSES,
         .file_bytes = file_limit(b, run),
-        .data_bytes = has_cgroup ? 0 : 2 * run->limits.memory_bytes + UNCOUNTED_SLACK,
-        .code = {buf_str(&run->code), run->code.len},
-        .policy = run->policy,
+        .data_bytes = has_cgroup ? 0 : 2 * run->terms.limits.memory_bytes + UNCOUNTED_SLACK,
+        .code = {buf_str(&run->program.code), run->program.code.len},
+        .policy = run->terms.policy,
     };
     /* Our look at the counter comes first; the kernel's own limit, per process and in whole
      * seconds, is behind it. In a session each cell has its own, so there is only our look. */
-    if (run->limits.cpu_ms && !b->model)
-        message.cpu_s = (run->limits.cpu_ms + 999) / 1000 + 1;
+    if (run->terms.limits.cpu_ms && !b->model)
+        message.cpu_s = (run->terms.limits.cpu_ms + 999) / 1000 + 1;
     for (size_t i = 0; b->net && box_gate_variable(i); i++)
         message.env.items[message.env.count++] = span_of(box_gate_variable(i));
-    for (char **v = run->env; v && *v && message.env.count < WIRE_STRINGS_MAX; v++)
+    for (char **v = run->terms.env; v && *v && message.env.count < WIRE_STRINGS_MAX; v++)
         message.env.items[message.env.count++] = span_of(*v);
-    for (char **v = run->args; v && *v && message.args.count < WIRE_STRINGS_MAX; v++)
+    for (char **v = run->program.args; v && *v && message.args.count < WIRE_STRINGS_MAX; v++)
         message.args.items[message.args.count++] = span_of(*v);
     pack_init(p, wire_type_max(WIRE_RUN));
     wire_pack_run(p, &message);
@@ -164,9 +166,9 @@ static int send_run(struct box *b, struct run *run, struct error *err)
     int r;
 
     box_pack_run(b, run, &p);
-    r = run->has_input ? open_input(b, &theirs, err) : 0;
+    r = run->program.has_input ? open_input(b, &theirs, err) : 0;
     if (r == 0)
-        r = peer_send(&b->active->peer, WIRE_RUN, &p, &theirs, run->has_input ? 1 : 0, err);
+        r = peer_send(&b->active->peer, WIRE_RUN, &p, &theirs, run->program.has_input ? 1 : 0, err);
     pack_done(&p);
     return r;
 }
@@ -177,15 +179,15 @@ void box_start_clocks(struct box *b, const struct run *run)
     b->held_ns = 0;
     b->is_due = false;
     b->work_ns = 0;
-    loop_timer_start(b->deadline, run->limits.timeout_ms);
-    if (run->limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
+    loop_timer_start(b->deadline, run->terms.limits.timeout_ms);
+    if (run->terms.limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
         loop_timer_start(b->tick, TICK_MS);
 }
 
 /* Its files are there. */
 static int start_program(struct box *b, struct run *run, struct error *err)
 {
-    if (run->n_given)
+    if (run->program.n_given)
         box_look_at_files(b);
     if (box_watch_output(b->active, err) < 0)
         return -1;
@@ -193,7 +195,7 @@ static int start_program(struct box *b, struct run *run, struct error *err)
     if (b->broker && broker_client_begin(b->broker, run, err) < 0)
         return -1;
     peer_enter(&b->active->peer, WIRE_STATE_HANDED);
-    run->handed_ns = loop_now_ns();
+    run->result.handed_ns = loop_now_ns();
     b->run = run;
     box_own_gate(b, run);
     if (send_run(b, run, err) < 0) {
@@ -275,9 +277,9 @@ void box_on_tick(void *arg)
     if (b->state != BOX_RUNNING)
         return;
     look(b);
-    if (b->memory_peak > b->run->limits.memory_bytes)
+    if (b->memory_peak > b->run->terms.limits.memory_bytes)
         box_end_run(b, BOX_MEMORY);
-    else if (b->run->limits.cpu_ms && b->cpu_ms >= b->run->limits.cpu_ms)
+    else if (b->run->terms.limits.cpu_ms && b->cpu_ms >= b->run->terms.limits.cpu_ms)
         box_end_run(b, BOX_CPU_TIME);
     else
         loop_timer_start(b->tick, TICK_MS);
@@ -293,25 +295,26 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
     *ret_oom_kills = 0;
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
         look(b);
-        run->usage.cpu_ms = (double)b->cpu_ms;
-        run->usage.memory_peak_bytes = b->memory_peak;
-        run->usage.processes_peak = b->processes_peak;
+        run->result.usage.cpu_ms = (double)b->cpu_ms;
+        run->result.usage.memory_peak_bytes = b->memory_peak;
+        run->result.usage.processes_peak = b->processes_peak;
         /* The kernel process itself was waited for, which is exact and covers a run shorter than a
          * tick. */
         exited_ms = (double)b->exited.cpu_us / 1e3 + (double)broker_cpu_ns(b) / 1e6;
-        if (b->has_exited && exited_ms > run->usage.cpu_ms)
-            run->usage.cpu_ms = exited_ms;
+        if (b->has_exited && exited_ms > run->result.usage.cpu_ms)
+            run->result.usage.cpu_ms = exited_ms;
     } else if (cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL) == 0) {
         *ret_oom_kills = usage.oom_kills - b->oom_before;
-        run->usage.cpu_ms = (double)(usage.cpu_ns - b->cpu_ns_before + broker_cpu_ns(b)) / 1e6;
+        run->result.usage.cpu_ms =
+            (double)(usage.cpu_ns - b->cpu_ns_before + broker_cpu_ns(b)) / 1e6;
         b->oom_before = usage.oom_kills;
         b->cpu_ns_before = usage.cpu_ns;
-        run->usage.memory_peak_bytes = usage.memory_peak_bytes;
-        run->usage.processes_peak = usage.processes_peak;
+        run->result.usage.memory_peak_bytes = usage.memory_peak_bytes;
+        run->result.usage.processes_peak = usage.processes_peak;
     }
-    run->usage.processes_peak = run->usage.processes_peak > BOX_OWN_PROCESSES
-                                    ? run->usage.processes_peak - BOX_OWN_PROCESSES
-                                    : 1;
+    run->result.usage.processes_peak = run->result.usage.processes_peak > BOX_OWN_PROCESSES
+                                           ? run->result.usage.processes_peak - BOX_OWN_PROCESSES
+                                           : 1;
 }
 
 static void decide(struct box *b, struct run *run, uint64_t oom_kills)
@@ -327,30 +330,31 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
     int status = b->has_exited ? (int)b->exited.status : 9;
 
     if (b->is_done) {
-        run->exit_code = (int)(b->done_code & 0xff);
+        run->result.exit_code = (int)(b->done_code & 0xff);
     } else if (WIFSIGNALED(status)) {
-        run->signal = WTERMSIG(status);
-        run->exit_code = 128 + run->signal;
+        run->result.signal = WTERMSIG(status);
+        run->result.exit_code = 128 + run->result.signal;
     } else {
-        run->exit_code = WEXITSTATUS(status);
+        run->result.exit_code = WEXITSTATUS(status);
     }
     if (b->verdict != BOX_NO_VERDICT) {
-        run->status = verdicts[b->verdict].status;
-        run->exit_code = verdicts[b->verdict].exit_code;
+        run->result.status = verdicts[b->verdict].status;
+        run->result.exit_code = verdicts[b->verdict].exit_code;
     } else if (oom_kills) {
-        run->status = RUN_MEMORY_EXCEEDED;
-        run->exit_code = 137;
+        run->result.status = RUN_MEMORY_EXCEEDED;
+        run->result.exit_code = 137;
     } else if (b->is_refused) {
-        run->status = RUN_REFUSED;
-        run->exit_code = 126;
+        run->result.status = RUN_REFUSED;
+        run->result.exit_code = 126;
     } else if (b->check == BOX_CHECK_UNKNOWN) {
-        run->status = RUN_ERROR;
-        run->exit_code = 126;
-    } else if (run->limits.cpu_ms && run->signal && run->usage.cpu_ms >= run->limits.cpu_ms) {
-        run->status = RUN_TIMEOUT; /* RLIMIT_CPU was faster than our look */
-        run->exit_code = 124;
+        run->result.status = RUN_ERROR;
+        run->result.exit_code = 126;
+    } else if (run->terms.limits.cpu_ms && run->result.signal &&
+               run->result.usage.cpu_ms >= run->terms.limits.cpu_ms) {
+        run->result.status = RUN_TIMEOUT; /* RLIMIT_CPU was faster than our look */
+        run->result.exit_code = 124;
     } else {
-        run->status = run->exit_code == 0 ? RUN_SUCCESS : RUN_ERROR;
+        run->result.status = run->result.exit_code == 0 ? RUN_SUCCESS : RUN_ERROR;
     }
 }
 
@@ -358,32 +362,32 @@ static void explain(const struct box *b, struct run *run)
 {
     if (b->verdict == BOX_WORK) /* the program's own word is of the signal we sent */
         box_explain_work(run);
-    if (run->exception.name)
+    if (run->result.exception.name)
         return;
-    run->exception.is_ours = true;
+    run->result.exception.is_ours = true;
     if (b->check == BOX_CHECK_UNKNOWN && b->verdict == BOX_NO_VERDICT) {
-        run->exception.name = strdup("RefusalNotConfirmed");
-        run->exception.message =
+        run->result.exception.name = strdup("RefusalNotConfirmed");
+        run->result.exception.message =
             strdup("the session's kernel did not run the cell and says that the policy refuses it; "
                    "Belljar could not confirm that");
-        run->exception.hint = strdup("send the cell again, or restart the session's kernel");
+        run->result.exception.hint = strdup("send the cell again, or restart the session's kernel");
     } else if (b->verdict == BOX_BROKEN) {
-        run->exception.name = strdup("ProtocolViolation");
-        run->exception.message =
+        run->result.exception.name = strdup("ProtocolViolation");
+        run->result.exception.message =
             strdup("the program wrote to Belljar's control channel and was ended");
-    } else if (run->status == RUN_ERROR && run->signal) {
-        run->exception.name = strdup("Killed");
-        if (asprintf(&run->exception.message, "ended by signal %d (%s)", run->signal,
-                     strsignal(run->signal)) < 0)
-            run->exception.message = NULL;
-    } else if (run->state == RUN_STATE_LOST && run->status <= RUN_ERROR) {
-        run->exception.name = strdup("KernelEnded");
-        if (asprintf(&run->exception.message, "the kernel ended with exit code %d",
-                     run->exit_code) < 0)
-            run->exception.message = NULL;
+    } else if (run->result.status == RUN_ERROR && run->result.signal) {
+        run->result.exception.name = strdup("Killed");
+        if (asprintf(&run->result.exception.message, "ended by signal %d (%s)", run->result.signal,
+                     strsignal(run->result.signal)) < 0)
+            run->result.exception.message = NULL;
+    } else if (run->result.state == RUN_STATE_LOST && run->result.status <= RUN_ERROR) {
+        run->result.exception.name = strdup("KernelEnded");
+        if (asprintf(&run->result.exception.message, "the kernel ended with exit code %d",
+                     run->result.exit_code) < 0)
+            run->result.exception.message = NULL;
     }
-    if (run->state == RUN_STATE_LOST && !run->exception.hint)
-        run->exception.hint =
+    if (run->result.state == RUN_STATE_LOST && !run->result.exception.hint)
+        run->result.exception.hint =
             strdup("variables are lost, files are not; the next cell gets a fresh kernel");
 }
 
@@ -391,8 +395,8 @@ static void note_leftovers(struct box *b, struct run *run)
 {
     box_note_files(b, run);
     box_collect_files(b, run);
-    if (run->keeps_layers && b->cow)
-        run->cow = layers_ref(b->cow);
+    if (run->terms.keeps_layers && b->cow)
+        run->result.cow = layers_ref(b->cow);
     box_note_traffic(b, run);
     if (!b->model)
         box_close_gate(b); /* before the run's own record, which is its last */
@@ -402,9 +406,9 @@ static void note_leftovers(struct box *b, struct run *run)
 static void note_state(struct box *b, struct run *run)
 {
     if (b->model)
-        run->state = !b->is_done                           ? RUN_STATE_LOST
-                     : b->is_handed && b->active->was_lost ? RUN_STATE_FRESH
-                                                           : RUN_STATE_KEPT;
+        run->result.state = !b->is_done                           ? RUN_STATE_LOST
+                            : b->is_handed && b->active->was_lost ? RUN_STATE_FRESH
+                                                                  : RUN_STATE_KEPT;
     if (b->is_handed)
         b->active->was_lost = false;
 }
@@ -418,11 +422,11 @@ static void judge(struct box *b, struct run *run)
     note_state(b, run);
     explain(b, run);
     if (!b->has_exited && !b->is_done && b->verdict == BOX_NO_VERDICT && !oom_kills &&
-        run->error.code == E_NONE)
-        error_set(&run->error, E_SYSTEM, "the sandbox was lost");
-    run->layers = b->layers | (run->may_spawn ? 0 : LAYER_NO_EXEC);
-    run->usage.wall_ms = (double)(run->ended_ns - run->handed_ns) / 1e6;
-    run->usage.start_ms = (double)(run->handed_ns - run->started_ns) / 1e6;
+        run->result.error.code == E_NONE)
+        error_set(&run->result.error, E_SYSTEM, "the sandbox was lost");
+    run->result.layers = b->layers | (run->terms.may_spawn ? 0 : LAYER_NO_EXEC);
+    run->result.usage.wall_ms = (double)(run->result.ended_ns - run->result.handed_ns) / 1e6;
+    run->result.usage.start_ms = (double)(run->result.handed_ns - run->result.started_ns) / 1e6;
     box_note_denials(b, run);
 }
 
@@ -455,7 +459,7 @@ static void end_answer(void *arg)
     struct box *b = arg;
     struct run *run = b->run;
 
-    run->server_cpu_ns += b->work_ns;
+    run->result.server_cpu_ns += b->work_ns;
     close_input(b);
     b->run = NULL;
     b->is_answering = false;

@@ -102,7 +102,7 @@ static int open_cells(struct box_kernel *k, struct error *err)
     if (peer_redirect(&k->peer, pair[1], err) < 0)
         return -1;
     k->peer.channel = WIRE_CHANNEL_CELLS;
-    b->model->language = index_of(k) == WIRE_KERNEL_BASH ? RUN_BASH : RUN_PYTHON;
+    b->model->program.language = index_of(k) == WIRE_KERNEL_BASH ? RUN_BASH : RUN_PYTHON;
     box_pack_run(b, b->model, &p);
     r = peer_send(&k->peer, WIRE_RUN, &p, NULL, 0, err);
     pack_done(&p);
@@ -177,14 +177,14 @@ static int send_base64(struct peer *peer, const struct buf *input, struct error 
 static int send_bash(struct peer *peer, const struct run *cell, struct error *err)
 {
     static const char plain[] = WIRE_BASH_CELL, with_input[] = WIRE_BASH_CELL_WITH_INPUT;
-    int r = cell->has_input ? peer_send_bytes(peer, with_input, sizeof(with_input) - 1, err)
-                            : peer_send_bytes(peer, plain, sizeof(plain) - 1, err);
+    int r = cell->program.has_input ? peer_send_bytes(peer, with_input, sizeof(with_input) - 1, err)
+                                    : peer_send_bytes(peer, plain, sizeof(plain) - 1, err);
 
     /* The text with the NUL behind it. */
     if (r == 0)
-        r = peer_send_bytes(peer, buf_str(&cell->code), cell->code.len + 1, err);
-    if (r == 0 && cell->has_input)
-        r = send_base64(peer, &cell->input, err);
+        r = peer_send_bytes(peer, buf_str(&cell->program.code), cell->program.code.len + 1, err);
+    if (r == 0 && cell->program.has_input)
+        r = send_base64(peer, &cell->program.input, err);
     return r;
 }
 
@@ -192,12 +192,12 @@ static int send_python(struct peer *peer, const struct run *cell, uint32_t numbe
                        struct error *err)
 {
     struct wire_cell message = {
-        .flags = (cell->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
-                 (cell->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
-                 (cell->has_input ? WIRE_RUN_STDIN : 0),
+        .flags = (cell->program.auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
+                 (cell->program.auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
+                 (cell->program.has_input ? WIRE_RUN_STDIN : 0),
         .number = number,
-        .code = {buf_str(&cell->code),  cell->code.len },
-        .input = {buf_str(&cell->input), cell->input.len},
+        .code = {buf_str(&cell->program.code), cell->program.code.len},
+        .input = {buf_str(&cell->program.input), cell->program.input.len},
     };
     struct pack p;
     int r;
@@ -221,7 +221,7 @@ static int hand_over(struct box_kernel *k, struct error *err)
         return -1;
     box_look_at_files(b);
     peer_enter(&k->peer, WIRE_STATE_HANDED);
-    cell->handed_ns = loop_now_ns();
+    cell->result.handed_ns = loop_now_ns();
     return index_of(k) == WIRE_KERNEL_BASH ? send_bash(&k->peer, cell, err)
                                            : send_python(&k->peer, cell, ++b->cells, err);
 }
@@ -229,8 +229,8 @@ static int hand_over(struct box_kernel *k, struct error *err)
 /* A cell that could not be handed over: it is the kernel that is gone, or memory that is short. */
 static void fail_cell(struct box *b, struct error *err)
 {
-    if (b->run->error.code == E_NONE)
-        error_move(&b->run->error, err);
+    if (b->run->result.error.code == E_NONE)
+        error_move(&b->run->result.error, err);
     error_done(err);
     b->verdict = BOX_CANCELLED;
     b->is_killed = true;
@@ -268,20 +268,20 @@ static void try_to_hand_over(struct box *b)
 /* Its files are there. */
 static int begin_cell(struct box *b, struct run *cell, struct error *err)
 {
-    struct box_kernel *k = kernel_for(b, cell->language);
+    struct box_kernel *k = kernel_for(b, cell->program.language);
 
     run_drop_given(cell);
     if (!k->is_alive && box_start_kernel(k, err) < 0)
         return -1;
     if (b->broker && broker_client_begin(b->broker, cell, err) < 0)
         return -1;
-    if (cell->masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
-        cell->masking = b->model->masking;
+    if (cell->terms.masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
+        cell->terms.masking = b->model->terms.masking;
     b->run = cell;
     box_own_gate(b, cell);
     b->active = k;
     b->state = BOX_RUNNING;
-    cell->handed_ns = loop_now_ns();
+    cell->result.handed_ns = loop_now_ns();
     box_start_clocks(b, cell);
     box_refresh_begin(b);
     try_to_hand_over(b);
@@ -294,7 +294,7 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
         return error_set(err, E_BUSY, "the session's sandbox is not ready for a cell");
     box_settle_files(b);
     if (box_has_large_files(cell)) {
-        b->active = kernel_for(b, cell->language);
+        b->active = kernel_for(b, cell->program.language);
         box_put_files_slowly(b, cell, begin_cell);
         return 0;
     }
@@ -391,7 +391,7 @@ static void start_next(struct box_kernel *k)
     struct error err = {0};
 
     if (box_start_kernel(k, &err) < 0 && b->run && b->active == k) {
-        error_move(&b->run->error, &err);
+        error_move(&b->run->result.error, &err);
         box_answer(b);
     }
     error_done(&err);
@@ -428,7 +428,8 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         b->has_exited = true;
         b->exited = *exited;
         if (!was_born)
-            error_set(&b->run->error, E_BUSY, "a kernel could not be started in the session");
+            error_set(&b->run->result.error, E_BUSY,
+                      "a kernel could not be started in the session");
         box_answer(b);
         was_told = true;
     }

@@ -496,14 +496,15 @@ static int begin_journal(struct broker_client *c, const struct run *run, struct 
     if (c->brokers->n_runs++ % RUNS_PER_PRUNING == 0)
         undo_store_prune_aside(c->brokers->config);
     (void)snprintf(c->run, sizeof(c->run), "%s", run->id);
-    if (undo_store_begin(&(struct undo_store_run){.id = run->id,
-                                                  .owner = run->keeper,
-                                                  .session = *run->session ? run->session : NULL,
-                                                  .grants = c->grants,
-                                                  .n_grants = c->n_grants,
-                                                  .uid = is_root ? c->uid : (uid_t)-1,
-                                                  .gid = is_root ? c->gid : (gid_t)-1},
-                         &c->journal, err) < 0) {
+    if (undo_store_begin(
+            &(struct undo_store_run){.id = run->id,
+                                     .owner = run->origin.keeper,
+                                     .session = *run->origin.session ? run->origin.session : NULL,
+                                     .grants = c->grants,
+                                     .n_grants = c->n_grants,
+                                     .uid = is_root ? c->uid : (uid_t)-1,
+                                     .gid = is_root ? c->gid : (gid_t)-1},
+            &c->journal, err) < 0) {
         error_wrap(err, "keep what the program changes");
         return error_hint(err, "make room in the state directory, or set `undo = \"off\"`");
     }
@@ -523,7 +524,7 @@ int broker_client_begin(struct broker_client *c, const struct run *run, struct e
     pack_u64(&p, ++c->number);
     pack_u64(&p, limits.bytes);
     pack_u64(&p, limits.entries);
-    pack_u64(&p, run->limits.file_bytes);
+    pack_u64(&p, run->terms.limits.file_bytes);
     pack_u32(&p, c->journal >= 0);
     c->has_run = true;
     return send_message(c, &p, &c->journal, c->journal >= 0 ? 1 : 0, err);
@@ -538,15 +539,15 @@ static void note_changes(const struct broker_client *c, struct run *run)
 {
     const struct broker_report *report = report_of(c);
 
-    run->changes = (struct run_changes){
+    run->result.changes = (struct run_changes){
         .is_known = true,
         .created = report->created,
         .changed = report->changed,
         .removed = report->removed,
         .renamed = report->renamed,
     };
-    run->changes.has_undo = c->journal >= 0 && (report->created || report->changed ||
-                                                report->removed || report->renamed);
+    run->result.changes.has_undo = c->journal >= 0 && (report->created || report->changed ||
+                                                       report->removed || report->renamed);
 }
 
 /* Repetitions of one denial that are counted. */
@@ -566,7 +567,7 @@ static void note_denials(const struct broker_report *report, struct run *run)
         for (uint32_t n = 0; n < denial->count && n < REPEATED_MAX; n++)
             (void)run_deny(run, denial->what, "write grant", hint);
     }
-    run->denials_more += report->denials_more;
+    run->result.denials_more += report->denials_more;
 }
 
 void broker_client_end(struct broker_client *c, struct run *run)
@@ -579,7 +580,7 @@ void broker_client_end(struct broker_client *c, struct run *run)
     note_denials(report_of(c), run);
     note_changes(c, run);
     start_message(&p, BROKER_END);
-    pack_u32(&p, !*run->session);
+    pack_u32(&p, !*run->origin.session);
     (void)send_message(c, &p, NULL, 0, NULL);
     end_journal(c); /* the broker has the lock until it has closed the journal */
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "engine/progress_bar.h"
 #include "engine/masking.h"
+#include "engine/progress_bar.h"
 
 #define MIME_PART_MAX ((size_t)127)
 
@@ -42,7 +42,7 @@ static bool mask_forms(struct run *run, struct wire_display *shown, char *copies
 
 bool display_take(struct run *run, struct unpack *u)
 {
-    struct run_event event = {.kind = RUN_EVENT_DISPLAY, .offset = run->n_displays};
+    struct run_event event = {.kind = RUN_EVENT_DISPLAY, .offset = run->result.n_displays};
     char *copies[WIRE_FORMS_MAX + 1] = {NULL};
     struct wire_display shown;
 
@@ -54,7 +54,7 @@ bool display_take(struct run *run, struct unpack *u)
     if (mask_forms(run, &shown, copies))
         event.display = run_add_display(run, &shown);
     else
-        run->displays_more++;
+        run->result.displays_more++;
     for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
         free(copies[i]);
     if (event.display && run->on_event)
@@ -68,12 +68,12 @@ static void tell_progress(struct run *run, uint64_t done, uint64_t total, struct
 
     if (run->on_event)
         run->on_event(run, &(struct run_event){.kind = RUN_EVENT_PROGRESS,
-                                               .offset = run->n_progress,
+                                               .offset = run->result.n_progress,
                                                .data = clean_data(text),
                                                .len = clean_len(text),
                                                .done = done,
                                                .total = total});
-    run->n_progress++;
+    run->result.n_progress++;
 }
 
 bool display_take_progress(struct run *run, struct unpack *u)

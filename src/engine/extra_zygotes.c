@@ -9,16 +9,16 @@
 
 bool extra_zygotes_serve(const struct extra_zygotes *sides, const struct run *run)
 {
-    return run->environment || (run->has_seed && !sides->own->steady);
+    return run->terms.environment || (run->terms.has_seed && !sides->own->steady);
 }
 
 static bool is_of(const struct extra_zygote *side, const struct run *run)
 {
-    if (!side->zygote || side->environment.steady != run->has_seed)
+    if (!side->zygote || side->environment.steady != run->terms.has_seed)
         return false;
-    if (!side->name || !run->environment)
-        return !side->name && !run->environment;
-    return strcmp(side->name, run->environment) == 0;
+    if (!side->name || !run->terms.environment)
+        return !side->name && !run->terms.environment;
+    return strcmp(side->name, run->terms.environment) == 0;
 }
 
 /* A free place; else one whose zygote has nothing to do, which has to end first. */
@@ -38,18 +38,19 @@ static struct extra_zygote *place(struct extra_zygotes *sides, struct error *err
 static int open_environment(const struct extra_zygotes *sides, const struct run *run,
                             struct extra_zygote *side, struct error *err)
 {
-    if (!run->environment) {
+    if (!run->terms.environment) {
         side->environment = environment_steady(sides->own);
         return 0;
     }
-    side->name = strdup(run->environment);
+    side->name = strdup(run->terms.environment);
     if (!side->name)
         return error_memory(err);
     if (!sides->config)
-        return error_set(err, E_INTERNAL, "there is no environment `%s`", run->environment);
-    if (environment_open(&side->environment, sides->config, run->environment, true, true, err) < 0)
+        return error_set(err, E_INTERNAL, "there is no environment `%s`", run->terms.environment);
+    if (environment_open(&side->environment, sides->config, run->terms.environment, true, true,
+                         err) < 0)
         return -1;
-    if (run->has_seed)
+    if (run->terms.has_seed)
         side->environment = environment_steady(&side->environment);
     return 0;
 }

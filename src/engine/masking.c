@@ -96,7 +96,7 @@ void masks_free(struct masks *masks)
 
 static void count(struct run *run, const struct masker_find *find)
 {
-    struct run_masked *masked = &run->masked;
+    struct run_masked *masked = &run->result.masked;
 
     masked->count++;
     for (size_t i = 0; i < masked->n_kinds; i++)
@@ -121,8 +121,8 @@ static void on_find_in_text(void *arg, const struct masker_find *find)
 
 static struct clean_text withhold(struct run *run)
 {
-    if (run->error.code == E_NONE && !fiber_is_cancelled())
-        error_set(&run->error, E_INTERNAL, "the masker failed, so the output is withheld");
+    if (run->result.error.code == E_NONE && !fiber_is_cancelled())
+        error_set(&run->result.error, E_INTERNAL, "the masker failed, so the output is withheld");
     return clean_literal("");
 }
 
@@ -136,7 +136,7 @@ static bool go_on(void)
 static struct masker *make(const struct run *run, void (*found)(void *, const struct masker_find *),
                            void *arg)
 {
-    return masker_new(&(struct masker_options){.is_aggressive = run->masking == RUN_MASK_ALL,
+    return masker_new(&(struct masker_options){.is_aggressive = run->terms.masking == RUN_MASK_ALL,
                                                .rules = run->masks->rules,
                                                .values = run->masks->values,
                                                .names = run->names,
@@ -149,7 +149,7 @@ struct clean_text mask_stream(struct run *run, struct masker **masker, const cha
 {
     struct clean_text text;
 
-    if (run->masking == RUN_MASK_NOTHING)
+    if (run->terms.masking == RUN_MASK_NOTHING)
         return masker_pass_unmasked(data, len); /* the operator switched masking off */
     if (!*masker && run->masks)
         *masker = make(run, on_find, run);
@@ -199,11 +199,11 @@ struct clean_text mask_text(struct run *run, struct span text)
     struct texts **place, *texts;
     struct clean_text clean;
 
-    if (run->masking == RUN_MASK_NOTHING)
+    if (run->terms.masking == RUN_MASK_NOTHING)
         return masker_pass_unmasked(text.data, text.len);
     if (fiber_is_cancelled() || !run->masks)
         return withhold(run);
-    place = &run->masks->for_texts[run->masking];
+    place = &run->masks->for_texts[run->terms.masking];
     texts = take_texts(place, run);
     if (!texts)
         return withhold(run);
@@ -227,7 +227,7 @@ static struct mask_count count_of(const struct texts *texts)
 struct clean_text mask_for_trail(struct masks *masks, enum run_masking masking, struct span text,
                                  struct mask_count *ret_count)
 {
-    const struct run model = {.masking = masking, .masks = masks};
+    const struct run model = {.terms.masking = masking, .masks = masks};
     struct texts *texts;
     struct clean_text clean;
     struct mask_count before, after;
@@ -353,7 +353,7 @@ int mask_for_review(const struct run *run, struct span text, struct buf *out, st
     size_t len = out->len;
     int r;
 
-    if (run->masking == RUN_MASK_NOTHING || !text.len)
+    if (run->terms.masking == RUN_MASK_NOTHING || !text.len)
         return buf_add(out, text.data, text.len, err);
     review = run->masks ? take_review(run->masks) : NULL;
     if (!review || masker_text(review->masker, text.data, text.len, &masked, NULL) < 0) {
@@ -597,19 +597,19 @@ static char *spell_json(struct clean_text clean, size_t labels)
 
 char *mask_json(struct run *run, struct span text)
 {
-    uint64_t before = run->masked.count;
+    uint64_t before = run->result.masked.count;
     cleanup_free char *plain = NULL;
     size_t len = 0;
     struct clean_text clean;
 
-    if (run->masking == RUN_MASK_NOTHING)
+    if (run->terms.masking == RUN_MASK_NOTHING)
         return strndup(text.data, text.len);
     plain = spell_out(text, &len);
     if (!plain)
         return NULL;
     fiber_pause();
     clean = mask_text(run, (struct span){plain, len});
-    return spell_json(clean, (size_t)(run->masked.count - before));
+    return spell_json(clean, (size_t)(run->result.masked.count - before));
 }
 
 /* ---- types ---- */

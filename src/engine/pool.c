@@ -83,14 +83,14 @@ static void answer(struct pool *pool, struct run *run)
 
 static void answer_error(struct pool *pool, struct run *run, struct error *err)
 {
-    error_move(&run->error, err);
+    error_move(&run->result.error, err);
     answer(pool, run);
 }
 
 static void answer_cancelled(struct pool *pool, struct run *run)
 {
-    run->status = RUN_CANCELLED;
-    run->exit_code = 130;
+    run->result.status = RUN_CANCELLED;
+    run->result.exit_code = 130;
     answer(pool, run);
 }
 
@@ -101,7 +101,7 @@ static void hand_over(struct pool *pool, struct run *run)
 
     if (!run->on_box)
         recorder_end(pool->recorder, run);
-    run->server_cpu_ns += loop_cpu_ns() - began_ns;
+    run->result.server_cpu_ns += loop_cpu_ns() - began_ns;
     run->on_done(run);
 }
 
@@ -214,13 +214,13 @@ static int note_fingerprint(struct pool *pool, const struct box *box, struct run
     const struct environment *e = side ? &side->environment : &pool->options.environment;
     char *known = side ? side->fingerprint : pool->fingerprint;
 
-    _Static_assert(sizeof(run->fingerprint) == sizeof(pool->fingerprint),
+    _Static_assert(sizeof(run->result.fingerprint) == sizeof(pool->fingerprint),
                    "one is the other's copy");
-    if (!run->has_seed)
+    if (!run->terms.has_seed)
         return 0;
     if (!*known && fingerprint_of(e, zygote_client_python_version(zygote), known, err) < 0)
         return -1;
-    memcpy(run->fingerprint, known, sizeof(run->fingerprint));
+    memcpy(run->result.fingerprint, known, sizeof(run->result.fingerprint));
     return 0;
 }
 
@@ -464,10 +464,10 @@ static void on_pressure(void *arg)
  * changed. */
 static bool fits_stock(const struct pool *pool, const struct run *run)
 {
-    return pool->options.size > 0 && run->n_grants == 0 && !run->workdir && !run->net &&
-           !extra_zygotes_serve(&pool->sides, run) &&
-           run->limits.disk_bytes == pool->options.limits.disk_bytes &&
-           run->limits.inodes == pool->options.limits.inodes;
+    return pool->options.size > 0 && run->terms.n_grants == 0 && !run->terms.workdir &&
+           !run->terms.net && !extra_zygotes_serve(&pool->sides, run) &&
+           run->terms.limits.disk_bytes == pool->options.limits.disk_bytes &&
+           run->terms.limits.inodes == pool->options.limits.inodes;
 }
 
 /* A sandbox is made for the run. Returns false when it has to wait. */
@@ -481,11 +481,11 @@ static bool order(struct pool *pool, struct zygote_client *zygote, struct run *r
                                     .masks = pool->options.masks,
                                     .outside = pool->options.outside,
                                     .egress = pool->options.egress,
-                                    .limits = run->limits,
-                                    .grants = run->grants,
-                                    .n_grants = run->n_grants,
-                                    .workdir = run->workdir,
-                                    .net = run->net,
+                                    .limits = run->terms.limits,
+                                    .grants = run->terms.grants,
+                                    .n_grants = run->terms.n_grants,
+                                    .workdir = run->terms.workdir,
+                                    .net = run->terms.net,
                                     .brokers = pool->brokers},
                  run, &err) == 0)
         return true;
@@ -507,7 +507,8 @@ static size_t reserve(const struct pool *pool)
 
 static bool may_take_idle(const struct pool *pool, const struct run *run)
 {
-    return fits_stock(pool, run) && (run->crowd <= CROWD_SMALL || pool->n_idle > reserve(pool));
+    return fits_stock(pool, run) &&
+           (run->origin.crowd <= CROWD_SMALL || pool->n_idle > reserve(pool));
 }
 
 /* The same from the stock, where it fits. */
@@ -580,7 +581,7 @@ static struct run *next_run(const struct pool *pool)
     struct run *best = pool->queue.first;
 
     for (struct run *run = best; run; run = run->next)
-        if (run->crowd < best->crowd)
+        if (run->origin.crowd < best->origin.crowd)
             best = run;
     return best;
 }
@@ -739,7 +740,7 @@ void pool_submit(struct pool *pool, struct run *run)
     uint64_t began_ns = loop_cpu_ns();
     struct error err = {0};
 
-    run->started_ns = loop_now_ns();
+    run->result.started_ns = loop_now_ns();
     run->masks = pool->options.masks;
     if (pool->is_closing) {
         error_set(&err, E_BUSY, "Belljar is stopping");
@@ -751,7 +752,8 @@ void pool_submit(struct pool *pool, struct run *run)
         answer_error(pool, run, &err);
         return;
     }
-    run->server_cpu_ns += loop_cpu_ns() - began_ns; /* masking and writing down the program */
+    run->result.server_cpu_ns +=
+        loop_cpu_ns() - began_ns; /* masking and writing down the program */
     run_list_add(&pool->queue, run);
     if (!pool->zygote && start_zygote(pool, &err) < 0) {
         fail_queue(pool, &err);

@@ -71,7 +71,7 @@ void pool_free(struct pool *pool);
 /* The run's on_done follows, from the loop. The run stays the caller's and must live until then. */
 void pool_submit(struct pool *pool, struct run *run);
 
-/* The answer of a run that never had its turn: run->status and run->error say why. It is written
+/* The answer of a run that never had its turn: run->result.status and .error say why. It is written
  * down, and its on_done is called from here. */
 void pool_refuse(struct pool *pool, struct run *run);
 

@@ -211,12 +211,13 @@ static void add_bytes(struct recorder *recorder, struct record *r, const char *k
 static void add_who(struct recorder *recorder, struct record *r, const struct run *run)
 {
     record_word(r, "id", run->id);
-    recorder_add(recorder, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
-    recorder_add(recorder, r, "correlation_id", run->correlation_id);
-    if (*run->session)
-        record_word(r, "session", run->session);
-    record_word(r, "language", run->language == RUN_BASH ? "bash" : "python");
-    recorder_add(recorder, r, "profile", run->profile);
+    recorder_add(recorder, r, "owner",
+                 run->origin.owner && *run->origin.owner ? run->origin.owner : OWNER_LOCAL);
+    recorder_add(recorder, r, "correlation_id", run->origin.correlation_id);
+    if (*run->origin.session)
+        record_word(r, "session", run->origin.session);
+    record_word(r, "language", run->program.language == RUN_BASH ? "bash" : "python");
+    recorder_add(recorder, r, "profile", run->terms.profile);
 }
 
 /* Values may be secrets that no pattern knows: names are enough, unless all is to be kept. */
@@ -224,10 +225,10 @@ static void add_env(struct recorder *recorder, struct record *r, const struct ru
 {
     uint64_t masked = 0;
 
-    if (!run->env)
+    if (!run->terms.env)
         return;
     record_open_list(r, "env");
-    for (char **env = run->env; *env; env++) {
+    for (char **env = run->terms.env; *env; env++) {
         size_t len = recorder->keep == KEEP_ALL ? strlen(*env) : strcspn(*env, "=");
         struct mask_count count = {0};
 
@@ -266,11 +267,11 @@ static void add_args(const struct recorder *recorder, struct record *r, const st
 {
     uint64_t masked = 0;
 
-    if (!run->args || recorder->keep == KEEP_NONE)
+    if (!run->program.args || recorder->keep == KEEP_NONE)
         return;
     record_open_list(r, "args");
-    for (char **arg = run->args; *arg; arg++)
-        masked += add_arg(recorder, r, arg > run->args ? arg[-1] : NULL, *arg);
+    for (char **arg = run->program.args; *arg; arg++)
+        masked += add_arg(recorder, r, arg > run->program.args ? arg[-1] : NULL, *arg);
     record_close(r);
     if (masked)
         record_number(r, "args_masked", masked);
@@ -278,11 +279,11 @@ static void add_args(const struct recorder *recorder, struct record *r, const st
 
 static void add_given(struct recorder *recorder, struct record *r, const struct run *run)
 {
-    if (!run->n_given)
+    if (!run->program.n_given)
         return;
     record_open_list(r, "files");
-    for (size_t i = 0; i < run->n_given; i++) {
-        const struct run_given *given = &run->given[i];
+    for (size_t i = 0; i < run->program.n_given; i++) {
+        const struct run_given *given = &run->program.given[i];
 
         record_open(r, NULL);
         recorder_add(recorder, r, "path", given->path);
@@ -316,13 +317,13 @@ static void add_net(struct recorder *recorder, struct record *r, const struct ne
 
 static void add_grants(struct recorder *recorder, struct record *r, const struct run *run)
 {
-    if (!run->n_grants)
+    if (!run->terms.n_grants)
         return;
     record_open_list(r, "allow");
-    for (size_t i = 0; i < run->n_grants; i++) {
+    for (size_t i = 0; i < run->terms.n_grants; i++) {
         record_open(r, NULL);
-        recorder_add(recorder, r, "path", run->grants[i].path);
-        record_word(r, "mode", run_grant_mode_name(run->grants[i].mode));
+        recorder_add(recorder, r, "path", run->terms.grants[i].path);
+        record_word(r, "mode", run_grant_mode_name(run->terms.grants[i].mode));
         record_close(r);
     }
     record_close(r);
@@ -334,35 +335,37 @@ static int write_start(struct recorder *recorder, struct run *run, struct error 
 
     record_init(&r, "start");
     add_who(recorder, &r, run);
-    add_bytes(recorder, &r, "code", (struct span){buf_str(&run->code), run->code.len},
-              recorder->keep != KEEP_NONE, run->code_sha256);
-    if (run->has_input)
-        add_bytes(recorder, &r, "stdin", (struct span){buf_str(&run->input), run->input.len},
+    add_bytes(recorder, &r, "code",
+              (struct span){buf_str(&run->program.code), run->program.code.len},
+              recorder->keep != KEEP_NONE, run->result.code_sha256);
+    if (run->program.has_input)
+        add_bytes(recorder, &r, "stdin",
+                  (struct span){buf_str(&run->program.input), run->program.input.len},
                   recorder->keep == KEEP_ALL, NULL);
-    if (run->has_seed)
-        record_number(&r, "seed", run->seed);
-    if (run->auto_print)
+    if (run->terms.has_seed)
+        record_number(&r, "seed", run->terms.seed);
+    if (run->program.auto_print)
         record_bool(&r, "auto_print", true);
-    if (run->only_checks)
+    if (run->program.only_checks)
         record_bool(&r, "only_checks", true);
-    if (run->is_check)
+    if (run->program.is_check)
         record_bool(&r, "check", true);
     add_args(recorder, &r, run);
     add_env(recorder, &r, run);
     add_given(recorder, &r, run);
     add_grants(recorder, &r, run);
-    if (run->workdir)
-        recorder_add(recorder, &r, "workdir", run->workdir);
-    add_net(recorder, &r, run->net);
-    recorder_add_limits(&r, &run->limits);
-    return recorder_append_new(recorder, run->owner, &r, TRAIL_START, err);
+    if (run->terms.workdir)
+        recorder_add(recorder, &r, "workdir", run->terms.workdir);
+    add_net(recorder, &r, run->terms.net);
+    recorder_add_limits(&r, &run->terms.limits);
+    return recorder_append_new(recorder, run->origin.owner, &r, TRAIL_START, err);
 }
 
 int recorder_start(struct recorder *recorder, struct run *run, struct error *err)
 {
     int r;
 
-    if (!recorder && run->wants_receipt) {
+    if (!recorder && run->origin.wants_receipt) {
         error_set(err, E_UNSUPPORTED, "a receipt needs the trail, which is off");
         return error_hint(err, "`trail = \"on\"` in the settings");
     }
@@ -394,14 +397,14 @@ static void add_stream(struct recorder *recorder, struct record *r, const char *
 /* All of it in one hash: type and bytes of each form, one after the other. */
 static void add_displays(struct record *r, const struct run *run)
 {
-    struct sha256_stream *hash = run->n_displays ? sha256_begin() : NULL;
+    struct sha256_stream *hash = run->result.n_displays ? sha256_begin() : NULL;
     uint8_t digest[SHA256_BYTES] = {0};
 
     if (!hash)
         return;
-    for (size_t i = 0; i < run->n_displays; i++)
-        for (size_t k = 0; k < run->displays[i].n_forms; k++) {
-            const struct run_form *form = &run->displays[i].forms[k];
+    for (size_t i = 0; i < run->result.n_displays; i++)
+        for (size_t k = 0; k < run->result.displays[i].n_forms; k++) {
+            const struct run_form *form = &run->result.displays[i].forms[k];
 
             sha256_feed(hash, form->mime, strlen(form->mime) + 1);
             sha256_feed(hash, &form->len, sizeof(form->len));
@@ -409,7 +412,7 @@ static void add_displays(struct record *r, const struct run *run)
         }
     sha256_end(hash, digest);
     record_open(r, "displays");
-    record_number(r, "count", run->n_displays);
+    record_number(r, "count", run->result.n_displays);
     record_digest(r, "sha256", digest);
     record_close(r);
 }
@@ -417,24 +420,24 @@ static void add_displays(struct record *r, const struct run *run)
 static void add_outputs(struct recorder *recorder, struct record *r, const struct run *run,
                         bool is_kept, struct receipt *receipt)
 {
-    const char *result = run->result_text ? run->result_text : "";
+    const char *result = run->result.value_text ? run->result.value_text : "";
 
-    add_stream(recorder, r, "stdout", &run->out, is_kept, receipt->out);
-    add_stream(recorder, r, "stderr", &run->err, is_kept, receipt->err);
+    add_stream(recorder, r, "stdout", &run->result.out, is_kept, receipt->out);
+    add_stream(recorder, r, "stderr", &run->result.err, is_kept, receipt->err);
     add_bytes(recorder, r, "result", (struct span){result, strlen(result)}, is_kept,
               receipt->result);
     add_displays(r, run);
-    if (run->out.dropped + run->err.dropped)
-        record_number(r, "dropped_bytes", run->out.dropped + run->err.dropped);
+    if (run->result.out.dropped + run->result.err.dropped)
+        record_number(r, "dropped_bytes", run->result.out.dropped + run->result.err.dropped);
 }
 
 static void add_violations(struct recorder *recorder, struct record *r, const struct run *run)
 {
-    if (!run->n_violations)
+    if (!run->result.n_violations)
         return;
     record_open_list(r, "violations");
-    for (size_t i = 0; i < run->n_violations; i++) {
-        const struct run_violation *v = &run->violations[i];
+    for (size_t i = 0; i < run->result.n_violations; i++) {
+        const struct run_violation *v = &run->result.violations[i];
 
         record_open(r, NULL);
         recorder_add(recorder, r, "rule", v->rule);
@@ -443,17 +446,17 @@ static void add_violations(struct recorder *recorder, struct record *r, const st
         record_close(r);
     }
     record_close(r);
-    if (run->violations_more)
-        record_number(r, "violations_more", run->violations_more);
+    if (run->result.violations_more)
+        record_number(r, "violations_more", run->result.violations_more);
 }
 
 static void add_denials(struct recorder *recorder, struct record *r, const struct run *run)
 {
-    if (!run->n_denials)
+    if (!run->result.n_denials)
         return;
     record_open_list(r, "denials");
-    for (size_t i = 0; i < run->n_denials; i++) {
-        const struct run_denial *d = &run->denials[i];
+    for (size_t i = 0; i < run->result.n_denials; i++) {
+        const struct run_denial *d = &run->result.denials[i];
 
         record_open(r, NULL);
         recorder_add(recorder, r, "what", d->what);
@@ -462,8 +465,8 @@ static void add_denials(struct recorder *recorder, struct record *r, const struc
         record_close(r);
     }
     record_close(r);
-    if (run->denials_more)
-        record_number(r, "denials_more", run->denials_more);
+    if (run->result.denials_more)
+        record_number(r, "denials_more", run->result.denials_more);
 }
 
 static void add_layers(struct record *r, uint32_t layers)
@@ -502,57 +505,57 @@ static void add_result(struct recorder *recorder, struct record *r, const struct
 {
     uint8_t digest[SHA256_BYTES];
 
-    if (*run->code_sha256) { /* that of the program as it came */
-        memcpy(receipt->code, run->code_sha256, sizeof(receipt->code));
+    if (*run->result.code_sha256) { /* that of the program as it came */
+        memcpy(receipt->code, run->result.code_sha256, sizeof(receipt->code));
     } else {
-        sha256(buf_str(&run->code), run->code.len, digest);
+        sha256(buf_str(&run->program.code), run->program.code.len, digest);
         sha256_to_hex(digest, receipt->code);
     }
     record_word(r, "code_sha256", receipt->code);
     add_outputs(recorder, r, run, is_kept, receipt);
-    recorder_add(recorder, r, "exception", run->exception.name);
+    recorder_add(recorder, r, "exception", run->result.exception.name);
     add_violations(recorder, r, run);
     add_denials(recorder, r, run);
-    add_layers(r, run->layers);
-    add_usage(r, &run->usage);
-    add_masked(r, &run->masked);
-    if (run->has_seed)
-        record_word(r, "fingerprint", run->fingerprint);
+    add_layers(r, run->result.layers);
+    add_usage(r, &run->result.usage);
+    add_masked(r, &run->result.masked);
+    if (run->terms.has_seed)
+        record_word(r, "fingerprint", run->result.fingerprint);
 }
 
 static int write_end(struct recorder *recorder, const struct run *run, bool is_kept,
                      struct receipt *receipt, struct record_mark *ret_mark, struct error *err)
 {
     cleanup(record_done) struct record r = {0};
-    bool has_failed = run->error.code != E_NONE;
+    bool has_failed = run->result.error.code != E_NONE;
 
     record_init(&r, "run");
     add_who(recorder, &r, run);
     record_word(&r, "status", receipt->status);
     if (has_failed) {
-        recorder_add_error(recorder, &r, &run->error);
+        recorder_add_error(recorder, &r, &run->result.error);
     } else {
-        record_signed(&r, "exit_code", run->exit_code);
-        if (run->signal)
-            record_signed(&r, "signal", run->signal);
+        record_signed(&r, "exit_code", run->result.exit_code);
+        if (run->result.signal)
+            record_signed(&r, "signal", run->result.signal);
     }
     if (recorder->keep == KEEP_ALL && !is_kept)
         record_bool(&r, "is_text_omitted", true);
     add_result(recorder, &r, run, is_kept, receipt);
     /* It has happened: the record stays, and the texts go where the share has no room for them. */
-    if (is_kept && recorder_check_share(recorder, run->owner, r.text.len, NULL) < 0) {
+    if (is_kept && recorder_check_share(recorder, run->origin.owner, r.text.len, NULL) < 0) {
         recorder->n_fresh = 0;
         return write_end(recorder, run, false, receipt, ret_mark, err);
     }
-    return recorder_append(recorder, run->owner, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT,
-                           ret_mark, err);
+    return recorder_append(recorder, run->origin.owner, &r,
+                           run->is_recorded ? TRAIL_END : TRAIL_EVENT, ret_mark, err);
 }
 
 static void withhold(struct run *run, struct error *why)
 {
-    error_done(&run->error);
-    error_move(&run->error, why);
-    error_wrap(&run->error, "the run ended, and its answer is withheld");
+    error_done(&run->result.error);
+    error_move(&run->result.error, why);
+    error_wrap(&run->result.error, "the run ended, and its answer is withheld");
 }
 
 static int give_receipt(struct recorder *recorder, struct run *run, struct receipt *receipt,
@@ -565,13 +568,13 @@ static int give_receipt(struct recorder *recorder, struct run *run, struct recei
         receipt_sign(receipt, mark, trail_key(recorder->trail), err) < 0 ||
         receipt_text(receipt, &text, err) < 0)
         return -1;
-    run->receipt = take_ptr(text.data);
+    run->result.receipt = take_ptr(text.data);
     return 0;
 }
 
 void recorder_end(struct recorder *recorder, struct run *run)
 {
-    bool has_failed = run->error.code != E_NONE;
+    bool has_failed = run->result.error.code != E_NONE;
     struct receipt receipt = {0};
     struct record_mark mark;
     struct error err = {0};
@@ -580,7 +583,7 @@ void recorder_end(struct recorder *recorder, struct run *run)
     if (!recorder)
         return;
     memcpy(receipt.id, run->id, sizeof(run->id));
-    (void)stpncpy(receipt.status, has_failed ? "failed" : run_status_name(run->status),
+    (void)stpncpy(receipt.status, has_failed ? "failed" : run_status_name(run->result.status),
                   sizeof(receipt.status) - 1);
     r = write_end(recorder, run, recorder->keep == KEEP_ALL, &receipt, &mark, &err);
     if (r > 0)
@@ -591,7 +594,7 @@ void recorder_end(struct recorder *recorder, struct run *run)
         r = write_end(recorder, run, false, &receipt, &mark, &err);
     }
     run->is_recorded = false;
-    if (r == 0 && run->wants_receipt && !has_failed)
+    if (r == 0 && run->origin.wants_receipt && !has_failed)
         r = give_receipt(recorder, run, &receipt, &mark, &err);
     /* What failed anyhow says why by itself. */
     if (r < 0 && !has_failed)

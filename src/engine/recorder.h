@@ -50,7 +50,8 @@ bool recorder_wrote(const struct recorder *recorder, const char *line, size_t le
 
 int recorder_start(struct recorder *recorder, struct run *run, struct error *err);
 
-/* Also for a run that never began. Where it cannot be written, run->error says so from here on. */
+/* Also for a run that never began. Where it cannot be written, run->result.error says so from here
+ * on. */
 void recorder_end(struct recorder *recorder, struct run *run);
 
 /* Whether the owner's share of the trail has room for so many bytes more. E_BUSY: it has not. What

@@ -89,9 +89,10 @@ int recorder_call(struct recorder *recorder, const struct call_record *call, str
         return 0;
     record_init(&r, "call");
     record_word(&r, "id", run->id);
-    if (*run->session)
-        record_word(&r, "session", run->session);
-    recorder_add(recorder, &r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
+    if (*run->origin.session)
+        record_word(&r, "session", run->origin.session);
+    recorder_add(recorder, &r, "owner",
+                 run->origin.owner && *run->origin.owner ? run->origin.owner : OWNER_LOCAL);
     recorder_add(recorder, &r, "name", call->name);
     record_number(&r, "bytes_in", call->bytes_in);
     record_number(&r, "bytes_out", call->bytes_out);
@@ -103,7 +104,7 @@ int recorder_call(struct recorder *recorder, const struct call_record *call, str
     record_ms(&r, "ms", call->ms);
     record_word(&r, "status", call->error->code == E_NONE ? "success" : "failed");
     recorder_add_error(recorder, &r, call->error);
-    return recorder_append(recorder, run->owner, &r, TRAIL_EVENT, NULL, err);
+    return recorder_append(recorder, run->origin.owner, &r, TRAIL_EVENT, NULL, err);
 }
 
 int recorder_net(struct recorder *recorder, const struct recorder_net *event, struct error *err)

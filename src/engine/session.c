@@ -126,8 +126,8 @@ static void set_ended(const struct session *s, struct error *err)
 
 static void answer_cancelled(struct sessions *table, struct run *cell)
 {
-    cell->status = RUN_CANCELLED;
-    cell->exit_code = 130;
+    cell->result.status = RUN_CANCELLED;
+    cell->result.exit_code = 130;
     answer(table, cell);
 }
 
@@ -157,7 +157,7 @@ void session_go_on(struct session *s)
             return;
         s->current = NULL;
         cell->box = NULL;
-        error_move(&cell->error, &err);
+        error_move(&cell->result.error, &err);
         answer(s->table, cell);
     }
     if (!s->current && s->box && !session_copy_holds(s))
@@ -166,54 +166,55 @@ void session_go_on(struct session *s)
 
 void session_take_terms(struct run *run, const struct run *model)
 {
-    run->profile = model->profile;
-    run->policy = model->policy;
-    run->required_layers = model->required_layers;
-    run->may_spawn = model->may_spawn;
+    run->terms.profile = model->terms.profile;
+    run->terms.policy = model->terms.policy;
+    run->terms.required_layers = model->terms.required_layers;
+    run->terms.may_spawn = model->terms.may_spawn;
     run->masks = model->masks;
-    run->reach = model->reach;
-    run->limits = model->limits;
-    run->uses_grants = model->uses_grants;
+    run->terms.reach = model->terms.reach;
+    run->terms.limits = model->terms.limits;
+    run->terms.uses_grants = model->terms.uses_grants;
 }
 
 static void adopt_cell(struct session *s, struct run *cell)
 {
-    struct run_limits own = cell->limits;
+    struct run_limits own = cell->terms.limits;
     const struct run *model = s->model;
 
-    memcpy(cell->session, s->id, sizeof(cell->session));
-    cell->session_name = s->name;
+    memcpy(cell->origin.session, s->id, sizeof(cell->origin.session));
+    cell->origin.session_name = s->name;
     cell->names = s->names;
     session_take_terms(cell, model);
     for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
         if (run_limit_table[i].scope == RUN_LIMIT_OF_CELL)
-            run_limit_set_raw(&cell->limits, &run_limit_table[i],
+            run_limit_set_raw(&cell->terms.limits, &run_limit_table[i],
                               run_limit_raw(&own, &run_limit_table[i]));
-    cell->started_ns = loop_now_ns();
-    if (!cell->owner)
-        cell->owner = s->owner;
+    cell->result.started_ns = loop_now_ns();
+    if (!cell->origin.owner)
+        cell->origin.owner = s->owner;
 }
 
 void session_submit(struct session *s, struct run *cell)
 {
     if (s->is_closing) {
-        set_ended(s, &cell->error);
+        set_ended(s, &cell->result.error);
         answer(s->table, cell);
         return;
     }
     /* A NUL ends a cell for a shell, and what follows would be read as something else. Python's
      * policy has words of its own for it. */
-    if (cell->language == RUN_BASH && memchr(buf_str(&cell->code), '\0', cell->code.len)) {
-        error_set(&cell->error, E_INVALID, "the cell contains a NUL byte");
-        error_hint(&cell->error, "printf '\\0' writes one");
+    if (cell->program.language == RUN_BASH &&
+        memchr(buf_str(&cell->program.code), '\0', cell->program.code.len)) {
+        error_set(&cell->result.error, E_INVALID, "the cell contains a NUL byte");
+        error_hint(&cell->result.error, "printf '\\0' writes one");
         answer(s->table, cell);
         return;
     }
     adopt_cell(s, cell);
     /* Written down as it came: what the names stand for is not for the disk. */
-    if (recorder_start(s->table->recorder, cell, &cell->error) < 0 ||
-        (s->names && (pseudonyms_back(s->names, &cell->code, &cell->error) < 0 ||
-                      pseudonyms_back(s->names, &cell->input, &cell->error) < 0))) {
+    if (recorder_start(s->table->recorder, cell, &cell->result.error) < 0 ||
+        (s->names && (pseudonyms_back(s->names, &cell->program.code, &cell->result.error) < 0 ||
+                      pseudonyms_back(s->names, &cell->program.input, &cell->result.error) < 0))) {
         answer(s->table, cell);
         return;
     }
@@ -310,10 +311,10 @@ int session_tell(const struct session *s, const char *event, const char *key, co
         .id = s->id,
         .name = s->name,
         .owner = s->owner,
-        .profile = s->model->profile,
+        .profile = s->model->terms.profile,
         .detail_key = key,
         .detail = detail,
-        .limits = strcmp(event, "open") == 0 ? &s->model->limits : NULL,
+        .limits = strcmp(event, "open") == 0 ? &s->model->terms.limits : NULL,
         .error = error,
     };
 
@@ -335,7 +336,7 @@ void session_begin_end(struct session *s, const char *why)
         struct run *cell = s->queue.first;
 
         (void)run_list_remove(&s->queue, cell);
-        set_ended(s, &cell->error);
+        set_ended(s, &cell->result.error);
         answer(s->table, cell);
     }
 }
@@ -390,7 +391,7 @@ static void on_done(void *owner, struct box *box, struct run *cell)
     cell->box = NULL;
     s->cells++;
     if (s->is_closing)
-        set_ended(s, &cell->error);
+        set_ended(s, &cell->result.error);
     recorder_end(s->table->recorder, cell);
     cell->on_done(cell);
     session_go_on(s);
@@ -491,7 +492,8 @@ static void on_model_done(struct run *model)
 {
     struct session *s = model->user;
 
-    session_begin_end(s, model->error.message ? model->error.message : "Belljar is stopping");
+    session_begin_end(s, model->result.error.message ? model->result.error.message
+                                                     : "Belljar is stopping");
     session_copy_cancel(s);
     session_finish_end(s);
 }
@@ -626,7 +628,7 @@ int session_check_kept(const struct session *s, uint64_t more, struct error *err
         if (strcmp(other->owner, s->owner) == 0)
             share.own += bytes;
     }
-    if (own_images > IMAGES_PER_MEMORY * s->model->limits.memory_bytes)
+    if (own_images > IMAGES_PER_MEMORY * s->model->terms.limits.memory_bytes)
         return refuse_kept("for one session", own_images, err);
     if (share.total && !share_allows(&share, more))
         return refuse_kept(share.has_others ? "for this token" : "in all", share.own, err);
@@ -705,8 +707,8 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .id = s->id,
         .name = s->name,
         .owner = s->owner,
-        .profile = s->model->profile,
-        .uses_grants = s->model->uses_grants,
+        .profile = s->model->terms.profile,
+        .uses_grants = s->model->terms.uses_grants,
         .state = !s->box || s->fork      ? SESSION_STARTING
                  : s->current || s->copy ? SESSION_BUSY
                                          : SESSION_IDLE,
@@ -716,7 +718,7 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .idle_ms = s->current ? 0 : (now - s->rested_ns) / 1000000,
         .idle_limit_ms = s->idle_ms,
         .lifetime_ms = s->lifetime_ms,
-        .limits = &s->model->limits,
+        .limits = &s->model->terms.limits,
     };
 }
 

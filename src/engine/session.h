@@ -3,8 +3,8 @@
  * A session is one sandbox with a Python and a Bash kernel and one /workspace. A cell is a struct
  * run; cells of one session run one after the other, in order, whatever their language. A cell that
  * meets a limit is interrupted first and its kernel killed only if that does not help: the answer
- * says whether variables survived (run->state). A kernel that ended is started anew from pristine
- * memory; the files stay.
+ * says whether variables survived (run->result.state). A kernel that ended is started anew from
+ * pristine memory; the files stay.
  *
  * Three clocks: the cell's (its limits), the idle one (between cells) and the lifetime. When one of
  * the latter strikes, or the sandbox dies, the session ends: waiting cells are answered with an
@@ -86,7 +86,7 @@ struct session_info {
     const char *name;
     const char *owner;
     const char *profile;
-    bool uses_grants; /* as in struct run */
+    bool uses_grants; /* as in struct run_terms */
     enum session_state state;
     uint64_t cells; /* answered so far */
     size_t waiting; /* cells in the queue */

@@ -241,7 +241,7 @@ static bool is_weighed_down(const struct session *s)
 
     for (const struct checkpoint *c = s->checkpoints; c; c = c->next)
         (void)image_count(c->image, mark);
-    return image_count(s->origin, mark) > s->model->limits.memory_bytes / 2;
+    return image_count(s->origin, mark) > s->model->terms.limits.memory_bytes / 2;
 }
 
 static int take_image(struct session_copy *c, struct error *err)
@@ -352,13 +352,13 @@ static char **copy_strings(char *const *strings)
 
 static int copy_grants(const struct run *model, struct run *copy)
 {
-    for (size_t i = 0; i < model->n_grants; i++) {
-        const struct run_grant *grant = &model->grants[i];
+    for (size_t i = 0; i < model->terms.n_grants; i++) {
+        const struct run_grant *grant = &model->terms.grants[i];
         int fd = fcntl(grant->fd, F_DUPFD_CLOEXEC, 3);
 
-        copy->grants[copy->n_grants++] =
+        copy->terms.grants[copy->terms.n_grants++] =
             (struct run_grant){.path = strdup(grant->path), .fd = fd, .mode = grant->mode};
-        if (fd < 0 || !copy->grants[i].path)
+        if (fd < 0 || !copy->terms.grants[i].path)
             return -1;
     }
     return 0;
@@ -371,16 +371,17 @@ static struct run *copy_model(const struct session *s)
 
     if (!copy)
         return NULL;
-    copy->language = model->language;
+    copy->program.language = model->program.language;
     session_take_terms(copy, model);
-    copy->masking = model->masking;
+    copy->terms.masking = model->terms.masking;
     copy->zygote = box_zygote(s->box);
-    copy->net = net_ref(model->net);
-    if (model->env)
-        copy->env = copy_strings(model->env);
-    if (model->workdir)
-        copy->workdir = strdup(model->workdir);
-    if ((model->env && !copy->env) || (model->workdir && !copy->workdir) || copy_grants(model, copy) < 0) {
+    copy->terms.net = net_ref(model->terms.net);
+    if (model->terms.env)
+        copy->terms.env = copy_strings(model->terms.env);
+    if (model->terms.workdir)
+        copy->terms.workdir = strdup(model->terms.workdir);
+    if ((model->terms.env && !copy->terms.env) || (model->terms.workdir && !copy->terms.workdir) ||
+        copy_grants(model, copy) < 0) {
         run_free(copy);
         return NULL;
     }
@@ -439,8 +440,8 @@ static void on_no_box(struct run *model)
     struct session_copy *c = s->copy;
 
     c->is_queued = false;
-    if (model->error.code != E_NONE)
-        fail(c, &model->error);
+    if (model->result.error.code != E_NONE)
+        fail(c, &model->result.error);
     else
         error_set(&c->err, E_SYSTEM, "the session ended");
     finish(c);

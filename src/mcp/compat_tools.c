@@ -3,10 +3,10 @@
  * mcp_compat asks for them. */
 #include <string.h>
 
+#include "api/result.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/stream.h"
-#include "api/result.h"
 #include "mcp/tools.h"
 
 /* --- the marketplace's execution runtime --- */
@@ -26,7 +26,7 @@ static json_t *error_text(const struct run *run)
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
-    (void)run_stream_render(&run->err, &text, NULL);
+    (void)run_stream_render(&run->result.err, &text, NULL);
     (void)result_add_denials(run, &text, NULL);
     return json_text_string(buf_str(&text), text.len);
 }
@@ -34,23 +34,24 @@ static json_t *error_text(const struct run *run)
 /* The words it has for each cause. */
 static void marketplace_error(const struct run *run, struct buf *out)
 {
-    const struct run_exception *e = &run->exception;
+    const struct run_exception *e = &run->result.exception;
 
-    if (run->status == RUN_TIMEOUT)
+    if (run->result.status == RUN_TIMEOUT)
         (void)buf_printf(out, NULL, "Execution exceeded %g seconds",
-                         run->limits.timeout_ms / 1000.0);
-    else if (run->status == RUN_MEMORY_EXCEEDED)
+                         run->terms.limits.timeout_ms / 1000.0);
+    else if (run->result.status == RUN_MEMORY_EXCEEDED)
         (void)buf_add_str(out, "Memory limit exceeded", NULL);
-    else if (run->status == RUN_REFUSED && run->n_violations)
-        (void)buf_printf(out, NULL, "%s%s",
-                         strcmp(run->violations[0].rule, "import") == 0   ? "Import not allowed: "
-                         : strcmp(run->violations[0].rule, "syntax") == 0 ? "Syntax error: "
-                                                                          : "",
-                         run->violations[0].message ? run->violations[0].message : "");
+    else if (run->result.status == RUN_REFUSED && run->result.n_violations)
+        (void)buf_printf(
+            out, NULL, "%s%s",
+            strcmp(run->result.violations[0].rule, "import") == 0   ? "Import not allowed: "
+            : strcmp(run->result.violations[0].rule, "syntax") == 0 ? "Syntax error: "
+                                                                    : "",
+            run->result.violations[0].message ? run->result.violations[0].message : "");
     else if (e->name)
         (void)buf_printf(out, NULL, "%s: %s", e->name, e->message ? e->message : "");
     else
-        (void)buf_printf(out, NULL, "%s", run_status_name(run->status));
+        (void)buf_printf(out, NULL, "%s", run_status_name(run->result.status));
 }
 
 static json_t *marketplace_value(const struct run *run)
@@ -59,19 +60,21 @@ static json_t *marketplace_value(const struct run *run)
         .bytes = LIMIT_RESULT_BYTES, .depth = 200, .allows_nul = true, .allows_scalar = true};
     json_t *value = NULL;
 
-    if (run->result_json &&
-        json_text_load(run->result_json, strlen(run->result_json), &limits, &value, NULL) == 0)
+    if (run->result.value_json &&
+        json_text_load(run->result.value_json, strlen(run->result.value_json), &limits, &value,
+                       NULL) == 0)
         return value;
-    return run->result_text ? json_text_string(run->result_text, strlen(run->result_text))
-                            : json_null();
+    return run->result.value_text
+               ? json_text_string(run->result.value_text, strlen(run->result.value_text))
+               : json_null();
 }
 
 static json_t *marketplace_result(struct mcp_call *call, const struct run *run, const char *note)
 {
     cleanup(buf_done) struct buf text = {0}, error = {0};
-    bool is_good = run->status == RUN_SUCCESS;
+    bool is_good = run->result.status == RUN_SUCCESS;
     json_t *object = json_pack("{s:s, s:o, s:o}", "status", is_good ? "success" : "error", "stdout",
-                               stream_text(&run->out), "stderr", error_text(run));
+                               stream_text(&run->result.out), "stderr", error_text(run));
     json_t *result;
 
     (void)note;
@@ -111,11 +114,11 @@ static void execute_python(struct mcp_call *call)
 static json_t *cms_result(struct mcp_call *call, const struct run *run, const char *note)
 {
     cleanup(buf_done) struct buf text = {0}, out = {0};
-    bool is_good = run->status == RUN_SUCCESS;
+    bool is_good = run->result.status == RUN_SUCCESS;
 
     buf_init(&text, 4 * LIMIT_OUTPUT_BYTES_MAX);
     buf_init(&out, LIMIT_OUTPUT_BYTES_MAX + MIB);
-    (void)run_stream_render(&run->out, &out, NULL);
+    (void)run_stream_render(&run->result.out, &out, NULL);
     if (is_good && out.len)
         (void)buf_printf(&text, NULL, "Code executed successfully:\n\n%s", buf_str(&out));
     else if (is_good)

@@ -48,8 +48,8 @@ static int add_violations(const struct run *run, struct buf *out)
 {
     if (buf_add_str(out, "refused: nothing was run\n", NULL) < 0)
         return -1;
-    for (size_t i = 0; i < run->n_violations; i++) {
-        const struct run_violation *v = &run->violations[i];
+    for (size_t i = 0; i < run->result.n_violations; i++) {
+        const struct run_violation *v = &run->result.violations[i];
 
         if (buf_add_str(out, "- ", NULL) < 0 ||
             (v->line && buf_printf(out, NULL, "line %u: ", v->line) < 0) ||
@@ -58,8 +58,9 @@ static int add_violations(const struct run *run, struct buf *out)
             buf_add_str(out, "\n", NULL) < 0)
             return -1;
     }
-    return run->violations_more ? buf_printf(out, NULL, "- and %u more\n", run->violations_more)
-                                : 0;
+    return run->result.violations_more
+               ? buf_printf(out, NULL, "- and %u more\n", run->result.violations_more)
+               : 0;
 }
 
 /* So much of a text is shown, and no half of a character. */
@@ -96,7 +97,7 @@ static int add_exception(const struct run_exception *e, struct buf *out)
 /* How it ended, where that is worth a word. */
 static int add_status(const struct run *run, struct buf *out)
 {
-    switch (run->status) {
+    switch (run->result.status) {
     case RUN_SUCCESS:
         return 0;
     case RUN_REFUSED:
@@ -106,21 +107,21 @@ static int add_status(const struct run *run, struct buf *out)
             out, NULL,
             "timeout: stopped after %g s\nhint: give a larger `timeout_s`, or do less "
             "at a time\n",
-            run->limits.timeout_ms / 1000.0);
+            run->terms.limits.timeout_ms / 1000.0);
     case RUN_MEMORY_EXCEEDED:
         return buf_printf(out, NULL,
                           "memory_exceeded: stopped at %g MB\nhint: work on smaller pieces\n",
-                          (double)run->limits.memory_bytes / (double)MIB);
+                          (double)run->terms.limits.memory_bytes / (double)MIB);
     case RUN_CANCELLED:
         return buf_add_str(out, "cancelled: interrupted before its end\n", NULL);
     case RUN_ERROR:
         break;
     }
-    if (run->exception.name)
-        return add_exception(&run->exception, out);
-    if (run->signal)
-        return buf_printf(out, NULL, "error: killed by signal %d\n", run->signal);
-    return buf_printf(out, NULL, "error: exit code %d\n", run->exit_code);
+    if (run->result.exception.name)
+        return add_exception(&run->result.exception, out);
+    if (run->result.signal)
+        return buf_printf(out, NULL, "error: killed by signal %d\n", run->result.signal);
+    return buf_printf(out, NULL, "error: exit code %d\n", run->result.exit_code);
 }
 
 static int add_stream(const struct run_stream *stream, const char *label, struct buf *out)
@@ -140,7 +141,7 @@ static int add_stream(const struct run_stream *stream, const char *label, struct
 /* Python writes a traceback to stderr itself; where it could not, it is here. */
 static int add_traceback(const struct run *run, struct buf *out)
 {
-    const char *text = run->exception.traceback;
+    const char *text = run->result.exception.traceback;
     size_t len = text ? strlen(text) : 0, shown = shown_length(text, len);
 
     if (!len || memmem(buf_str(out), out->len, text, shown))
@@ -180,8 +181,8 @@ static int add_displays(const struct run *run, struct buf *out)
 {
     size_t pictures = 0;
 
-    for (size_t i = 0; i < run->n_displays; i++) {
-        const struct run_display *display = &run->displays[i];
+    for (size_t i = 0; i < run->result.n_displays; i++) {
+        const struct run_display *display = &run->result.displays[i];
         const struct run_form *form = run_display_form(display, "text/plain");
 
         pictures += picture_of(display) != NULL;
@@ -199,9 +200,9 @@ static int add_displays(const struct run *run, struct buf *out)
     }
     if (pictures && buf_printf(out, NULL, "[images] %zu\n", pictures) < 0)
         return -1;
-    return run->displays_more
-               ? buf_printf(out, NULL, "[display] %u more were left out\n", run->displays_more)
-               : 0;
+    return run->result.displays_more ? buf_printf(out, NULL, "[display] %u more were left out\n",
+                                                  run->result.displays_more)
+                                     : 0;
 }
 
 /* Names are a program's words as well. */
@@ -227,8 +228,8 @@ static int add_files(const struct mcp_host *host, const struct run *run, struct 
 {
     size_t shown = 0, more = 0;
 
-    for (size_t i = 0; i < run->n_files; i++) {
-        const struct run_file *file = &run->files[i];
+    for (size_t i = 0; i < run->result.n_files; i++) {
+        const struct run_file *file = &run->result.files[i];
 
         if (file->change == RUN_FILE_GONE || mcp_is_hidden(file->path))
             continue;
@@ -246,15 +247,16 @@ static int add_files(const struct mcp_host *host, const struct run *run, struct 
     if (more && buf_printf(out, NULL, " and %zu more", more) < 0)
         return -1;
     return buf_add_str(out,
-                       *run->session ? "\n"
-                                     : "; they are deleted with this sandbox: to keep files, pass "
-                                       "session_id \"new\"\n",
+                       *run->origin.session
+                           ? "\n"
+                           : "; they are deleted with this sandbox: to keep files, pass "
+                             "session_id \"new\"\n",
                        NULL);
 }
 
 static int add_rest(const struct run *run, struct buf *out)
 {
-    if (!run->out.spool && !run->err.spool)
+    if (!run->result.out.spool && !run->result.err.spool)
         return 0;
     return buf_printf(out, NULL,
                       "[output] its middle is omitted here; read_output with handle \"%s\" pages "
@@ -264,10 +266,10 @@ static int add_rest(const struct run *run, struct buf *out)
 
 static int add_state(const struct run *run, struct buf *out)
 {
-    if (run->state == RUN_STATE_LOST)
+    if (run->result.state == RUN_STATE_LOST)
         return buf_add_str(
             out, "[state] the kernel was restarted: variables are lost, files stay\n", NULL);
-    if (run->state == RUN_STATE_FRESH)
+    if (run->result.state == RUN_STATE_FRESH)
         return buf_add_str(out, "[state] variables of earlier calls were lost before this one\n",
                            NULL);
     return 0;
@@ -275,17 +277,18 @@ static int add_state(const struct run *run, struct buf *out)
 
 static int add_masked(const struct run *run, struct buf *out)
 {
-    return run->masked.count ? buf_printf(out, NULL, "[masked] %llu secret(s) replaced by labels\n",
-                                          (unsigned long long)run->masked.count)
-                             : 0;
+    return run->result.masked.count
+               ? buf_printf(out, NULL, "[masked] %llu secret(s) replaced by labels\n",
+                            (unsigned long long)run->result.masked.count)
+               : 0;
 }
 
 /* What was refused, by whom, and what would allow it, so that a model does not try it again and
  * again. */
 static int add_denials(const struct run *run, struct buf *out)
 {
-    for (size_t i = 0; i < run->n_denials; i++) {
-        const struct run_denial *d = &run->denials[i];
+    for (size_t i = 0; i < run->result.n_denials; i++) {
+        const struct run_denial *d = &run->result.denials[i];
 
         if (run_denial_is_status(run, d)) /* the first line has said so */
             continue;
@@ -295,18 +298,18 @@ static int add_denials(const struct run *run, struct buf *out)
             buf_printf(out, NULL, "%s%s\n", d->hint ? "; " : "", d->hint ? d->hint : "") < 0)
             return -1;
     }
-    return run->denials_more ? buf_printf(out, NULL, "[denied] %llu more\n",
-                                          (unsigned long long)run->denials_more)
-                             : 0;
+    return run->result.denials_more ? buf_printf(out, NULL, "[denied] %llu more\n",
+                                                 (unsigned long long)run->result.denials_more)
+                                    : 0;
 }
 
 int mcp_result_text(const struct mcp_host *host, const struct run *run, const char *note,
                     struct buf *out)
 {
-    if (add_status(run, out) < 0 || add_stream(&run->out, NULL, out) < 0 ||
-        add_stream(&run->err, "[stderr]\n", out) < 0 || add_traceback(run, out) < 0 ||
-        (run->result_text && strcmp(run->result_text, "None") != 0 &&
-         add_value("[result] ", run->result_text, strlen(run->result_text), out) < 0) ||
+    if (add_status(run, out) < 0 || add_stream(&run->result.out, NULL, out) < 0 ||
+        add_stream(&run->result.err, "[stderr]\n", out) < 0 || add_traceback(run, out) < 0 ||
+        (run->result.value_text && strcmp(run->result.value_text, "None") != 0 &&
+         add_value("[result] ", run->result.value_text, strlen(run->result.value_text), out) < 0) ||
         add_displays(run, out) < 0)
         return -1;
     if (!out->len && buf_add_str(out, "(no output)\n", NULL) < 0)
@@ -389,11 +392,11 @@ static void add_incidents(const struct run *run, const json_t *whole, json_t *ob
     if (json_is_true(json_object_get(truncated, "stdout")) ||
         json_is_true(json_object_get(truncated, "stderr")))
         (void)json_object_set(object, "truncated", truncated);
-    if (run->n_denials)
+    if (run->result.n_denials)
         (void)json_object_set(object, "denials", json_object_get(whole, "denials"));
-    if (run->denials_more)
+    if (run->result.denials_more)
         (void)json_object_set(object, "denials_more", json_object_get(whole, "denials_more"));
-    if (run->masked.count)
+    if (run->result.masked.count)
         (void)json_object_set(object, "masked", json_object_get(whole, "masked"));
 }
 
@@ -456,8 +459,8 @@ static void add_pictures(const struct run *run, json_t *content)
 {
     size_t left = PICTURE_BYTES;
 
-    for (size_t i = 0; i < run->n_displays; i++) {
-        const struct run_form *form = picture_of(&run->displays[i]);
+    for (size_t i = 0; i < run->result.n_displays; i++) {
+        const struct run_form *form = picture_of(&run->result.displays[i]);
         cleanup(buf_done) struct buf data = {0};
 
         if (!form || form->len > left)
@@ -495,10 +498,10 @@ char *mcp_mask(const struct mcp_host *host, const char *text, size_t len, size_t
 
     if (!run)
         return NULL;
-    run->masking = config_masking(host->api->config);
+    run->terms.masking = config_masking(host->api->config);
     run->masks = pool_masks(host->api->pool);
     clean = mask_text(run, (struct span){text, len});
-    if (run->error.code == E_NONE && (copy = malloc(clean_len(clean) + 1))) {
+    if (run->result.error.code == E_NONE && (copy = malloc(clean_len(clean) + 1))) {
         memcpy(copy, clean_data(clean), clean_len(clean));
         copy[clean_len(clean)] = '\0';
         *ret_len = clean_len(clean);
@@ -512,13 +515,13 @@ static void add_links(const struct run *run, json_t *content)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < run->n_files && count < FILES_SHOWN; i++) {
-        const struct run_file *file = &run->files[i];
+    for (size_t i = 0; i < run->result.n_files && count < FILES_SHOWN; i++) {
+        const struct run_file *file = &run->result.files[i];
         cleanup(buf_done) struct buf uri = {0};
 
         buf_init(&uri, MCP_URI_MAX);
         if (file->change == RUN_FILE_GONE || mcp_is_hidden(file->path) || file->is_masked ||
-            mcp_file_uri(run->session, file->path, &uri, NULL) < 0)
+            mcp_file_uri(run->origin.session, file->path, &uri, NULL) < 0)
             continue;
         count++;
         (void)json_array_append_new(content,
@@ -550,11 +553,11 @@ json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *not
                                                    json_text_string(buf_str(&text), text.len)));
     add_pictures(run, content);
     if (mcp_result_has_links(call)) {
-        if (*run->session)
+        if (*run->origin.session)
             add_links(run, content);
         set(result, "structuredContent", structured(mcp_host_of(call), run));
     }
-    if (run->status != RUN_SUCCESS)
+    if (run->result.status != RUN_SUCCESS)
         set(result, "isError", json_true());
     return result;
 }

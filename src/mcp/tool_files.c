@@ -207,7 +207,7 @@ static int read_text(const struct mcp_host *host, const struct reader *r, struct
     int result = run ? 0 : error_memory(err);
 
     if (run) {
-        run->masking = config_masking(host->api->config);
+        run->terms.masking = config_masking(host->api->config);
         run->masks = pool_masks(host->api->pool);
     }
     while (result == 0 && n > 0 && !page->has_more) {
@@ -223,8 +223,8 @@ static int read_text(const struct mcp_host *host, const struct reader *r, struct
             result = add_page(page, mask_stream_end(run, &masker), err);
         offset += n > 0 ? (uint64_t)n : 0;
     }
-    if (result == 0 && run->error.code != E_NONE) {
-        error_copy(err, &run->error);
+    if (result == 0 && run->result.error.code != E_NONE) {
+        error_copy(err, &run->result.error);
         result = -1;
     }
     masker_free(masker);

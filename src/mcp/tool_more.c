@@ -88,12 +88,12 @@ static void add_grants(const struct mcp_call *call, struct buf *out)
                                         [RUN_GRANT_COW] = "copy-on-write"};
     const struct run *granted = mcp_host_of(call)->granted;
 
-    for (size_t i = 0; granted && i < granted->n_grants; i++) {
+    for (size_t i = 0; granted && i < granted->terms.n_grants; i++) {
         (void)buf_add_str(out, "Granted directory: ", NULL);
-        (void)mcp_add_name(mcp_host_of(call), granted->grants[i].path, out);
-        (void)buf_printf(out, NULL, ", %s\n", words[granted->grants[i].mode]);
+        (void)mcp_add_name(mcp_host_of(call), granted->terms.grants[i].path, out);
+        (void)buf_printf(out, NULL, ", %s\n", words[granted->terms.grants[i].mode]);
     }
-    if (!granted || !granted->n_grants)
+    if (!granted || !granted->terms.n_grants)
         (void)buf_add_str(out, "No directory of the host is granted.\n", NULL);
 }
 

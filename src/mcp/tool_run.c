@@ -304,13 +304,13 @@ static void tell_files(const struct mcp_call *call, const struct run *run)
 {
     bool is_other = false;
 
-    for (size_t i = 0; *run->session && i < run->n_files; i++) {
+    for (size_t i = 0; *run->origin.session && i < run->result.n_files; i++) {
         cleanup(buf_done) struct buf uri = {0};
 
         buf_init(&uri, MCP_URI_MAX);
-        is_other |= run->files[i].change != RUN_FILE_CHANGED;
-        if (!run->files[i].is_masked &&
-            mcp_file_uri(run->session, run->files[i].path, &uri, NULL) == 0)
+        is_other |= run->result.files[i].change != RUN_FILE_CHANGED;
+        if (!run->result.files[i].is_masked &&
+            mcp_file_uri(run->origin.session, run->result.files[i].path, &uri, NULL) == 0)
             mcp_server_updated(call->server, call->owner, buf_str(&uri));
     }
     if (is_other)
@@ -320,14 +320,14 @@ static void tell_files(const struct mcp_call *call, const struct run *run)
 /* What a person who looks after the agent wants to know. */
 static void log_run(struct mcp_call *call, const struct run *run)
 {
-    if (run->masked.count)
+    if (run->result.masked.count)
         mcp_call_log(call, MCP_LOG_NOTICE, "belljar",
                      json_pack("{s:s, s:s, s:I}", "message", "secrets were masked", "run", run->id,
-                               "count", (json_int_t)run->masked.count));
-    if (run->state == RUN_STATE_LOST)
-        mcp_call_log(
-            call, MCP_LOG_WARNING, "belljar",
-            json_pack("{s:s, s:s}", "message", "a kernel was restarted", "session", run->session));
+                               "count", (json_int_t)run->result.masked.count));
+    if (run->result.state == RUN_STATE_LOST)
+        mcp_call_log(call, MCP_LOG_WARNING, "belljar",
+                     json_pack("{s:s, s:s}", "message", "a kernel was restarted", "session",
+                               run->origin.session));
 }
 
 static void on_done(void *user, const struct run *run)
@@ -341,8 +341,8 @@ static void on_done(void *user, const struct run *run)
         free_running(r);
         return;
     }
-    if (run->error.code != E_NONE) {
-        error_copy(&err, &run->error);
+    if (run->result.error.code != E_NONE) {
+        error_copy(&err, &run->result.error);
         free_running(r);
         mcp_call_fail(call, &err);
         return;

@@ -56,7 +56,7 @@ static json_t *store_skill(struct mcp_call *call)
  * model reads what it would of any run. */
 static json_t *on_tried(struct mcp_call *call, const struct run *run, const char *note)
 {
-    json_t *result = run->status == RUN_SUCCESS ? store_skill(call) : NULL;
+    json_t *result = run->result.status == RUN_SUCCESS ? store_skill(call) : NULL;
 
     return result ? result : mcp_result(call, run, note);
 }
@@ -176,7 +176,7 @@ static int add_info(const json_t *skill, const json_t *files, struct buf *text)
         return -1;
     if (*words)
         return skill_bundle_rewrite(field(skill, "name"), (struct span){words, strlen(words)}, text,
-                              NULL);
+                                    NULL);
     return buf_printf(text, NULL, "%s\n", field(skill, "description"));
 }
 
@@ -216,8 +216,8 @@ static void show_skill(struct mcp_call *call)
 }
 
 /* As a program finds it in its workspace. */
-static int read_text(const struct skill_bundle *folder, const struct skill_bundle_file *file, struct buf *text,
-                     struct error *err)
+static int read_text(const struct skill_bundle *folder, const struct skill_bundle_file *file,
+                     struct buf *text, struct error *err)
 {
     const struct span whole = {file->data, file->len};
 

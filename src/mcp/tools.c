@@ -97,8 +97,8 @@ static bool is_useful(const struct mcp_host *host, const struct mcp_tool *tool)
 
     if (tool != &mcp_tool_changes && tool != &mcp_tool_undo)
         return true;
-    for (size_t i = 0; host->granted && i < host->granted->n_grants; i++)
-        if (host->granted->grants[i].mode == mode)
+    for (size_t i = 0; host->granted && i < host->granted->terms.n_grants; i++)
+        if (host->granted->terms.grants[i].mode == mode)
             return true;
     return false;
 }

@@ -23,7 +23,7 @@ static bool allows_skills(const struct run *run)
     struct wire_policy policy;
     bool is_listed = false, is_denied = false;
 
-    if (wire_policy_decode(run->policy, &policy) < 0)
+    if (wire_policy_decode(run->terms.policy, &policy) < 0)
         return false;
     for (size_t i = 0; i < policy.n_rows; i++) {
         const struct policy_row *row = &policy.rows[i];
@@ -46,8 +46,8 @@ static bool says(struct span text, const char *word)
 /* --- one of them --- */
 
 /* A text for another system is given as it has to be for this one; all else as it is. */
-static int give_file(struct run *run, const struct skill_bundle *folder, const struct skill_bundle_file *file,
-                     const char *path, struct error *err)
+static int give_file(struct run *run, const struct skill_bundle *folder,
+                     const struct skill_bundle_file *file, const char *path, struct error *err)
 {
     struct run_given given = {.path = (char *)path,
                               .data = file->data,
@@ -114,13 +114,13 @@ static bool is_program(const char *path)
 static int give_all(struct giving *g, struct error *err)
 {
     struct run *run = g->run;
-    size_t next = run->n_given;
-    int r = give_named(g, (struct span){buf_str(&run->code), run->code.len}, err);
+    size_t next = run->program.n_given;
+    int r = give_named(g, (struct span){buf_str(&run->program.code), run->program.code.len}, err);
 
-    for (; r == 0 && next < run->n_given; next++) {
-        struct span text = {run->given[next].data, run->given[next].len};
+    for (; r == 0 && next < run->program.n_given; next++) {
+        struct span text = {run->program.given[next].data, run->program.given[next].len};
 
-        if (is_program(run->given[next].path) && says(text, SKILLS))
+        if (is_program(run->program.given[next].path) && says(text, SKILLS))
             r = give_named(g, text, err);
     }
     return r;
@@ -150,7 +150,8 @@ int skill_give(struct store *store, const char *owner, struct run *run, struct e
     struct giving g = {.store = store, .owner = owner, .run = run};
     int r;
 
-    if (!store || !says((struct span){buf_str(&run->code), run->code.len}, SKILLS) ||
+    if (!store ||
+        !says((struct span){buf_str(&run->program.code), run->program.code.len}, SKILLS) ||
         !allows_skills(run))
         return 0;
     g.left = public_skills_names(store);

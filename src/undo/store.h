@@ -37,10 +37,10 @@ void undo_store_limits(const struct config *config, struct journal_limits *ret_l
 /* --- a run --- */
 
 struct undo_store_run {
-    const char *id;      /* of the run */
-    const char *owner;   /* run->keeper: whoever may undo it; "": who has the state directory */
-    const char *session; /* or NULL */
-    const char *undoes;  /* of an undo: the run that it takes back; else NULL */
+    const char *id;                 /* of the run */
+    const char *owner;              /* whoever may undo it; "": who has the state directory */
+    const char *session;            /* or NULL */
+    const char *undoes;             /* of an undo: the run that it takes back; else NULL */
     const struct run_grant *grants; /* all of the run; those for writing are recorded */
     size_t n_grants;
     uid_t uid; /* who writes the journal, for root: the sandbox's host ids; (uid_t)-1: we do */

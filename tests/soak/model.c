@@ -81,7 +81,7 @@ struct model model_copy(const struct model *m)
 /* It did not come to its end: how far is not known. */
 static void leave_half_done(struct model *m, const struct cell *cell, const struct run *run)
 {
-    if (run->state == RUN_STATE_LOST)
+    if (run->result.state == RUN_STATE_LOST)
         lose_by_force(m, cell->language);
     else if (cell->effect == COUNTS)
         m->counters[cell->language].high++;
@@ -119,7 +119,7 @@ static const char *judge_lines(const char *out, long number)
 static const char *judge_output(struct model *m, const struct cell *cell, long number,
                                 const struct run *run)
 {
-    const char *out = buf_str(&run->out.head);
+    const char *out = buf_str(&run->result.out.head);
 
     switch (cell->printed) {
     case NUMBER:
@@ -137,24 +137,24 @@ static const char *judge_output(struct model *m, const struct cell *cell, long n
 static const char *judge_answer(struct model *m, const struct cell *cell, long number,
                                 const struct run *run)
 {
-    const char *result = run->result_text ? run->result_text : "";
+    const char *result = run->result.value_text ? run->result.value_text : "";
     /* Where a machine is too busy a loop may not hear the interrupt in time, and one that would not
      * hear it may not have begun. */
     bool may_lose = cell->effect == LOSES || cell->status == RUN_TIMEOUT;
 
-    if (run->status != cell->status)
+    if (run->result.status != cell->status)
         return "the status is another";
-    if (run->exit_code != cell->exit_code)
+    if (run->result.exit_code != cell->exit_code)
         return "the exit code is another";
-    if (run->state == RUN_STATE_NONE || (run->state == RUN_STATE_LOST && !may_lose))
+    if (run->result.state == RUN_STATE_NONE || (run->result.state == RUN_STATE_LOST && !may_lose))
         return "its variables are lost";
-    if (cell->effect == LOSES && cell->status != RUN_TIMEOUT && run->state != RUN_STATE_LOST)
+    if (cell->effect == LOSES && cell->status != RUN_TIMEOUT && run->result.state != RUN_STATE_LOST)
         return "its variables are said to be kept";
     if (strcmp(result, cell->result ? cell->result : "") != 0)
         return "the value is another";
-    if (run->state == RUN_STATE_LOST && cell->status == RUN_TIMEOUT)
+    if (run->result.state == RUN_STATE_LOST && cell->status == RUN_TIMEOUT)
         lose_by_force(m, cell->language);
-    else if (run->state == RUN_STATE_LOST)
+    else if (run->result.state == RUN_STATE_LOST)
         model_lose(m, cell->language);
     if (cell->effect == WRITES) {
         m->file = number;
@@ -166,19 +166,19 @@ static const char *judge_answer(struct model *m, const struct cell *cell, long n
 const char *model_judge(struct model *m, const struct cell *cell, long number,
                         const struct run *run, unsigned harms)
 {
-    if (run->error.code != E_NONE)
+    if (run->result.error.code != E_NONE)
         return harms & HARM_END ? NULL : "an error, and nobody ended the session";
-    if (run->state == RUN_STATE_FRESH) {
+    if (run->result.state == RUN_STATE_FRESH) {
         if (!m->counters[cell->language].may_be_lost)
             return "its kernel is fresh, and nobody killed one";
         model_lose(m, cell->language);
     }
-    if (run->status == RUN_CANCELLED && (harms & (HARM_INTERRUPT | HARM_END))) {
+    if (run->result.status == RUN_CANCELLED && (harms & (HARM_INTERRUPT | HARM_END))) {
         leave_half_done(m, cell, run);
         return NULL;
     }
-    if (run->state == RUN_STATE_LOST && run->signal == 9 && run->status == RUN_ERROR &&
-        (harms & HARM_KILL)) {
+    if (run->result.state == RUN_STATE_LOST && run->result.signal == 9 &&
+        run->result.status == RUN_ERROR && (harms & HARM_KILL)) {
         leave_half_done(m, cell, run);
         return NULL;
     }

@@ -21,12 +21,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "admit/admit.h"
 #include "base/cleanup.h"
 #include "base/config.h"
-#include "admit/admit.h"
-#include "model.h"
 #include "engine/engine.h"
 #include "engine/session.h"
+#include "model.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S  UINT64_C(1000000000)
@@ -118,16 +118,16 @@ static const struct {
     const char *name;
     unsigned per_minute; /* at a hundred sessions */
 } deeds[N_DEEDS] = {
-    [DO_INTERRUPT] = {"interrupts",       300},
-    [DO_CANCEL] = {"cancelled",        100},
+    [DO_INTERRUPT] = {"interrupts", 300},
+    [DO_CANCEL] = {"cancelled", 100},
     [DO_KILL] = {"processes killed", 120},
-    [DO_KILL_INIT] = {"inits killed",     60 },
-    [DO_CLOSE] = {"sessions closed",  60 },
-    [DO_RESTART] = {"restarts",         60 },
-    [DO_CHECKPOINT] = {"checkpoints",      120},
-    [DO_RESTORE] = {"restores",         120},
-    [DO_FORK] = {"forks",            60 },
-    [DO_KILL_ZYGOTE] = {"zygotes killed",   3  },
+    [DO_KILL_INIT] = {"inits killed", 60},
+    [DO_CLOSE] = {"sessions closed", 60},
+    [DO_RESTART] = {"restarts", 60},
+    [DO_CHECKPOINT] = {"checkpoints", 120},
+    [DO_RESTORE] = {"restores", 120},
+    [DO_FORK] = {"forks", 60},
+    [DO_KILL_ZYGOTE] = {"zygotes killed", 3},
 };
 
 static uint64_t random_below(struct soak *k, uint64_t n)
@@ -146,17 +146,19 @@ static void wrong(struct soak *k, const char *what, const struct ask *ask)
     (void)fprintf(stderr, "soak: WRONG: %s\n", what);
     if (!run)
         return;
-    (void)fprintf(stderr,
-                  "    cell `%s` of place %td, session %s, after %.3f s, harms %u\n"
-                  "    status %s, exit code %d, signal %d, state %d, error `%s`\n"
-                  "    stdout `%s`, value `%s`, exception `%s: %s`\n    stderr `%.400s`\n",
-                  ask->cell->name, ask->place - k->places, run->session,
-                  (double)(loop_now_ns() - ask->begun_ns) / 1e9, ask->harms,
-                  run_status_name(run->status), run->exit_code, run->signal, (int)run->state,
-                  run->error.message ? run->error.message : "", buf_str(&run->out.head),
-                  run->result_text ? run->result_text : "",
-                  run->exception.name ? run->exception.name : "",
-                  run->exception.message ? run->exception.message : "", buf_str(&run->err.head));
+    (void)fprintf(
+        stderr,
+        "    cell `%s` of place %td, session %s, after %.3f s, harms %u\n"
+        "    status %s, exit code %d, signal %d, state %d, error `%s`\n"
+        "    stdout `%s`, value `%s`, exception `%s: %s`\n    stderr `%.400s`\n",
+        ask->cell->name, ask->place - k->places, run->origin.session,
+        (double)(loop_now_ns() - ask->begun_ns) / 1e9, ask->harms,
+        run_status_name(run->result.status), run->result.exit_code, run->result.signal,
+        (int)run->result.state, run->result.error.message ? run->result.error.message : "",
+        buf_str(&run->result.out.head), run->result.value_text ? run->result.value_text : "",
+        run->result.exception.name ? run->result.exception.name : "",
+        run->result.exception.message ? run->result.exception.message : "",
+        buf_str(&run->result.err.head));
     for (int i = 0; i < 2; i++)
         (void)fprintf(stderr, "    counter %d: %ld to %ld%s\n", i,
                       ask->place->model.counters[i].low, ask->place->model.counters[i].high,
@@ -180,13 +182,13 @@ static struct run *admitted(struct soak *k, const char *code, enum run_language 
 {
     struct run *run = run_new();
 
-    if (!run || buf_add_str(&run->code, code, NULL) < 0) {
+    if (!run || buf_add_str(&run->program.code, code, NULL) < 0) {
         (void)fputs("soak: out of memory\n", stderr);
         exit(1);
     }
-    run->language = language;
-    if (admit_run(run, k->config, k->profile, &run->error) < 0) {
-        (void)fprintf(stderr, "soak: %s\n", run->error.message);
+    run->program.language = language;
+    if (admit_run(run, k->config, k->profile, &run->result.error) < 0) {
+        (void)fprintf(stderr, "soak: %s\n", run->result.error.message);
         exit(1);
     }
     return run;
@@ -212,13 +214,13 @@ static void on_answer(struct run *run)
     if (p->is_ending || k->is_over || is_recent(k->zygote_killed_ns))
         ask->harms |= HARM_END;
     k->n_cells++;
-    k->n_lost += run->state == RUN_STATE_LOST;
+    k->n_lost += run->result.state == RUN_STATE_LOST;
     why = model_judge(&p->model, ask->cell, ask->number, run, ask->harms);
     if (why)
         wrong(k, why, ask);
     if (ask->begun_ns < p->killed_ns) /* it may have ended just before the kill */
         model_may_lose(&p->model);
-    p->was_interrupted |= run->status == RUN_CANCELLED || run->status == RUN_TIMEOUT;
+    p->was_interrupted |= run->result.status == RUN_CANCELLED || run->result.status == RUN_TIMEOUT;
     for (size_t i = 0; i < QUEUE_MAX; i++)
         if (p->asks[i] == ask)
             p->asks[i] = NULL;
@@ -274,7 +276,7 @@ static void ask_cell(struct place *p, size_t slot)
     buf_init(&code, MIB);
     fill_in(ask->cell->code, ask->number, &code);
     ask->run = admitted(k, buf_str(&code), ask->cell->language);
-    ask->run->limits.timeout_ms = ask->cell->timeout_ms;
+    ask->run->terms.limits.timeout_ms = ask->cell->timeout_ms;
     ask->run->on_done = on_answer;
     ask->run->user = ask;
     p->asks[slot] = ask;

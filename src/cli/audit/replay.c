@@ -152,7 +152,7 @@ static int take_env(const json_t *start, struct run *run, struct error *err)
         if (!text || !strchr(text, '='))
             return error_set(err, E_NOT_FOUND, "the values of its variables were not kept");
     }
-    return env ? copy_list(env, &run->env, err) : 0;
+    return env ? copy_list(env, &run->terms.env, err) : 0;
 }
 
 static int take_files(const json_t *start, struct run *run, struct error *err)
@@ -182,18 +182,18 @@ static int take_grants(const json_t *start, struct run *run, struct error *err)
 
     if (own_places_add(NULL, err) < 0)
         return -1;
-    for (size_t i = 0; i < json_array_size(allow) && run->n_grants < LIMIT_GRANTS; i++) {
+    for (size_t i = 0; i < json_array_size(allow) && run->terms.n_grants < LIMIT_GRANTS; i++) {
         const json_t *grant = json_array_get(allow, i);
         const char *path = json_string_value(json_object_get(grant, "path"));
         const char *mode = json_string_value(json_object_get(grant, "mode"));
 
         if (!path || !mode || strcmp(mode, "ro") != 0)
             return error_set(err, E_DENIED, "it could write to a directory of the host");
-        if (grant_open(path, RUN_GRANT_RO, &run->grants[run->n_grants], err) < 0)
+        if (grant_open(path, RUN_GRANT_RO, &run->terms.grants[run->terms.n_grants], err) < 0)
             return -1;
-        run->n_grants++;
+        run->terms.n_grants++;
     }
-    if (workdir && !(run->workdir = strdup(workdir)))
+    if (workdir && !(run->terms.workdir = strdup(workdir)))
         return error_memory(err);
     return 0;
 }
@@ -217,24 +217,25 @@ static int take_program(const json_t *start, struct run *run, struct error *err)
 
     if (json_object_get(start, "args_masked"))
         return error_set(err, E_NOT_FOUND, "its arguments held secrets, " NOT_KEPT);
-    if (!code || buf_add(&run->code, json_string_value(code), json_string_length(code), err) < 0)
+    if (!code ||
+        buf_add(&run->program.code, json_string_value(code), json_string_length(code), err) < 0)
         return -1;
     if (input) {
         const json_t *text = kept_text(input, "its standard input", err);
 
-        buf_init(&run->input, LIMIT_STDIN_BYTES);
-        if (!text ||
-            buf_add(&run->input, json_string_value(text), json_string_length(text), err) < 0)
+        buf_init(&run->program.input, LIMIT_STDIN_BYTES);
+        if (!text || buf_add(&run->program.input, json_string_value(text), json_string_length(text),
+                             err) < 0)
             return -1;
-        run->has_input = true;
+        run->program.has_input = true;
     }
-    run->language = language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON;
-    run->auto_print = json_is_true(json_object_get(start, "auto_print"));
-    run->only_checks = json_is_true(json_object_get(start, "only_checks"));
-    run->is_check = json_is_true(json_object_get(start, "check"));
-    run->has_seed = seed != NULL;
-    run->seed = (uint64_t)json_integer_value(seed);
-    return args ? copy_list(args, &run->args, err) : 0;
+    run->program.language = language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON;
+    run->program.auto_print = json_is_true(json_object_get(start, "auto_print"));
+    run->program.only_checks = json_is_true(json_object_get(start, "only_checks"));
+    run->program.is_check = json_is_true(json_object_get(start, "check"));
+    run->terms.has_seed = seed != NULL;
+    run->terms.seed = (uint64_t)json_integer_value(seed);
+    return args ? copy_list(args, &run->program.args, err) : 0;
 }
 
 static int rebuild(struct replay *replay, const json_t *start, struct run *run, struct error *err)
@@ -249,11 +250,11 @@ static int rebuild(struct replay *replay, const json_t *start, struct run *run, 
         profiles_get(replay->profiles, name, &profile, err) < 0 ||
         admit_run(run, replay->audit->config, profile, err) < 0)
         return -1;
-    take_limits(start, &run->limits);
-    run_stream_done(&run->out);
-    run_stream_done(&run->err);
-    run_stream_init(&run->out, run->limits.output_bytes);
-    run_stream_init(&run->err, run->limits.output_bytes);
+    take_limits(start, &run->terms.limits);
+    run_stream_done(&run->result.out);
+    run_stream_done(&run->result.err);
+    run_stream_init(&run->result.out, run->terms.limits.output_bytes);
+    run_stream_init(&run->result.err, run->terms.limits.output_bytes);
     return 0;
 }
 
@@ -303,9 +304,9 @@ static int compare(const json_t *then, const json_t *now, const struct run *run,
                           json_string_value(json_object_get(now, "status")),
                           json_string_value(json_object_get(then, "status")));
     if (!is_same(then, now, "stdout"))
-        return say_stream(json_object_get(then, "stdout"), &run->out, "stdout", out, err);
+        return say_stream(json_object_get(then, "stdout"), &run->result.out, "stdout", out, err);
     if (!is_same(then, now, "stderr"))
-        return say_stream(json_object_get(then, "stderr"), &run->err, "stderr", out, err);
+        return say_stream(json_object_get(then, "stderr"), &run->result.err, "stderr", out, err);
     for (size_t i = 0; i < ARRAY_SIZE(values); i++)
         if (!is_same(then, now, values[i]))
             return buf_printf(out, err, "%s differs", values[i]);
@@ -335,19 +336,19 @@ static int run_again(struct replay *replay, struct run *run, const char *id, str
     char of[64];
 
     (void)snprintf(of, sizeof(of), REPLAY_OF "%s", id);
-    run->correlation_id = of;
+    run->origin.correlation_id = of;
     run->user = replay;
     run->on_done = on_done;
     replay->is_done = false;
     pool_submit(replay->engine.pool, run);
     if (loop_run(replay->engine.loop, err) < 0)
         return -1;
-    run->correlation_id = NULL;
+    run->origin.correlation_id = NULL;
     if (!replay->is_done)
         return error_set(err, E_BUSY, "interrupted");
-    if (run->error.code == E_NONE)
+    if (run->result.error.code == E_NONE)
         return 0;
-    error_move(err, &run->error);
+    error_move(err, &run->result.error);
     return -1;
 }
 
@@ -387,10 +388,10 @@ static void free_list(char **list)
 
 static void run_done(struct run *run)
 {
-    free_list(take_ptr(run->env));
-    free_list(take_ptr(run->args));
-    while (run->n_grants)
-        grant_done(&run->grants[--run->n_grants]);
+    free_list(take_ptr(run->terms.env));
+    free_list(take_ptr(run->program.args));
+    while (run->terms.n_grants)
+        grant_done(&run->terms.grants[--run->terms.n_grants]);
     run_free(run);
 }
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/admit.h"
 #include "base/cleanup.h"
 #include "cli/cmd.h"
-#include "admit/admit.h"
 
 /* A stock that is not full after this is not going to be. */
 #define PATIENCE_NS UINT64_C(60000000000)
@@ -20,11 +20,11 @@ static void on_done(struct run *run)
     struct drive *d = run->user;
     uint64_t now = loop_now_ns();
 
-    if (run->error.code != E_NONE || run->status != RUN_SUCCESS ||
-        strcmp(buf_str(&run->out.head), d->program.expect) != 0)
+    if (run->result.error.code != E_NONE || run->result.status != RUN_SUCCESS ||
+        strcmp(buf_str(&run->result.out.head), d->program.expect) != 0)
         d->n_failed++;
     if (d->n_done < d->size)
-        d->ms[d->n_done] = (double)(now - run->started_ns) / 1e6;
+        d->ms[d->n_done] = (double)(now - run->result.started_ns) / 1e6;
     d->n_done++;
     d->under_way--;
     d->answered_ns = now;
@@ -37,7 +37,7 @@ static int submit(struct drive *d, struct error *err)
     struct run *run = run_new();
     struct pool_level before, after;
 
-    if (!run || buf_add_str(&run->code, d->program.code, err) < 0) {
+    if (!run || buf_add_str(&run->program.code, d->program.code, err) < 0) {
         run_free(run);
         return error_memory(err);
     }

@@ -13,11 +13,7 @@ static const struct row {
     size_t copies;
     size_t times; /* at most */
 } rows[] = {
-    {0,    1,   10},
-    {100,  1,   10},
-    {1000, 1,   3 },
-    {100,  8,   5 },
-    {0,    100, 3 },
+    {0, 1, 10}, {100, 1, 10}, {1000, 1, 3}, {100, 8, 5}, {0, 100, 3},
 };
 
 /* Memory of the session beyond its data and the copy that is written of it while it goes on. */
@@ -169,7 +165,7 @@ static int open_source(struct fork *f, struct error *err)
 
     if (!model)
         return -1;
-    model->limits.memory_bytes = (2 * f->row->megabytes + ROOM_MB) * MIB;
+    model->terms.limits.memory_bytes = (2 * f->row->megabytes + ROOM_MB) * MIB;
     g->sessions = calloc(1, sizeof(struct session *));
     f->copies = calloc(f->row->copies, sizeof(struct session *));
     if (!g->sessions || !f->copies) {

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/admit.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "cli/bench/session.h"
-#include "admit/admit.h"
 #include "sandbox/monitor.h"
 
 static const struct cell expression = {"1+1", "", "2"};
@@ -37,12 +37,12 @@ struct run *stage_admitted(struct stage *g, const char *code, struct error *err)
     struct drive *d = &g->bench->drive;
     struct run *run = run_new();
 
-    if (!run || buf_add_str(&run->code, code, err) < 0) {
+    if (!run || buf_add_str(&run->program.code, code, err) < 0) {
         run_free(run);
         error_memory(err);
         return NULL;
     }
-    run->language = g->language;
+    run->program.language = g->language;
     if (admit_run(run, d->config, d->profile, err) < 0) {
         run_free(run);
         return NULL;
@@ -127,10 +127,10 @@ static void next_cell(struct stage *g);
 
 bool cell_is_right(const struct cell *cell, const struct run *run)
 {
-    const char *value = run->result_text ? run->result_text : "";
+    const char *value = run->result.value_text ? run->result.value_text : "";
 
-    return run->error.code == E_NONE && run->status == RUN_SUCCESS &&
-           strcmp(buf_str(&run->out.head), cell->printed) == 0 &&
+    return run->result.error.code == E_NONE && run->result.status == RUN_SUCCESS &&
+           strcmp(buf_str(&run->result.out.head), cell->printed) == 0 &&
            strcmp(value, cell->value ? cell->value : "") == 0;
 }
 

@@ -55,18 +55,18 @@ static int check_answer(struct run *run, struct error *err)
 {
     cleanup(buf_done) struct buf out = {0};
 
-    if (run->error.code != E_NONE) {
-        error_move(err, &run->error);
+    if (run->result.error.code != E_NONE) {
+        error_move(err, &run->result.error);
         return -1;
     }
     buf_init(&out, KIB);
-    if (run->status == RUN_SUCCESS && run_stream_render(&run->out, &out, NULL) == 0 &&
+    if (run->result.status == RUN_SUCCESS && run_stream_render(&run->result.out, &out, NULL) == 0 &&
         strcmp(buf_str(&out), "1\n") == 0)
         return 0;
     error_set(err, E_INTERNAL, "`print(1)` in a sandbox ended as `%s` with exit code %d",
-              run_status_name(run->status), run->exit_code);
-    if (run->exception.message)
-        return error_hint(err, "it said: %s", run->exception.message);
+              run_status_name(run->result.status), run->result.exit_code);
+    if (run->result.exception.message)
+        return error_hint(err, "it said: %s", run->result.exception.message);
     return error_hint(err, "run `belljar run -c 'print(1)'` to see its output");
 }
 
@@ -75,14 +75,14 @@ static int run_trial(struct trial *trial, const struct profile *profile, bool ac
 {
     struct run *run = trial->run;
 
-    if (buf_add_str(&run->code, "print(1)\n", err) < 0 ||
+    if (buf_add_str(&run->program.code, "print(1)\n", err) < 0 ||
         admit_run(run, trial->doctor->config, profile, err) < 0)
         return -1;
     if (accepts_less)
-        run->required_layers = 0;
+        run->terms.required_layers = 0;
     if (wait_for(trial, err) < 0 || check_answer(run, err) < 0)
         return -1;
-    trial->doctor->layers |= run->layers;
+    trial->doctor->layers |= run->result.layers;
     return 0;
 }
 

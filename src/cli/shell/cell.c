@@ -4,14 +4,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "admit/tokens.h"
+#include "api/display.h"
+#include "api/result.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/paths.h"
 #include "base/stream.h"
 #include "cli/shell/shell.h"
-#include "api/display.h"
-#include "api/result.h"
-#include "admit/tokens.h"
 
 /* Of one text that was shown with display(). */
 #define SHOWN_MAX (64 * KIB)
@@ -120,7 +120,7 @@ static void on_event(struct run *run, const struct run_event *event)
         else
             show_text(shell, event->display);
     } else if (output_sink_pass(event->kind == RUN_EVENT_STDERR ? &shell->err : &shell->out, run,
-                           event) < 0) {
+                                event) < 0) {
         shell->exit_code = 130; /* nobody reads us any more */
         shell_end(shell);
     }
@@ -132,11 +132,11 @@ static void on_done(struct run *run)
     cleanup(buf_done) struct buf text = {0};
 
     clear_progress(shell);
-    output_sink_finish(&shell->out, &run->out);
-    output_sink_finish(&shell->err, &run->err);
+    output_sink_finish(&shell->out, &run->result.out);
+    output_sink_finish(&shell->err, &run->result.err);
     shell->cell = NULL;
-    if (run->error.code != E_NONE) {
-        shell_fail(shell, &run->error);
+    if (run->result.error.code != E_NONE) {
+        shell_fail(shell, &run->result.error);
     } else {
         buf_init(&text, SIZE_MAX / 2);
         if (result_cell(run, shell->has_color, &text, NULL) == 0)

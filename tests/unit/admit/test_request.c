@@ -58,8 +58,7 @@ TEST_WITH(the_program_is_put_into_the_run, begin, NULL)
 {
     const struct admission a = admission_of(&caller);
     struct run_request asked = {
-        CODE("print(1)"),  .input = {"in", 2},
-            .has_seed = true,
+        CODE("print(1)"),  .input = {"in", 2}, .has_seed = true,
         .seed = 7,         .auto_print = true, .wants_receipt = true,
         .masks_all = true, .can_ask = true,    .filename = "/srv/a b.py",
     };
@@ -68,19 +67,19 @@ TEST_WITH(the_program_is_put_into_the_run, begin, NULL)
     assert_int_equal(run_request_add(&asked.args, "x", NULL), 0);
     assert_int_equal(run_request_add_variable(&asked, (struct span){"NAMES", 4}, "v", NULL), 0);
     assert_int_equal(admit_request(&a, &asked, &run, NULL), 0);
-    assert_string_equal(buf_str(&run->code), "print(1)");
-    assert_string_equal(buf_str(&run->input), "in");
-    assert_true(run->has_input && run->has_seed && run->seed == 7);
-    assert_true(run->auto_print && run->wants_receipt && run->can_ask);
-    assert_int_equal(run->masking, RUN_MASK_ALL);
-    assert_string_equal(run->args[0], "a_b.py");
-    assert_string_equal(run->args[1], "x");
-    assert_null(run->args[2]);
-    assert_string_equal(run->env[0], "NAME=v");
-    assert_null(run->env[1]);
-    assert_string_equal(run->profile, "standard");
-    assert_int_equal(run->out.limit, run->limits.output_bytes);
-    assert_null(run->kept);
+    assert_string_equal(buf_str(&run->program.code), "print(1)");
+    assert_string_equal(buf_str(&run->program.input), "in");
+    assert_true(run->program.has_input && run->terms.has_seed && run->terms.seed == 7);
+    assert_true(run->program.auto_print && run->origin.wants_receipt && run->origin.can_ask);
+    assert_int_equal(run->terms.masking, RUN_MASK_ALL);
+    assert_string_equal(run->program.args[0], "a_b.py");
+    assert_string_equal(run->program.args[1], "x");
+    assert_null(run->program.args[2]);
+    assert_string_equal(run->terms.env[0], "NAME=v");
+    assert_null(run->terms.env[1]);
+    assert_string_equal(run->terms.profile, "standard");
+    assert_int_equal(run->result.out.limit, run->terms.limits.output_bytes);
+    assert_null(run->origin.store);
     run_request_done(&asked);
     run_free(run);
 }
@@ -115,10 +114,10 @@ TEST_WITH(a_token_has_its_profiles_alone, begin, NULL)
     assert_true(admit_request(&a, &open, &run, &err) < 0);
     assert_error(&err, E_DENIED, "this token may not use the profile `open`");
     assert_int_equal(admit_request(&a, &any, &run, &err), 0); /* the settings say standard */
-    assert_string_equal(run->profile, "strict");
+    assert_string_equal(run->terms.profile, "strict");
     run_free(take_ptr(run));
     assert_int_equal(admit_request(&user, &open, &run, &err), 0);
-    assert_string_equal(run->profile, "open");
+    assert_string_equal(run->terms.profile, "open");
     run_free(take_ptr(run));
     assert_true(admit_request(&user, &unknown, &run, &err) < 0);
     assert_error(&err, E_INVALID, "strct");
@@ -161,8 +160,8 @@ TEST_WITH(directories_are_within_what_is_allowed, begin, NULL)
     assert_error(&err, E_DENIED, "this token may not use directories of the host");
     caller.rights.has_grants = true;
     assert_int_equal(ask_for_directory(a, dir, &run, &err), 0);
-    assert_int_equal(run->n_grants, 1);
-    assert_int_equal(run->grants[0].mode, RUN_GRANT_RO);
+    assert_int_equal(run->terms.n_grants, 1);
+    assert_int_equal(run->terms.grants[0].mode, RUN_GRANT_RO);
     run_free(take_ptr(run));
 
     (void)snprintf(text, sizeof(text), "%s:rw", dir);
@@ -179,11 +178,11 @@ TEST_WITH(directories_are_within_what_is_allowed, begin, NULL)
     assert_error(&err, E_INVALID, "copy-on-write directories are for sessions");
     a.cow = ADMISSION_COW_READS;
     assert_int_equal(ask_for_directory(a, text, &run, &err), 0);
-    assert_int_equal(run->grants[0].mode, RUN_GRANT_RO);
+    assert_int_equal(run->terms.grants[0].mode, RUN_GRANT_RO);
     run_free(take_ptr(run));
     a.cow = ADMISSION_COW_KEEPS;
     assert_int_equal(ask_for_directory(a, text, &run, &err), 0);
-    assert_int_equal(run->grants[0].mode, RUN_GRANT_COW);
+    assert_int_equal(run->terms.grants[0].mode, RUN_GRANT_COW);
     run_free(take_ptr(run));
 }
 
@@ -195,18 +194,18 @@ TEST_WITH(the_users_own_command_has_the_settings_grants, begin, NULL)
     struct run *granted = NULL, *run = NULL;
 
     assert_int_equal(admit_request(&a, &asked, &run, NULL), 0);
-    assert_int_equal(run->n_grants, 0);
+    assert_int_equal(run->terms.n_grants, 0);
     run_free(take_ptr(run));
     a.has_settings_grants = true;
     assert_int_equal(admit_request(&a, &asked, &granted, NULL), 0);
-    assert_int_equal(granted->n_grants, 1);
+    assert_int_equal(granted->terms.n_grants, 1);
 
     a = admission_of(&caller);
     a.granted = granted;
     assert_int_equal(admit_request(&a, &asked, &run, NULL), 0);
-    assert_int_equal(run->n_grants, 1);
-    assert_string_equal(run->grants[0].path, granted->grants[0].path);
-    assert_int_not_equal(run->grants[0].fd, granted->grants[0].fd);
+    assert_int_equal(run->terms.n_grants, 1);
+    assert_string_equal(run->terms.grants[0].path, granted->terms.grants[0].path);
+    assert_int_not_equal(run->terms.grants[0].fd, granted->terms.grants[0].fd);
     run_free(run);
     run_free(granted);
 }
@@ -236,7 +235,7 @@ TEST_WITH(limits_are_within_the_ceilings_of_both, begin, NULL)
 
     caller.rights.max_memory_mb = 128;
     assert_int_equal(admit_request(&a, &asked, &run, &err), 0);
-    assert_int_equal(run->limits.memory_bytes, 128 * MIB); /* the default is lowered */
+    assert_int_equal(run->terms.limits.memory_bytes, 128 * MIB); /* the default is lowered */
     run_free(take_ptr(run));
     run_request_set_limit(&asked, RUN_LIMIT_ROW_memory_mb, 129);
     assert_true(admit_request(&a, &asked, &run, &err) < 0);
@@ -248,10 +247,10 @@ TEST_WITH(limits_are_within_the_ceilings_of_both, begin, NULL)
     run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s, 300);
     asked.max_output_bytes = 1000;
     assert_int_equal(admit_request(&a, &asked, &run, &err), 0);
-    assert_int_equal(run->limits.timeout_ms, 300000);
-    assert_int_equal(run->limits.memory_bytes, 64 * MIB);
-    assert_int_equal(run->limits.output_bytes, 1000);
-    assert_int_equal(run->out.limit, 1000);
+    assert_int_equal(run->terms.limits.timeout_ms, 300000);
+    assert_int_equal(run->terms.limits.memory_bytes, 64 * MIB);
+    assert_int_equal(run->terms.limits.output_bytes, 1000);
+    assert_int_equal(run->result.out.limit, 1000);
     run_free(run);
 }
 
@@ -307,13 +306,13 @@ TEST_WITH(files_come_along_up_to_a_number, begin, NULL)
         run_request_add_file(&asked, &(struct run_request_file){.path = strdup("more")}, &err) < 0);
     assert_error(&err, E_TOO_LARGE, "more than 100 files");
     assert_int_equal(admit_request(&a, &asked, &run, &err), 0);
-    assert_int_equal(run->n_given, LIMIT_FILES_GIVEN);
-    assert_true(run->given[0].is_executable && !run->given[1].is_executable);
-    assert_non_null(run->collect); /* an empty list was asked for */
-    assert_null(run->collect[0]);
+    assert_int_equal(run->program.n_given, LIMIT_FILES_GIVEN);
+    assert_true(run->program.given[0].is_executable && !run->program.given[1].is_executable);
+    assert_non_null(run->program.collect); /* an empty list was asked for */
+    assert_null(run->program.collect[0]);
     run_request_done(&asked);
     for (int i = 0; i < LIMIT_FILES_GIVEN; i++)
-        assert_memory_equal(run->given[i].data, i % 2 ? "y" : "x", 1);
+        assert_memory_equal(run->program.given[i].data, i % 2 ? "y" : "x", 1);
     run_free(run);
 }
 

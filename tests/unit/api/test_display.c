@@ -45,8 +45,7 @@ TEST(each_form_is_an_entry_of_its_bundle)
 {
     struct wire_display shown = {
         .count = 2,
-        .forms = {{span_of("text/html"), span_of("<b>")}, {span_of("text/plain"), span_of("b")}}
-    };
+        .forms = {{span_of("text/html"), span_of("<b>")}, {span_of("text/plain"), span_of("b")}}};
 
     assert_shown(&shown, "[{\"bundle\":0,\"mime\":\"text/html\",\"data\":\"<b>\"},"
                          "{\"bundle\":0,\"mime\":\"text/plain\",\"data\":\"b\"}]");
@@ -109,16 +108,14 @@ TEST(what_is_not_known_travels_as_bytes)
 
 TEST(the_first_picture_is_found)
 {
-    struct wire_display shown = {
-        .count = 3,
-        .forms = {{span_of("text/plain"), span_of("p")},
-                  {span_of("image/svg+xml"), span_of("<svg/>")},
-                  {span_of("image/png"), span_of("x")}},
-        .metadata = span_of("{\"width\":2,\"height\":3}")
-    };
+    struct wire_display shown = {.count = 3,
+                                 .forms = {{span_of("text/plain"), span_of("p")},
+                                           {span_of("image/svg+xml"), span_of("<svg/>")},
+                                           {span_of("image/png"), span_of("x")}},
+                                 .metadata = span_of("{\"width\":2,\"height\":3}")};
     struct run *run = run_with(&shown);
     uint32_t width, height;
-    const struct run_form *form = display_picture(&run->displays[0], &width, &height);
+    const struct run_form *form = display_picture(&run->result.displays[0], &width, &height);
 
     assert_string_equal(form->mime, "image/svg+xml");
     assert_int_equal(width, 2);

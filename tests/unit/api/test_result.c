@@ -28,19 +28,21 @@ static void print(struct run *run, const char *out, const char *err_text)
 {
     struct error err = {0};
 
-    assert_int_equal(run_stream_add(&run->out, masker_pass_unmasked(out, strlen(out)), &err), 0);
+    assert_int_equal(run_stream_add(&run->result.out, masker_pass_unmasked(out, strlen(out)), &err),
+                     0);
     assert_int_equal(
-        run_stream_add(&run->err, masker_pass_unmasked(err_text, strlen(err_text)), &err), 0);
+        run_stream_add(&run->result.err, masker_pass_unmasked(err_text, strlen(err_text)), &err),
+        0);
 }
 
 static void add_violation(struct run *run, const char *message, const char *hint)
 {
-    struct run_violation *grown =
-        realloc(run->violations, (run->n_violations + 1) * sizeof(*run->violations));
+    struct run_violation *grown = realloc(
+        run->result.violations, (run->result.n_violations + 1) * sizeof(*run->result.violations));
 
     assert_non_null(grown);
-    run->violations = grown;
-    run->violations[run->n_violations++] = (struct run_violation){
+    run->result.violations = grown;
+    run->result.violations[run->result.n_violations++] = (struct run_violation){
         strdup("import"), strdup("os"), 1, 8, strdup(message), hint ? strdup(hint) : NULL};
 }
 
@@ -74,15 +76,15 @@ TEST_WITH(a_success_has_every_field_in_order, setup, teardown)
 
     memcpy(run->id, "run_X", 6);
     print(run, "hello\n", "");
-    run->profile = "standard";
-    run->result_text = strdup("6");
-    run->result_json = strdup("6");
-    run->usage = (struct run_usage){.wall_ms = 1.9,
-                                    .cpu_ms = 1.2,
-                                    .memory_peak_bytes = 8400896,
-                                    .start_ms = 0.4,
-                                    .processes_peak = 1};
-    run->layers = LAYER_USER_NS | LAYER_SECCOMP;
+    run->terms.profile = "standard";
+    run->result.value_text = strdup("6");
+    run->result.value_json = strdup("6");
+    run->result.usage = (struct run_usage){.wall_ms = 1.9,
+                                           .cpu_ms = 1.2,
+                                           .memory_peak_bytes = 8400896,
+                                           .start_ms = 0.4,
+                                           .processes_peak = 1};
+    run->result.layers = LAYER_USER_NS | LAYER_SECCOMP;
     text = as_json(run);
     assert_string_equal(
         text,
@@ -107,10 +109,10 @@ TEST_WITH(an_exception_is_an_object_with_its_line, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->status = RUN_ERROR;
-    run->exit_code = 1;
-    run->exception = (struct run_exception){strdup("ZeroDivisionError"), strdup("division by zero"),
-                                            strdup("Traceback…"), 3, NULL};
+    run->result.status = RUN_ERROR;
+    run->result.exit_code = 1;
+    run->result.exception = (struct run_exception){
+        strdup("ZeroDivisionError"), strdup("division by zero"), strdup("Traceback…"), 3, NULL};
     text = as_json(run);
     assert_contains(text, "\"status\":\"error\",\"exit_code\":1");
     assert_contains(
@@ -125,13 +127,13 @@ TEST_WITH(files_are_listed_by_what_became_of_them, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->files = calloc(4, sizeof(*run->files));
-    run->n_files = 4;
-    run->files[0] = (struct run_file){strdup("a.csv"), 120, RUN_FILE_NEW};
-    run->files[1] = (struct run_file){strdup("b\n\xff"), 0, RUN_FILE_CHANGED};
-    run->files[2] = (struct run_file){strdup("c"), 7, RUN_FILE_GONE};
-    run->files[3] = (struct run_file){strdup("huge"), INT64_MAX, RUN_FILE_NEW};
-    run->has_more_files = true;
+    run->result.files = calloc(4, sizeof(*run->result.files));
+    run->result.n_files = 4;
+    run->result.files[0] = (struct run_file){strdup("a.csv"), 120, RUN_FILE_NEW};
+    run->result.files[1] = (struct run_file){strdup("b\n\xff"), 0, RUN_FILE_CHANGED};
+    run->result.files[2] = (struct run_file){strdup("c"), 7, RUN_FILE_GONE};
+    run->result.files[3] = (struct run_file){strdup("huge"), INT64_MAX, RUN_FILE_NEW};
+    run->result.has_more_files = true;
     text = as_json(run);
     assert_contains(text, "\"files\":[{\"path\":\"a.csv\",\"size\":120},"
                           "{\"path\":\"b\\\\x0a\\\\xff\",\"size\":0},"
@@ -147,9 +149,9 @@ TEST_WITH(output_that_is_kept_elsewhere_has_a_handle, setup, teardown)
     char *text;
 
     assert_int_equal(spool_store_new(NULL, 1000, &store, NULL), 0);
-    run_stream_done(&run->err);
-    run_stream_init(&run->err, 10);
-    run_stream_spill(&run->err, store, NULL);
+    run_stream_done(&run->result.err);
+    run_stream_init(&run->result.err, 10);
+    run_stream_spill(&run->result.err, store, NULL);
     print(run, "", "0123456789");
     memcpy(run->id, "run_X", 6);
     text = as_json(run);
@@ -160,7 +162,7 @@ TEST_WITH(output_that_is_kept_elsewhere_has_a_handle, setup, teardown)
     assert_contains(text,
                     "\"truncated\":{\"stdout\":false,\"stderr\":true},\"output_handle\":\"run_X\"");
     free(text);
-    spool_free(run_stream_take_spool(&run->err));
+    spool_free(run_stream_take_spool(&run->result.err));
     spool_store_free(store);
 }
 
@@ -169,7 +171,7 @@ TEST_WITH(a_refusal_lists_violations_and_has_no_exit_code, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->status = RUN_REFUSED;
+    run->result.status = RUN_REFUSED;
     add_violation(run, "`os` is not allowed", "use api.filesystem");
     text = as_json(run);
     assert_contains(text, "\"status\":\"refused\",\"exit_code\":null");
@@ -184,9 +186,9 @@ TEST_WITH(a_signal_shows_in_the_exit_code, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->status = RUN_ERROR;
-    run->signal = 11;
-    run->exit_code = 139;
+    run->result.status = RUN_ERROR;
+    run->result.signal = 11;
+    run->result.exit_code = 139;
     text = as_json(run);
     assert_contains(text, "\"exit_code\":139");
     free(text);
@@ -202,12 +204,12 @@ TEST_WITH(what_the_program_calls_json_is_not_believed, setup, teardown)
     struct run *run = *state;
     char deep[1001];
 
-    run->result_text = strdup("text");
+    run->result.value_text = strdup("text");
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
         char *text;
 
-        free(run->result_json);
-        run->result_json = strdup(lies[i]);
+        free(run->result.value_json);
+        run->result.value_json = strdup(lies[i]);
         text = as_json(run);
         assert_contains(text, "\"result\":{\"text\":\"text\",\"json\":null}");
         free(text);
@@ -215,8 +217,8 @@ TEST_WITH(what_the_program_calls_json_is_not_believed, setup, teardown)
     memset(deep, '[', 500);
     memset(deep + 500, ']', 500);
     deep[1000] = '\0';
-    free(run->result_json);
-    run->result_json = strdup(deep);
+    free(run->result.value_json);
+    run->result.value_json = strdup(deep);
     {
         char *text = as_json(run);
 
@@ -242,7 +244,7 @@ TEST_WITH(truncation_is_told_and_marked, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run_stream_init(&run->out, 8);
+    run_stream_init(&run->result.out, 8);
     print(run, "0123456789abcdef", "");
     text = as_json(run);
     assert_contains(text, "\"stdout\":\"0123\\n… [8 bytes dropped] …\\ncdef\"");
@@ -272,12 +274,12 @@ TEST_WITH(a_person_sees_status_time_and_memory, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->usage.wall_ms = 1.94;
-    run->usage.memory_peak_bytes = 8 * MIB;
+    run->result.usage.wall_ms = 1.94;
+    run->result.usage.memory_peak_bytes = 8 * MIB;
     text = as_human(run, false);
     assert_string_equal(text, "belljar: success · 1.9 ms · 8.0 MB\n");
     free(text);
-    run->usage.wall_ms = 2345;
+    run->result.usage.wall_ms = 2345;
     text = as_human(run, true);
     assert_string_equal(text, "belljar: \033[32msuccess\033[0m · 2.35 s · 8.0 MB\n");
     free(text);
@@ -289,16 +291,16 @@ TEST_WITH(at_a_prompt_only_what_is_new_is_said, setup, teardown)
     cleanup(buf_done) struct buf out = {0};
 
     buf_init(&out, 10000);
-    run->usage.wall_ms = 1;
+    run->result.usage.wall_ms = 1;
     assert_int_equal(result_cell(run, false, &out, NULL), 0);
     assert_string_equal(buf_str(&out), "");
-    run->status = RUN_ERROR;
-    run->exit_code = 7;
+    run->result.status = RUN_ERROR;
+    run->result.exit_code = 7;
     assert_int_equal(result_cell(run, false, &out, NULL), 0);
     assert_string_equal(buf_str(&out), "belljar: error · exit 7 · 1.0 ms · 0.0 MB\n");
     buf_clear(&out);
-    run->exception.name = strdup("ValueError");
-    run->exception.message = strdup("no");
+    run->result.exception.name = strdup("ValueError");
+    run->result.exception.message = strdup("no");
     assert_int_equal(result_cell(run, false, &out, NULL), 0);
     assert_string_equal(buf_str(&out), "ValueError: no\n");
 }
@@ -308,10 +310,10 @@ TEST_WITH(a_person_sees_violations_with_hints, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->status = RUN_REFUSED;
+    run->result.status = RUN_REFUSED;
     add_violation(run, "`os` is not allowed", "use api.filesystem");
     add_violation(run, "no\nlines \033[31m", NULL);
-    run->violations_more = 3;
+    run->result.violations_more = 3;
     text = as_human(run, false);
     assert_string_equal(text, "line 1, column 8: `os` is not allowed\n"
                               "  hint: use api.filesystem\n"
@@ -326,9 +328,9 @@ TEST_WITH(a_traceback_is_shown_once, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->status = RUN_ERROR;
-    run->exit_code = 1;
-    run->exception =
+    run->result.status = RUN_ERROR;
+    run->result.exit_code = 1;
+    run->result.exception =
         (struct run_exception){strdup("ValueError"), strdup("x"),
                                strdup("Traceback\n  ValueError: x\033[2J"), 3, strdup("check x")};
     text = as_human(run, false);
@@ -347,9 +349,10 @@ TEST_WITH(an_exception_without_traceback_has_its_line, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->status = RUN_ERROR;
-    run->exit_code = 1;
-    run->exception = (struct run_exception){strdup("ValueError"), strdup("x"), NULL, 3, NULL};
+    run->result.status = RUN_ERROR;
+    run->result.exit_code = 1;
+    run->result.exception =
+        (struct run_exception){strdup("ValueError"), strdup("x"), NULL, 3, NULL};
     text = as_human(run, false);
     assert_contains(text, "ValueError: x (line 3)\nbelljar: error · exit 1");
     free(text);
@@ -360,7 +363,7 @@ TEST_WITH(a_denial_says_what_who_and_how, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->status = RUN_TIMEOUT;
+    run->result.status = RUN_TIMEOUT;
     assert_int_equal(run_deny(run, "run for more than 1.5 s", RUN_LAYER_TIME, "raise it"), 0);
     for (int i = 0; i < 3; i++)
         assert_int_equal(run_deny(run, "write a\nb\033[2J\xff", "write grant", NULL), 0);
@@ -382,11 +385,11 @@ TEST_WITH(the_value_is_shown_unless_it_was_printed, setup, teardown)
     struct run *run = *state;
     char *text;
 
-    run->result_text = strdup("42\n\033[0m");
+    run->result.value_text = strdup("42\n\033[0m");
     text = as_human(run, false);
     assert_contains(text, "result: 42\\n\\x1b[0m\n");
     free(text);
-    run->auto_print = true;
+    run->program.auto_print = true;
     text = as_human(run, false);
     assert_null(strstr(text, "42"));
     free(text);

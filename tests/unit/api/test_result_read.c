@@ -38,23 +38,23 @@ TEST(a_result_is_read_as_it_was_written)
         "\"processes_peak\":2},\"denials\":[{\"what\":\"w\",\"layer\":\"l\",\"hint\":\"h\","
         "\"count\":4}],\"denials_more\":9}");
 
-    assert_int_equal(run->status, RUN_ERROR);
-    assert_int_equal(run->exit_code, 139);
-    assert_int_equal(run->signal, 11);
-    assert_string_equal(run->result_text, "[1]");
-    assert_string_equal(run->exception.name, "E");
-    assert_string_equal(run->exception.hint, "h");
-    assert_int_equal(run->exception.line, 3);
-    assert_int_equal(run->n_violations, 1);
-    assert_string_equal(run->violations[0].message, "no");
-    assert_null(run->violations[0].hint);
-    assert_int_equal(run->violations_more, 2);
-    assert_int_equal(run->usage.memory_peak_bytes, 4096);
-    assert_int_equal(run->n_denials, 1);
-    assert_string_equal(run->denials[0].layer, "l");
-    assert_string_equal(run->denials[0].hint, "h");
-    assert_int_equal(run->denials[0].count, 4);
-    assert_int_equal(run->denials_more, 9);
+    assert_int_equal(run->result.status, RUN_ERROR);
+    assert_int_equal(run->result.exit_code, 139);
+    assert_int_equal(run->result.signal, 11);
+    assert_string_equal(run->result.value_text, "[1]");
+    assert_string_equal(run->result.exception.name, "E");
+    assert_string_equal(run->result.exception.hint, "h");
+    assert_int_equal(run->result.exception.line, 3);
+    assert_int_equal(run->result.n_violations, 1);
+    assert_string_equal(run->result.violations[0].message, "no");
+    assert_null(run->result.violations[0].hint);
+    assert_int_equal(run->result.violations_more, 2);
+    assert_int_equal(run->result.usage.memory_peak_bytes, 4096);
+    assert_int_equal(run->result.n_denials, 1);
+    assert_string_equal(run->result.denials[0].layer, "l");
+    assert_string_equal(run->result.denials[0].hint, "h");
+    assert_int_equal(run->result.denials[0].count, 4);
+    assert_int_equal(run->result.denials_more, 9);
     run_free(run);
 }
 
@@ -90,14 +90,14 @@ TEST(wild_values_do_no_harm)
         "\"hint\":[]}],\"denials_more\":-1,"
         "\"usage\":{\"wall_ms\":\"x\",\"memory_peak_bytes\":-1}}");
 
-    assert_int_equal(run->n_violations, 2);
-    assert_int_equal(run->violations[1].line, 0);
-    assert_int_equal(run->signal, 0);
-    assert_int_equal(run->n_denials, 1);
-    assert_string_equal(run->denials[0].what, "a?b");
-    assert_null(run->denials[0].hint);
-    assert_int_equal(run->denials[0].count, 1);
-    assert_int_equal(run->denials_more, 0);
+    assert_int_equal(run->result.n_violations, 2);
+    assert_int_equal(run->result.violations[1].line, 0);
+    assert_int_equal(run->result.signal, 0);
+    assert_int_equal(run->result.n_denials, 1);
+    assert_string_equal(run->result.denials[0].what, "a?b");
+    assert_null(run->result.denials[0].hint);
+    assert_int_equal(run->result.denials[0].count, 1);
+    assert_int_equal(run->result.denials_more, 0);
     buf_init(&text, 64 * KIB);
     assert_int_equal(result_human(run, false, &text, NULL), 0);
     buf_done(&text);
@@ -117,13 +117,13 @@ TEST(forms_of_one_thing_stay_together)
     struct run *run = run_new();
 
     result_read_displays(forms, run);
-    assert_int_equal(run->n_displays, 2);
-    assert_int_equal(run->displays[0].n_forms, 2);
-    assert_memory_equal(run->displays[0].forms[1].data, "\0\1\2", 3);
-    assert_contains(run->displays[0].metadata, "\"width\":2");
-    assert_string_equal(run->displays[1].forms[0].data, "{\"k\":[1]}");
+    assert_int_equal(run->result.n_displays, 2);
+    assert_int_equal(run->result.displays[0].n_forms, 2);
+    assert_memory_equal(run->result.displays[0].forms[1].data, "\0\1\2", 3);
+    assert_contains(run->result.displays[0].metadata, "\"width\":2");
+    assert_string_equal(run->result.displays[1].forms[0].data, "{\"k\":[1]}");
     result_read_displays(NULL, run);
-    assert_int_equal(run->n_displays, 2);
+    assert_int_equal(run->result.n_displays, 2);
     run_free(run);
     json_decref(forms);
 }

@@ -150,7 +150,7 @@ static int ask(const struct rights *rights, const json_t *body, const struct run
     assert_int_equal(api_read_request(body, NULL, &asked, NULL), 0);
     r = admit_request(&admission, &asked, &run, err);
     if (r == 0)
-        *limits = run->limits;
+        *limits = run->terms.limits;
     run_free(run);
     run_request_done(&asked);
     profiles_free(api.profiles);

@@ -109,7 +109,7 @@ TEST_WITH(defaults_of_the_table_and_of_a_run_agree, setup, teardown)
     struct run_limits limits = {0};
 
     config_limits(*state, CONFIG_DEFAULT, &limits);
-    assert_memory_equal(&limits, &run->limits, sizeof(limits));
+    assert_memory_equal(&limits, &run->terms.limits, sizeof(limits));
     run_free(run);
 }
 
@@ -534,27 +534,27 @@ static void expect_mistakes(const struct mistake *rows, size_t count)
 TEST_WITH(mistakes_in_servers_have_their_lines, setup, teardown)
 {
     static const struct mistake rows[] = {
-        {"servers = 1\n",                                                      "tables of the form",            NULL                     },
-        {"[servers.a]\n",                                                      "either a `command` or a `url`", NULL                     },
-        {"[servers.a]\ncommand = \"x\"\nurl = \"http://x\"\n",                 "either a",                      NULL                     },
-        {"[servers.A]\ncommand = \"x\"\n",                                     "a name of lower-case letters",  NULL                     },
-        {"[servers.search]\ncommand = \"x\"\n",                                "other than host, search and",   NULL                     },
-        {"[servers.\"a b\"]\ncommand = \"x\"\n",                               "a name of lower-case letters",  NULL                     },
-        {"[servers.a]\ncommand = [\"x\"]\n",                                   "a program",                     NULL                     },
-        {"[servers.a]\ncommand = \"./x\"\n",                                   "an absolute path",              NULL                     },
-        {"[servers.a]\ncommand = \"x\"\nargs = \"y\"\n",                       "an array of strings",           NULL                     },
-        {"[servers.a]\nargs = [\"y\"]\nurl = \"http://x\"\n",                  "only with a `command`",         NULL                     },
-        {"[servers.a]\nurl = \"ftp://x\"\n",                                   "an http or https URL",          NULL                     },
-        {"[servers.a]\nurl = \"http://x\"\nenv = {A = \"b\"}\n",               "only with a `command`",         NULL                     },
-        {"[servers.a]\nurl = \"http://x\"\nheaders = {\"a:\" = \"b\"}\n",      "names and strings",
-         NULL                                                                                                                            },
-        {"[servers.a]\nurl = \"http://x\"\nheaders = {a = \"b\\r\\nc: d\"}\n", "of one line",                   NULL                     },
-        {"[servers.a]\ncommand = \"x\"\ntimeout_s = 0\n",                      "from 1 to 3600",                NULL                     },
-        {"[servers.a]\ncommand = \"x\"\nera = \"old\"\n",                      "`auto`, `legacy` or `modern`",  NULL                     },
-        {"[servers.a]\ncommand = \"x\"\ntools = {a = \"maybe\"}\n",            "`allow`, `ask`",                NULL                     },
-        {"[servers.a]\ncomand = \"x\"\n",                                      "an option of servers",          "did you mean `command`?"},
-        {"[servers.a]\ncommand = \"x\"\nenv = {A = \"${UNSET_HERE}\"}\n",      "that is set",
-         "UNSET_HERE"                                                                                                                    },
+        {"servers = 1\n", "tables of the form", NULL},
+        {"[servers.a]\n", "either a `command` or a `url`", NULL},
+        {"[servers.a]\ncommand = \"x\"\nurl = \"http://x\"\n", "either a", NULL},
+        {"[servers.A]\ncommand = \"x\"\n", "a name of lower-case letters", NULL},
+        {"[servers.search]\ncommand = \"x\"\n", "other than host, search and", NULL},
+        {"[servers.\"a b\"]\ncommand = \"x\"\n", "a name of lower-case letters", NULL},
+        {"[servers.a]\ncommand = [\"x\"]\n", "a program", NULL},
+        {"[servers.a]\ncommand = \"./x\"\n", "an absolute path", NULL},
+        {"[servers.a]\ncommand = \"x\"\nargs = \"y\"\n", "an array of strings", NULL},
+        {"[servers.a]\nargs = [\"y\"]\nurl = \"http://x\"\n", "only with a `command`", NULL},
+        {"[servers.a]\nurl = \"ftp://x\"\n", "an http or https URL", NULL},
+        {"[servers.a]\nurl = \"http://x\"\nenv = {A = \"b\"}\n", "only with a `command`", NULL},
+        {"[servers.a]\nurl = \"http://x\"\nheaders = {\"a:\" = \"b\"}\n", "names and strings",
+         NULL},
+        {"[servers.a]\nurl = \"http://x\"\nheaders = {a = \"b\\r\\nc: d\"}\n", "of one line", NULL},
+        {"[servers.a]\ncommand = \"x\"\ntimeout_s = 0\n", "from 1 to 3600", NULL},
+        {"[servers.a]\ncommand = \"x\"\nera = \"old\"\n", "`auto`, `legacy` or `modern`", NULL},
+        {"[servers.a]\ncommand = \"x\"\ntools = {a = \"maybe\"}\n", "`allow`, `ask`", NULL},
+        {"[servers.a]\ncomand = \"x\"\n", "an option of servers", "did you mean `command`?"},
+        {"[servers.a]\ncommand = \"x\"\nenv = {A = \"${UNSET_HERE}\"}\n", "that is set",
+         "UNSET_HERE"},
     };
 
     expect_mistakes(rows, ARRAY_SIZE(rows));
@@ -564,25 +564,25 @@ TEST_WITH(mistakes_in_functions_have_their_lines, setup, teardown)
 {
 #define FUNCTION "[functions.f]\ndescription = \"d\"\ncommand = [\"/bin/true\"]\n"
     static const struct mistake rows[] = {
-        {"functions = 1\n",                                                          "tables of the form",                 NULL                     },
-        {"[functions.f]\n",                                                          "a `command` or a `request`",         NULL                     },
-        {"[functions.F]\n",                                                          "a name of lower-case letters",       NULL                     },
-        {"[functions.f]\ncommand = []\n",                                            "an array of strings",                NULL                     },
-        {"[functions.f]\ncommand = [1]\n",                                           "an array of strings",                NULL                     },
-        {"[functions.f]\ndescription = \"d\"\ncommand = [\"true\"]\n",               "the absolute path",                  NULL                     },
+        {"functions = 1\n", "tables of the form", NULL},
+        {"[functions.f]\n", "a `command` or a `request`", NULL},
+        {"[functions.F]\n", "a name of lower-case letters", NULL},
+        {"[functions.f]\ncommand = []\n", "an array of strings", NULL},
+        {"[functions.f]\ncommand = [1]\n", "an array of strings", NULL},
+        {"[functions.f]\ndescription = \"d\"\ncommand = [\"true\"]\n", "the absolute path", NULL},
         {"[functions.f]\ndescription = \"d\"\ncommand = [\"/bin/true\", \"{a}\"]\n",
-         "only parameters in",                                                                                             NULL                     },
-        {FUNCTION "request = \"GET https://a.org/\"\n",                              "a `command` or a `request`",         NULL                     },
-        {FUNCTION "headers = {a = \"b\"}\n",                                         "only with a `request`",              NULL                     },
+         "only parameters in", NULL},
+        {FUNCTION "request = \"GET https://a.org/\"\n", "a `command` or a `request`", NULL},
+        {FUNCTION "headers = {a = \"b\"}\n", "only with a `request`", NULL},
         {"[functions.f]\ndescription = \"d\"\nrequest = \"GET https://{a}/\"\n",
-         "only behind the host",                                                                                           NULL                     },
-        {FUNCTION "callers = []\n",                                                  "an array of strings",                NULL                     },
-        {FUNCTION "timeout_s = 0\n",                                                 "a number of seconds from 1 to 3600", NULL                     },
-        {FUNCTION "per_minute = 1e9\n",                                              "a number of calls from 1 to 100000", NULL                     },
-        {FUNCTION "severity = \"grave\"\n",                                          "read_only, low, medium",             NULL                     },
-        {FUNCTION "approval = \"maybe\"\n",                                          "auto, never or always",              NULL                     },
-        {FUNCTION "parameters = 1\n",                                                "a table of parameters",              NULL                     },
-        {FUNCTION "sesion = \"s\"\n",                                                "an option of functions",             "did you mean `session`?"},
+         "only behind the host", NULL},
+        {FUNCTION "callers = []\n", "an array of strings", NULL},
+        {FUNCTION "timeout_s = 0\n", "a number of seconds from 1 to 3600", NULL},
+        {FUNCTION "per_minute = 1e9\n", "a number of calls from 1 to 100000", NULL},
+        {FUNCTION "severity = \"grave\"\n", "read_only, low, medium", NULL},
+        {FUNCTION "approval = \"maybe\"\n", "auto, never or always", NULL},
+        {FUNCTION "parameters = 1\n", "a table of parameters", NULL},
+        {FUNCTION "sesion = \"s\"\n", "an option of functions", "did you mean `session`?"},
     };
 #undef FUNCTION
 

@@ -17,12 +17,12 @@ TEST(repetitions_are_counted_and_the_list_is_bounded)
         assert_int_equal(run_deny(run, what, "write grant", "hint"), 0);
         assert_int_equal(run_deny(run, "write 0", "write grant", "hint"), 0);
     }
-    assert_int_equal(run->n_denials, LIMIT_DENIALS);
-    assert_int_equal(run->denials_more, LIMIT_DENIALS);
-    assert_int_equal(run->denials[0].count, 1 + 2 * LIMIT_DENIALS);
-    assert_int_equal(run->denials[1].count, 1);
+    assert_int_equal(run->result.n_denials, LIMIT_DENIALS);
+    assert_int_equal(run->result.denials_more, LIMIT_DENIALS);
+    assert_int_equal(run->result.denials[0].count, 1 + 2 * LIMIT_DENIALS);
+    assert_int_equal(run->result.denials[1].count, 1);
     assert_int_equal(run_deny(run, "write 0", "network gate", NULL), 0); /* of another layer */
-    assert_int_equal(run->denials_more, LIMIT_DENIALS + 1);
+    assert_int_equal(run->result.denials_more, LIMIT_DENIALS + 1);
     run_free(run);
 }
 
@@ -52,14 +52,14 @@ TEST(words_of_a_program_are_masked_before_they_are_cut)
     path[6000] = '\0';
     assert_int_equal(run_deny(run, path, "write grant", NULL), 0);
     run_mask_denials(run, mask);
-    assert_int_equal(run->n_denials, 2);
-    assert_int_equal(strlen(run->denials[0].what), 403);
-    assert_string_equal(run->denials[0].what + 400, "[X]");
-    assert_string_equal(run->denials[0].hint + 400, "[X]");
-    assert_true(strlen(run->denials[1].what) <= LIMIT_DENIAL_BYTES + 3);
-    assert_string_equal(run->denials[1].what + LIMIT_DENIAL_BYTES, "…");
+    assert_int_equal(run->result.n_denials, 2);
+    assert_int_equal(strlen(run->result.denials[0].what), 403);
+    assert_string_equal(run->result.denials[0].what + 400, "[X]");
+    assert_string_equal(run->result.denials[0].hint + 400, "[X]");
+    assert_true(strlen(run->result.denials[1].what) <= LIMIT_DENIAL_BYTES + 3);
+    assert_string_equal(run->result.denials[1].what + LIMIT_DENIAL_BYTES, "…");
     run_mask_denials(run, mask); /* once is enough */
-    assert_int_equal(strlen(run->denials[0].what), 403);
+    assert_int_equal(strlen(run->result.denials[0].what), 403);
     run_free(run);
 }
 
@@ -68,8 +68,8 @@ TEST(a_denial_is_one_line_of_text)
     struct run *run = run_new();
 
     assert_int_equal(run_deny(run, "a\nb\r\x1b[1m\x7f\xc3\xbc\xff\xc3", "x", "h\n[note] i"), 0);
-    assert_string_equal(run->denials[0].what, "a?b??[1m?\xc3\xbc??");
-    assert_string_equal(run->denials[0].hint, "h?[note] i");
+    assert_string_equal(run->result.denials[0].what, "a?b??[1m?\xc3\xbc??");
+    assert_string_equal(run->result.denials[0].hint, "h?[note] i");
     run_free(run);
 }
 

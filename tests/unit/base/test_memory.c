@@ -203,8 +203,8 @@ static bool use_run(void)
 {
     struct error err = {0};
     struct run *run = run_new();
-    bool ok = run && buf_add_str(&run->code, "print(1)", &err) == 0 &&
-              run_stream_add(&run->out, masker_pass_unmasked("text", 4), &err) == 0;
+    bool ok = run && buf_add_str(&run->program.code, "print(1)", &err) == 0 &&
+              run_stream_add(&run->result.out, masker_pass_unmasked("text", 4), &err) == 0;
 
     run_free(run);
     error_done(&err);
@@ -219,8 +219,8 @@ static bool use_policy(void)
 
     if (!len) { /* once, while memory is there */
         struct policy_row rows[] = {
-            {POLICY_IMPORT_ALLOW, span_of("math"),      span_of("")  },
-            {POLICY_HINT,         span_of("import:os"), span_of("no")},
+            {POLICY_IMPORT_ALLOW, span_of("math"), span_of("")},
+            {POLICY_HINT, span_of("import:os"), span_of("no")},
         };
         struct wire_policy policy = {
             .profile = span_of("p"), .max_bytes = 10, .max_lines = 10, .rows = rows, .n_rows = 2};

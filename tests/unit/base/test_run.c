@@ -14,10 +14,10 @@ TEST(a_new_run_has_an_id_and_default_limits)
     assert_int_equal(strlen(run->id), 30);
     assert_memory_equal(run->id, "run_", 4);
     assert_int_equal(strspn(run->id + 4, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"), 26);
-    assert_int_equal(run->limits.timeout_ms, 30000);
-    assert_int_equal(run->limits.memory_bytes, 512 * MIB);
-    assert_int_equal(run->limits.processes, 64);
-    assert_int_equal(run->code.limit, LIMIT_CODE_BYTES);
+    assert_int_equal(run->terms.limits.timeout_ms, 30000);
+    assert_int_equal(run->terms.limits.memory_bytes, 512 * MIB);
+    assert_int_equal(run->terms.limits.processes, 64);
+    assert_int_equal(run->program.code.limit, LIMIT_CODE_BYTES);
     run_free(run);
 }
 
@@ -40,19 +40,19 @@ TEST(free_releases_everything_a_run_may_hold)
     int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     assert_true(fd >= 0);
-    assert_int_equal(buf_add_str(&run->code, "print(1)", &err), 0);
-    assert_int_equal(run_stream_add(&run->out, masker_pass_unmasked("x", 1), &err), 0);
-    run->env = calloc(2, sizeof(char *));
-    run->env[0] = strdup("A=b");
-    run->grants[0] = (struct run_grant){strdup("/"), fd, RUN_GRANT_RO};
-    run->n_grants = 1;
-    run->violations = calloc(1, sizeof(*run->violations));
-    run->violations[0].rule = strdup("import");
-    run->violations[0].message = strdup("no");
-    run->n_violations = 1;
-    run->exception.name = strdup("E");
-    run->result_text = strdup("6");
-    error_set(&run->error, E_BUSY, "x");
+    assert_int_equal(buf_add_str(&run->program.code, "print(1)", &err), 0);
+    assert_int_equal(run_stream_add(&run->result.out, masker_pass_unmasked("x", 1), &err), 0);
+    run->terms.env = calloc(2, sizeof(char *));
+    run->terms.env[0] = strdup("A=b");
+    run->terms.grants[0] = (struct run_grant){strdup("/"), fd, RUN_GRANT_RO};
+    run->terms.n_grants = 1;
+    run->result.violations = calloc(1, sizeof(*run->result.violations));
+    run->result.violations[0].rule = strdup("import");
+    run->result.violations[0].message = strdup("no");
+    run->result.n_violations = 1;
+    run->result.exception.name = strdup("E");
+    run->result.value_text = strdup("6");
+    error_set(&run->result.error, E_BUSY, "x");
     run_free(run);
     assert_int_equal(fcntl(fd, F_GETFD), -1); /* the grant's descriptor was closed */
     run_free(NULL);
@@ -62,15 +62,15 @@ TEST(exit_codes_follow_the_status)
 {
     struct run *run = run_new();
 
-    run->status = RUN_SUCCESS;
+    run->result.status = RUN_SUCCESS;
     assert_int_equal(run_status_exit(run), 0);
-    run->status = RUN_TIMEOUT;
+    run->result.status = RUN_TIMEOUT;
     assert_int_equal(run_status_exit(run), 124);
-    run->status = RUN_MEMORY_EXCEEDED;
+    run->result.status = RUN_MEMORY_EXCEEDED;
     assert_int_equal(run_status_exit(run), 137);
-    run->status = RUN_REFUSED;
+    run->result.status = RUN_REFUSED;
     assert_int_equal(run_status_exit(run), 126);
-    run->status = RUN_CANCELLED;
+    run->result.status = RUN_CANCELLED;
     assert_int_equal(run_status_exit(run), 130);
     run_free(run);
 }
@@ -79,14 +79,14 @@ TEST(an_error_passes_its_own_code_on_and_is_never_zero)
 {
     struct run *run = run_new();
 
-    run->status = RUN_ERROR;
-    run->exit_code = 3;
+    run->result.status = RUN_ERROR;
+    run->result.exit_code = 3;
     assert_int_equal(run_status_exit(run), 3);
-    run->exit_code = 0;
+    run->result.exit_code = 0;
     assert_int_equal(run_status_exit(run), 1);
-    run->exit_code = 256;
+    run->result.exit_code = 256;
     assert_int_equal(run_status_exit(run), 1);
-    run->signal = 11;
+    run->result.signal = 11;
     assert_int_equal(run_status_exit(run), 139);
     run_free(run);
 }
@@ -101,13 +101,13 @@ TEST(names_are_those_of_the_wire)
 TEST(a_program_is_known_by_a_plain_name)
 {
     static const char *const names[][2] = {
-        {"report.py",         "report.py"     },
-        {"/a/b c/re port.py", "re_port.py"    },
-        {"<frozen os>",       "_frozen_os_"   },
-        {"a\nb\033.py",       "a_b_.py"       },
-        {"\xc3\xbc.py",       "__.py"         },
-        {"-",                 "-"             },
-        {"x-1_2+3.tar.py",    "x-1_2+3.tar.py"},
+        {"report.py", "report.py"},
+        {"/a/b c/re port.py", "re_port.py"},
+        {"<frozen os>", "_frozen_os_"},
+        {"a\nb\033.py", "a_b_.py"},
+        {"\xc3\xbc.py", "__.py"},
+        {"-", "-"},
+        {"x-1_2+3.tar.py", "x-1_2+3.tar.py"},
     };
     char name[RUN_PROGRAM_NAME_MAX], longest[300];
 

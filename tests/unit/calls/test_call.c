@@ -63,16 +63,16 @@ static void give_much(struct call *call)
 
 static const struct call_field bytes_fields[] = {
     {"bytes", CALL_NUMBER, true},
-    {0  },
+    {0},
 };
 
 static const struct call_row rows[] = {
-    {"test.echo",      RUN_REACH_STATE, NULL, echo},
-    {"test.keep",            RUN_REACH_STATE, NULL, keep},
-    {"test.much",                RUN_REACH_STATE, bytes_fields, give_much},
-    {"test.skills",RUN_REACH_SKILLS, NULL, echo},
-    {"all.",            RUN_REACH_STATE, NULL, echo},
-    {0     },
+    {"test.echo", RUN_REACH_STATE, NULL, echo},
+    {"test.keep", RUN_REACH_STATE, NULL, keep},
+    {"test.much", RUN_REACH_STATE, bytes_fields, give_much},
+    {"test.skills", RUN_REACH_SKILLS, NULL, echo},
+    {"all.", RUN_REACH_STATE, NULL, echo},
+    {0},
 };
 
 /* --- the scene --- */
@@ -98,8 +98,8 @@ static int begin(void **state)
         return -1;
     g.theirs = pair[0];
     frame_decoder_init(&g.decoder);
-    g.run.reach = RUN_REACH_STATE;
-    g.run.profile = "trial";
+    g.run.terms.reach = RUN_REACH_STATE;
+    g.run.terms.profile = "trial";
     g.desk = call_desk_new(&(struct call_desk_options){
         .loop = g.loop, .outside = &g.outside, .fd = pair[1], .record = record, .more = rows});
     return g.desk ? 0 : -1;
@@ -236,12 +236,12 @@ TEST_WITH(what_is_not_there_or_not_granted_is_said, begin, finish)
     refuses(2, "not_found", "test.ech");
     assert_true(ask(3, "test.skills", "{}"));
     refuses(3, "denied", "trial");
-    g.run.reach = RUN_REACH_SKILLS;
+    g.run.terms.reach = RUN_REACH_SKILLS;
     assert_true(ask(4, "test.skills", "{}"));
     gives(4, "{}");
     assert_true(ask(5, "test.echo", "{}"));
     refuses(5, "denied", "test.echo");
-    g.run.reach = 0;
+    g.run.terms.reach = 0;
     assert_true(ask(6, "apis.list", "{\"detail\":\"nothing\"}"));
     refuses(6, "invalid", "detail");
 }

@@ -106,7 +106,7 @@ void scene_begin(struct scene *s, struct pool_options options)
 
     options.program = getenv("BELLJAR_ZYGOTE");
     options.environment.python = python;
-    options.limits = model->limits;
+    options.limits = model->terms.limits;
     run_free(model);
     if (!options.max_active)
         options.max_active = 64;
@@ -169,11 +169,11 @@ struct run *scene_prepare(struct scene *s, const char *code)
     assert_true(s->n_tickets <= SCENE_RUNS_MAX);
     t->run = run_new();
     assert_non_null(t->run);
-    assert_int_equal(buf_add_str(&t->run->code, code, &err), 0);
-    t->run->profile = "test";
-    t->run->policy = (struct span){(const char *)s->policy.data, s->policy.len};
-    t->run->may_spawn = true;
-    t->run->limits.timeout_ms = 30000;
+    assert_int_equal(buf_add_str(&t->run->program.code, code, &err), 0);
+    t->run->terms.profile = "test";
+    t->run->terms.policy = (struct span){(const char *)s->policy.data, s->policy.len};
+    t->run->terms.may_spawn = true;
+    t->run->terms.limits.timeout_ms = 30000;
     t->run->on_done = on_done;
     t->run->on_event = on_event;
     t->run->user = t;
@@ -191,8 +191,8 @@ struct run *scene_submit(struct scene *s, const char *code)
 void scene_assert_ran(const struct scene_ticket *t, const char *out)
 {
     assert_int_equal(t->done, 1);
-    if (t->run->error.code != E_NONE)
-        fail_msg("%s", t->run->error.message);
-    assert_string_equal(run_status_name(t->run->status), "success");
+    if (t->run->result.error.code != E_NONE)
+        fail_msg("%s", t->run->result.error.message);
+    assert_string_equal(run_status_name(t->run->result.status), "success");
     assert_string_equal(t->out, out);
 }

@@ -22,8 +22,7 @@ void stage_begin(struct stage *g, size_t stock)
     *g = (struct stage){0};
     scene_begin(&g->scene, (struct pool_options){
                                .size = stock,
-                               .environment = {.warm = true, .preload = preload, .n_preload = 3}
-    });
+                               .environment = {.warm = true, .preload = preload, .n_preload = 3}});
     assert_int_equal(sessions_new(g->scene.loop, g->scene.pool,
                                   &(struct sessions_options){
                                       .max_total = 32, .max_per_owner = 32, .kept_bytes = SHARE},
@@ -43,9 +42,9 @@ struct session *stage_open_limited(struct stage *g, uint64_t memory_bytes, bool 
     struct error err = {0};
 
     g->scene.n_tickets--; /* the session's, not the scene's */
-    model->may_spawn = may_spawn;
+    model->terms.may_spawn = may_spawn;
     if (memory_bytes)
-        model->limits.memory_bytes = memory_bytes;
+        model->terms.limits.memory_bytes = memory_bytes;
     if (sessions_open(g->scene.sessions, model,
                       &(struct session_options){.owner = "", .on_end = stage_end, .user = g},
                       &session, &err) < 0)
@@ -65,7 +64,7 @@ struct scene_ticket *stage_run(struct stage *g, struct session *session, const c
 
     (void)scene_prepare(&g->scene, code);
     t = &g->scene.tickets[g->scene.n_tickets - 1];
-    t->run->language = language;
+    t->run->program.language = language;
     session_submit(session, t->run);
     scene_wait(&g->scene, scene_all_done);
     return t;
@@ -83,8 +82,9 @@ void assert_output(struct stage *g, struct session *session, const char *code,
 {
     struct scene_ticket *t = stage_run(g, session, code, language);
 
-    if (strcmp(t->out, out) != 0 || t->run->error.code != E_NONE)
-        fail_msg("%s: \"%s\" %s", code, t->out, t->run->error.message ? t->run->error.message : "");
+    if (strcmp(t->out, out) != 0 || t->run->result.error.code != E_NONE)
+        fail_msg("%s: \"%s\" %s", code, t->out,
+                 t->run->result.error.message ? t->run->result.error.message : "");
     stage_forget(g, t);
 }
 

@@ -42,12 +42,12 @@ TEST(a_run_lists_what_it_made_and_then_it_is_gone)
                      "open('d/a', 'w'); open('/tmp/t', 'w'); os.symlink('/etc/passwd', 'link')");
     scene_wait(&s, all_are_let_go);
     run = s.tickets[0].run;
-    assert_int_equal(run->n_files, 2);
-    assert_string_equal(run->files[0].path, "b.csv");
-    assert_int_equal(run->files[0].size, 120);
-    assert_int_equal(run->files[0].change, RUN_FILE_NEW);
-    assert_string_equal(run->files[1].path, "d/a");
-    assert_false(run->has_more_files);
+    assert_int_equal(run->result.n_files, 2);
+    assert_string_equal(run->result.files[0].path, "b.csv");
+    assert_int_equal(run->result.files[0].size, 120);
+    assert_int_equal(run->result.files[0].change, RUN_FILE_NEW);
+    assert_string_equal(run->result.files[1].path, "d/a");
+    assert_false(run->result.has_more_files);
     scene_finish(&s);
 }
 
@@ -58,12 +58,12 @@ TEST(a_run_that_was_killed_lists_its_files_too)
 
     scene_begin(&s, (struct pool_options){0});
     run = scene_prepare(&s, "open('partial', 'w').write('x'); import time; time.sleep(60)");
-    run->limits.timeout_ms = 2000;
+    run->terms.limits.timeout_ms = 2000;
     pool_submit(s.pool, run);
     scene_wait(&s, scene_all_done);
-    assert_int_equal(run->status, RUN_TIMEOUT);
-    assert_int_equal(run->n_files, 1);
-    assert_string_equal(run->files[0].path, "partial");
+    assert_int_equal(run->result.status, RUN_TIMEOUT);
+    assert_int_equal(run->result.n_files, 1);
+    assert_string_equal(run->result.files[0].path, "partial");
     scene_finish(&s);
 }
 
@@ -137,7 +137,7 @@ TEST(the_disk_of_a_sandbox_is_a_limit_for_us_too)
     scene_begin(&s, (struct pool_options){0});
     run = scene_prepare(&s, "import os, time\nprint('on', flush=True)\n"
                             "while not os.path.exists('go'): time.sleep(0.005)\n");
-    run->limits.disk_bytes = 4 * MIB;
+    run->terms.limits.disk_bytes = 4 * MIB;
     pool_submit(s.pool, run);
     scene_wait(&s, first_is_on);
     assert_int_equal(files_write_begin(&writer, box_files(run->box), "big", &options, &err), 0);
@@ -147,7 +147,7 @@ TEST(the_disk_of_a_sandbox_is_a_limit_for_us_too)
     files_write_abort(&writer);
     assert_int_equal(files_make_directory(box_files(run->box), "go", &err), 0);
     scene_wait(&s, scene_all_done);
-    assert_int_equal(run->n_files, 0);
+    assert_int_equal(run->result.n_files, 0);
     free(block);
     scene_finish(&s);
 }
@@ -161,9 +161,9 @@ TEST(the_list_has_an_end)
     scene_submit(&s, "for i in range(3000): open(f'{i:05}', 'w')");
     scene_wait(&s, scene_all_done);
     run = s.tickets[0].run;
-    assert_int_equal(run->n_files, LIMIT_FILES_NAMED);
-    assert_string_equal(run->files[99].path, "00099");
-    assert_true(run->has_more_files);
+    assert_int_equal(run->result.n_files, LIMIT_FILES_NAMED);
+    assert_string_equal(run->result.files[99].path, "00099");
+    assert_true(run->result.has_more_files);
     scene_finish(&s);
 }
 

@@ -50,27 +50,25 @@ TEST(what_is_shown_is_kept_in_order)
     static const char png[] = "\x89PNG\0data";
     struct run *run = new_run();
 
-    assert_true(show(
-        run, &(struct wire_display){
-                 .count = 2,
-                 .forms = {{span_of("image/png"), {png, 9}}, {span_of("text/plain"), span_of("p")}},
-                 .metadata = span_of("{\"width\":6}")
-    }));
+    assert_true(show(run, &(struct wire_display){.count = 2,
+                                                 .forms = {{span_of("image/png"), {png, 9}},
+                                                           {span_of("text/plain"), span_of("p")}},
+                                                 .metadata = span_of("{\"width\":6}")}));
     assert_true(show(run, &(struct wire_display){
                               .count = 1, .forms = {{span_of("text/html"), span_of("<b>")}}}));
-    assert_int_equal(run->n_displays, 2);
-    assert_int_equal(run->displays[0].n_forms, 2);
-    assert_int_equal(run_display_form(&run->displays[0], "image/png")->len, 9);
-    assert_memory_equal(run_display_form(&run->displays[0], "image/png")->data, png, 9);
-    assert_string_equal(run_display_form(&run->displays[0], "text/plain")->data, "p");
-    assert_string_equal(run->displays[0].metadata, "{\"width\":6}");
-    assert_string_equal(run->displays[1].forms[0].data, "<b>");
-    assert_null(run->displays[1].metadata);
-    assert_null(run_display_form(&run->displays[1], "image/png"));
+    assert_int_equal(run->result.n_displays, 2);
+    assert_int_equal(run->result.displays[0].n_forms, 2);
+    assert_int_equal(run_display_form(&run->result.displays[0], "image/png")->len, 9);
+    assert_memory_equal(run_display_form(&run->result.displays[0], "image/png")->data, png, 9);
+    assert_string_equal(run_display_form(&run->result.displays[0], "text/plain")->data, "p");
+    assert_string_equal(run->result.displays[0].metadata, "{\"width\":6}");
+    assert_string_equal(run->result.displays[1].forms[0].data, "<b>");
+    assert_null(run->result.displays[1].metadata);
+    assert_null(run_display_form(&run->result.displays[1], "image/png"));
     assert_int_equal(events, 2);
     assert_int_equal(last.kind, RUN_EVENT_DISPLAY);
     assert_int_equal(last.offset, 1);
-    assert_ptr_equal(last.display, &run->displays[1]);
+    assert_ptr_equal(last.display, &run->result.displays[1]);
     run_free(run);
 }
 
@@ -90,20 +88,22 @@ TEST(no_type_and_no_escape_is_a_way_out)
     (void)snprintf(colored, sizeof(colored), "[\"\\u001B[1mg%.8s\\u001b[31m%s\"]", rest, rest + 8);
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         run = new_run();
-        run->masking = RUN_MASK_SECRETS;
+        run->terms.masking = RUN_MASK_SECRETS;
         assert_true(show(run, &(struct wire_display){
                                   .count = 1, .forms = {{span_of(types[i]), span_of(plain)}}}));
-        assert_string_equal(run->displays[0].forms[0].data, "[\"[REDACTED_GITHUB_TOKEN]\", 1]");
+        assert_string_equal(run->result.displays[0].forms[0].data,
+                            "[\"[REDACTED_GITHUB_TOKEN]\", 1]");
         run_free(run);
     }
     run = new_run();
-    run->masking = RUN_MASK_SECRETS;
+    run->terms.masking = RUN_MASK_SECRETS;
     assert_true(show(run, &(struct wire_display){.count = 1,
                                                  .forms = {{span_of(types[0]), span_of(escaped)}},
                                                  .metadata = span_of(colored)}));
-    assert_string_equal(run->displays[0].forms[0].data,
+    assert_string_equal(run->result.displays[0].forms[0].data,
                         "{\"a\\n\":\"[REDACTED_GITHUB_TOKEN]\u00e9\\\"/\"}");
-    assert_string_equal(run->displays[0].metadata, "[\"\\u001b[1m[REDACTED_GITHUB_TOKEN]\"]");
+    assert_string_equal(run->result.displays[0].metadata,
+                        "[\"\\u001b[1m[REDACTED_GITHUB_TOKEN]\"]");
     run_free(run);
 }
 
@@ -114,8 +114,8 @@ TEST(more_things_than_there_is_room_for_are_counted)
 
     for (int i = 0; i < LIMIT_DISPLAYS + 5; i++)
         assert_true(show(run, &one));
-    assert_int_equal(run->n_displays, LIMIT_DISPLAYS);
-    assert_int_equal(run->displays_more, 5);
+    assert_int_equal(run->result.n_displays, LIMIT_DISPLAYS);
+    assert_int_equal(run->result.displays_more, 5);
     assert_int_equal(events, LIMIT_DISPLAYS);
     run_free(run);
 }
@@ -130,11 +130,11 @@ TEST(more_bytes_than_there_is_room_for_are_counted)
 
     for (int i = 0; i < 4; i++)
         assert_true(show(run, &large));
-    assert_int_equal(run->n_displays, 2);
-    assert_int_equal(run->displays_more, 2);
+    assert_int_equal(run->result.n_displays, 2);
+    assert_int_equal(run->result.displays_more, 2);
     assert_true(show(run, &small)); /* for which there is room */
-    assert_int_equal(run->n_displays, 3);
-    assert_true(run->display_bytes <= LIMIT_DISPLAY_BYTES);
+    assert_int_equal(run->result.n_displays, 3);
+    assert_true(run->result.display_bytes <= LIMIT_DISPLAY_BYTES);
     run_free(run);
 }
 
@@ -143,7 +143,7 @@ TEST(a_display_of_nothing_is_none)
     struct run *run = new_run();
 
     assert_false(show(run, &(struct wire_display){.count = 0}));
-    assert_int_equal(run->n_displays + run->displays_more, 0);
+    assert_int_equal(run->result.n_displays + run->result.displays_more, 0);
     run_free(run);
 }
 
@@ -165,7 +165,7 @@ TEST(types_have_to_look_like_types)
             run, &(struct wire_display){.count = 1, .forms = {{span_of(bad[i]), span_of("x")}}}));
     }
     assert_false(display_is_mime((struct span){"image/p\0g", 9}));
-    assert_int_equal(run->n_displays, 0);
+    assert_int_equal(run->result.n_displays, 0);
     assert_int_equal(events, 0);
     run_free(run);
 }
@@ -192,7 +192,7 @@ TEST(progress_is_an_event_and_leaves_nothing_behind)
         pack_done(&p);
     }
     assert_int_equal(events, 3);
-    assert_int_equal(run->n_progress, 3);
+    assert_int_equal(run->result.n_progress, 3);
     run_free(run);
 }
 

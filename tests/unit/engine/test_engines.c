@@ -39,7 +39,8 @@ static void open_side(struct side *s, const char *name, const char *value, int m
     free(s->config->masking_file);
     s->config->masking_file = strdup(s->file);
     s->config->net_mb = mb;
-    if (engine_open(&s->engine, s->config, &(struct engine_stock){0}, &model->limits, &err) < 0)
+    if (engine_open(&s->engine, s->config, &(struct engine_stock){0}, &model->terms.limits, &err) <
+        0)
         fail_msg("%s", err.message);
     run_free(model);
 }
@@ -57,7 +58,7 @@ static void expect(const struct side *s, const char *text, bool is_masked)
     struct clean_text clean;
 
     assert_non_null(run);
-    run->masking = RUN_MASK_SECRETS;
+    run->terms.masking = RUN_MASK_SECRETS;
     run->masks = pool_masks(s->engine.pool);
     clean = mask_text(run, span_of(text));
     assert_int_equal(memmem(clean_data(clean), clean_len(clean), text, strlen(text)) == NULL,

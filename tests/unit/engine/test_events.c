@@ -97,8 +97,7 @@ TEST(a_warm_sandbox_shows_figures_too)
 
     scene_begin(&s,
                 (struct pool_options){
-                    .size = 1, .environment = {.preload = preload, .n_preload = 1, .warm = true}
-    });
+                    .size = 1, .environment = {.preload = preload, .n_preload = 1, .warm = true}});
     scene_wait(&s, scene_stock_is_full);
     pool_submit(s.pool, prepare(&s, "import matplotlib.pyplot as plt\n"
                                     "plt.plot([1, 2])\nplt.show()\nprint(plt.get_fignums())\n"
@@ -106,7 +105,7 @@ TEST(a_warm_sandbox_shows_figures_too)
     scene_wait(&s, scene_all_done);
     assert_string_equal(story, "display 0: <Figure size 640x480 with 1 Axes>\n[]\n"
                                "display 1: <Figure size 640x480 with 1 Axes>\n");
-    assert_non_null(run_display_form(&s.tickets[0].run->displays[1], "image/png"));
+    assert_non_null(run_display_form(&s.tickets[0].run->result.displays[1], "image/png"));
     scene_finish(&s);
 }
 
@@ -142,8 +141,8 @@ TEST(cells_show_things_and_threads_between_them_do_not)
     for (int i = 0; i < 3; i++) {
         session_submit(session, prepare(&s, "time.sleep(0.02)\n"));
         scene_wait(&s, scene_all_done);
-        assert_int_equal(s.tickets[i + 1].run->status, RUN_SUCCESS);
-        assert_int_equal(s.tickets[i + 1].run->state, RUN_STATE_KEPT);
+        assert_int_equal(s.tickets[i + 1].run->result.status, RUN_SUCCESS);
+        assert_int_equal(s.tickets[i + 1].run->result.state, RUN_STATE_KEPT);
     }
     session_submit(session, prepare(&s, "go = False\nt.join()\nprint('end')\n"));
     scene_wait(&s, scene_all_done);
@@ -185,13 +184,13 @@ TEST(a_slow_reader_makes_the_program_wait)
     release = loop_timer(s.loop, on_release, NULL);
     run = scene_prepare(&s, "import sys\nfor i in range(64): sys.stdout.write('x' * 65536)\n"
                             "display('end')");
-    run->limits.output_bytes = 1 << 20;
+    run->terms.limits.output_bytes = 1 << 20;
     run->on_event = hold_at_once;
     pool_submit(s.pool, run);
     scene_wait(&s, scene_all_done);
-    assert_int_equal(run->status, RUN_SUCCESS);
-    assert_true(run->out.total == 4 << 20);
-    assert_int_equal(run->n_displays, 1);
+    assert_int_equal(run->result.status, RUN_SUCCESS);
+    assert_true(run->result.out.total == 4 << 20);
+    assert_int_equal(run->result.n_displays, 1);
     loop_watch_free(release);
     scene_finish(&s);
 }

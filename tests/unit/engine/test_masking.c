@@ -31,7 +31,7 @@ static void begin(struct work *work, const char *unit, size_t size)
 {
     *work = (struct work){.run = run_new()};
     assert_non_null(work->run);
-    work->run->masking = RUN_MASK_SECRETS;
+    work->run->terms.masking = RUN_MASK_SECRETS;
     work->run->masks = masks;
     buf_init(&work->text, 2 * size);
     buf_init(&work->clean, 4 * size);
@@ -58,14 +58,14 @@ static void check(const struct work *work)
     struct clean_text clean;
 
     assert_non_null(run);
-    run->masking = RUN_MASK_SECRETS;
+    run->terms.masking = RUN_MASK_SECRETS;
     run->masks = masks;
     clean = mask_text(run, (struct span){buf_str(&work->text), work->text.len});
     assert_int_equal(work->clean.len, clean_len(clean));
     assert_memory_equal(work->clean.data, clean_data(clean), clean_len(clean));
-    assert_int_equal(work->run->masked.count, run->masked.count);
-    assert_true(run->masked.count > 1000);
-    assert_int_equal(work->run->error.code, E_NONE);
+    assert_int_equal(work->run->result.masked.count, run->result.masked.count);
+    assert_true(run->result.masked.count > 1000);
+    assert_int_equal(work->run->result.error.code, E_NONE);
     run_free(run);
 }
 
@@ -99,7 +99,7 @@ TEST(a_text_that_nobody_wants_is_withheld_without_an_error)
     fiber_cancel(work.fiber);
     assert_true(fiber_resume(work.fiber));
     assert_int_equal(work.clean.len, 0);
-    assert_int_equal(work.run->error.code, E_NONE);
+    assert_int_equal(work.run->result.error.code, E_NONE);
     finish(&work);
 }
 
@@ -141,7 +141,7 @@ TEST(two_sets_of_values_do_not_mix)
     struct run *run = run_new();
 
     assert_non_null(run);
-    run->masking = RUN_MASK_SECRETS;
+    run->terms.masking = RUN_MASK_SECRETS;
     for (size_t i = 0; i < 2; i++) {
         values[i] = masker_values_new();
         assert_return_code(masker_values_add(values[i], texts[i], strlen(texts[i]), NULL), 0);
@@ -169,9 +169,9 @@ TEST(without_a_masker_nothing_comes_out)
 
     assert_non_null(run);
     buf_init(&shown, KIB);
-    run->masking = RUN_MASK_SECRETS;
+    run->terms.masking = RUN_MASK_SECRETS;
     assert_int_equal(clean_len(mask_text(run, span_of("text"))), 0);
-    assert_int_equal(run->error.code, E_INTERNAL);
+    assert_int_equal(run->result.error.code, E_INTERNAL);
     assert_int_equal(clean_len(mask_stream(run, &masker, "text", 4)), 0);
     assert_int_equal(mask_for_review(run, span_of("text"), &shown, NULL), -1);
     run_free(run);

@@ -108,7 +108,7 @@ TEST(a_run_with_another_disk_gets_one_made_to_order)
     scene_wait(&s, scene_stock_is_full);
     run = scene_prepare(&s,
                         "import os; v = os.statvfs('/workspace'); print(v.f_blocks * v.f_frsize)");
-    run->limits.disk_bytes = 3 << 20;
+    run->terms.limits.disk_bytes = 3 << 20;
     pool_submit(s.pool, run);
     assert_int_equal(scene_level(&s).idle, 1);
     scene_wait(&s, scene_all_done);
@@ -141,9 +141,9 @@ TEST(no_more_runs_are_on_at_once_than_allowed)
 static void assert_cancelled(const struct scene_ticket *t)
 {
     assert_int_equal(t->done, 1);
-    assert_int_equal(t->run->error.code, E_NONE);
-    assert_string_equal(run_status_name(t->run->status), "cancelled");
-    assert_int_equal(t->run->exit_code, 130);
+    assert_int_equal(t->run->result.error.code, E_NONE);
+    assert_string_equal(run_status_name(t->run->result.status), "cancelled");
+    assert_int_equal(t->run->result.exit_code, 130);
 }
 
 TEST(a_run_that_waits_can_be_cancelled)
@@ -218,8 +218,8 @@ TEST(cancelling_what_is_done_does_nothing)
 static void assert_lost(const struct scene_ticket *t)
 {
     assert_int_equal(t->done, 1);
-    assert_int_not_equal(t->run->error.code, E_NONE);
-    assert_non_null(t->run->error.message);
+    assert_int_not_equal(t->run->result.error.code, E_NONE);
+    assert_non_null(t->run->result.error.message);
 }
 
 TEST(a_zygote_that_dies_takes_its_runs_along_and_another_comes)
@@ -262,7 +262,7 @@ TEST(a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer)
     assert_int_equal(kill(zygote_client_pid(pool_zygote(s.pool)), SIGKILL), 0);
     scene_wait(&s, scene_all_done);
     /* It may have been faster than the signal, but then it ran to its end. */
-    if (s.tickets[0].run->error.code == E_NONE)
+    if (s.tickets[0].run->result.error.code == E_NONE)
         scene_assert_ran(&s.tickets[0], "hi\n");
     else
         assert_string_equal(s.tickets[0].out, "");
@@ -436,14 +436,14 @@ TEST(a_sandbox_that_is_dead_at_the_hand_over_does_no_harm)
     (void)usleep(50000); /* for the kernel to close its sockets; too short a time only makes the
                             test weaker */
     run = scene_prepare(&s, "import sys; print(sys.stdin.read())");
-    run->has_input = true;
-    assert_int_equal(buf_add_str(&run->input, "input", &err), 0);
+    run->program.has_input = true;
+    assert_int_equal(buf_add_str(&run->program.input, "input", &err), 0);
     pool_submit(s.pool, run);
     turns = 10;
     scene_wait(&s, a_while_has_passed);
     assert_int_equal(kill(zygote, SIGCONT), 0);
     scene_wait(&s, pool_is_quiet);
-    if (run->error.code == E_NONE)
+    if (run->result.error.code == E_NONE)
         scene_assert_ran(&s.tickets[0], "input\n");
     scene_wait(&s, scene_stock_is_full);
     scene_submit(&s, "print('hi')");

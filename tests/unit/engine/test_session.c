@@ -83,7 +83,7 @@ static struct scene_ticket *submit_bash(struct stage *g, struct session *session
 
     (void)scene_prepare(&g->scene, code);
     t = &g->scene.tickets[g->scene.n_tickets - 1];
-    t->run->language = RUN_BASH;
+    t->run->program.language = RUN_BASH;
     session_submit(session, t->run);
     return t;
 }
@@ -96,10 +96,10 @@ static void wait_all(struct stage *g)
 static void assert_status(const struct scene_ticket *t, enum run_status status,
                           enum run_state state)
 {
-    if (t->run->error.code != E_NONE)
-        fail_msg("%s", t->run->error.message);
-    assert_string_equal(run_status_name(t->run->status), run_status_name(status));
-    assert_int_equal(t->run->state, state);
+    if (t->run->result.error.code != E_NONE)
+        fail_msg("%s", t->run->result.error.message);
+    assert_string_equal(run_status_name(t->run->result.status), run_status_name(status));
+    assert_int_equal(t->run->result.state, state);
 }
 
 static void assert_says(struct stage *g, struct session *session, const char *code, const char *out)
@@ -108,7 +108,7 @@ static void assert_says(struct stage *g, struct session *session, const char *co
 
     wait_all(g);
     scene_assert_ran(t, out);
-    assert_int_equal(t->run->state, RUN_STATE_KEPT);
+    assert_int_equal(t->run->result.state, RUN_STATE_KEPT);
 }
 
 static void assert_bash_says(struct stage *g, struct session *session, const char *code,
@@ -118,7 +118,7 @@ static void assert_bash_says(struct stage *g, struct session *session, const cha
 
     wait_all(g);
     scene_assert_ran(t, out);
-    assert_int_equal(t->run->state, RUN_STATE_KEPT);
+    assert_int_equal(t->run->result.state, RUN_STATE_KEPT);
 }
 
 /* --- kernels remember --- */
@@ -174,9 +174,9 @@ static void assert_leaves(struct stage *g, struct session *session, const char *
 
     wait_all(g);
     assert_status(t, RUN_SUCCESS, RUN_STATE_KEPT);
-    for (size_t i = 0; i < t->run->n_files; i++)
+    for (size_t i = 0; i < t->run->result.n_files; i++)
         (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%c%s ",
-                       marks[t->run->files[i].change], t->run->files[i].path);
+                       marks[t->run->result.files[i].change], t->run->result.files[i].path);
     assert_string_equal(text, expected);
 }
 
@@ -249,16 +249,16 @@ TEST(a_result_is_that_of_its_own_cell)
     session = open_session(&g);
     t = submit(&g, session, "result = 5");
     wait_all(&g);
-    assert_string_equal(t->run->result_text, "5");
+    assert_string_equal(t->run->result.value_text, "5");
     t = submit(&g, session, "result + 1");
     wait_all(&g);
-    assert_string_equal(t->run->result_text, "6");
+    assert_string_equal(t->run->result.value_text, "6");
     t = submit(&g, session, "y = 1");
     wait_all(&g);
-    assert_null(t->run->result_text);
+    assert_null(t->run->result.value_text);
     t = submit(&g, session, "result = result");
     wait_all(&g);
-    assert_string_equal(t->run->result_text, "5");
+    assert_string_equal(t->run->result.value_text, "5");
     finish(&g);
 }
 
@@ -278,7 +278,7 @@ TEST(a_cell_may_await_at_its_top_level)
                "await task");
     wait_all(&g);
     scene_assert_ran(t, "6\n");
-    assert_string_equal(t->run->result_text, "7");
+    assert_string_equal(t->run->result.value_text, "7");
     finish(&g);
 }
 
@@ -293,9 +293,9 @@ TEST(input_is_that_of_its_own_cell)
     for (int i = 0; i < 2; i++) {
         struct run *run = scene_prepare(&g.scene, i ? "cat" : "print(input(), input())");
 
-        run->has_input = true;
-        run->language = i ? RUN_BASH : RUN_PYTHON;
-        assert_int_equal(buf_add(&run->input, "one\ntwo\n", 8, NULL), 0);
+        run->program.has_input = true;
+        run->program.language = i ? RUN_BASH : RUN_PYTHON;
+        assert_int_equal(buf_add(&run->program.input, "one\ntwo\n", 8, NULL), 0);
         session_submit(session, run);
         wait_all(&g);
         scene_assert_ran(&g.scene.tickets[i], i ? "one\ntwo\n" : "one two\n");
@@ -303,7 +303,7 @@ TEST(input_is_that_of_its_own_cell)
     t = submit(&g, session, "input()");
     wait_all(&g);
     assert_status(t, RUN_ERROR, RUN_STATE_KEPT);
-    assert_string_equal(t->run->exception.name, "EOFError");
+    assert_string_equal(t->run->result.exception.name, "EOFError");
     finish(&g);
 }
 
@@ -316,11 +316,11 @@ TEST(a_nul_does_not_cut_a_cell_of_bash_in_two)
     begin(&g, 1);
     session = open_session(&g);
     run = scene_prepare(&g.scene, "echo one");
-    run->language = RUN_BASH;
-    assert_int_equal(buf_add(&run->code, "\0echo two\n", 10, NULL), 0);
+    run->program.language = RUN_BASH;
+    assert_int_equal(buf_add(&run->program.code, "\0echo two\n", 10, NULL), 0);
     session_submit(session, run);
     wait_all(&g);
-    assert_int_equal(run->error.code, E_INVALID);
+    assert_int_equal(run->result.error.code, E_INVALID);
     assert_bash_says(&g, session, "echo three", "three\n");
     finish(&g);
 }
@@ -337,8 +337,8 @@ TEST(lines_of_earlier_cells_are_in_tracebacks)
     t = submit(&g, session, "f()");
     wait_all(&g);
     assert_status(t, RUN_ERROR, RUN_STATE_KEPT);
-    assert_non_null(strstr(t->run->exception.traceback, "return 1 / 0  # here"));
-    assert_non_null(strstr(t->run->exception.traceback, "<cell 2>"));
+    assert_non_null(strstr(t->run->result.exception.traceback, "return 1 / 0  # here"));
+    assert_non_null(strstr(t->run->result.exception.traceback, "<cell 2>"));
     assert_says(&g, session, "print('on')", "on\n");
     finish(&g);
 }
@@ -351,7 +351,7 @@ static void assert_refused(struct stage *g, struct session *session, const char 
 
     wait_all(g);
     assert_status(t, RUN_REFUSED, RUN_STATE_KEPT);
-    assert_true(t->run->n_violations > 0);
+    assert_true(t->run->result.n_violations > 0);
 }
 
 static void assert_raises(struct stage *g, struct session *session, const char *code)
@@ -359,9 +359,9 @@ static void assert_raises(struct stage *g, struct session *session, const char *
     struct scene_ticket *t = submit(g, session, code);
 
     wait_all(g);
-    if (t->run->status == RUN_SUCCESS)
+    if (t->run->result.status == RUN_SUCCESS)
         fail_msg("`%s` ran: %s", code, t->out);
-    assert_int_equal(t->run->state, RUN_STATE_KEPT);
+    assert_int_equal(t->run->result.state, RUN_STATE_KEPT);
 }
 
 TEST(every_cell_meets_the_policy)
@@ -377,8 +377,8 @@ TEST(every_cell_meets_the_policy)
         fail_msg("%s", err.message);
     model = scene_prepare(&g.scene, "");
     g.scene.n_tickets--;
-    model->policy = profile_encoded(profile);
-    model->may_spawn = profile_allows_processes(profile);
+    model->terms.policy = profile_encoded(profile);
+    model->terms.may_spawn = profile_allows_processes(profile);
     assert_int_equal(sessions_open(g.scene.sessions, model, &(struct session_options){.owner = ""},
                                    &session, &err),
                      0);
@@ -409,15 +409,15 @@ TEST(a_timeout_interrupts_the_cell_and_keeps_the_state)
     session = open_session(&g);
     assert_says(&g, session, "x = 41", "");
     run = scene_prepare(&g.scene, "print('on')\nx += 1\nwhile True: pass");
-    run->limits.timeout_ms = 200;
+    run->terms.limits.timeout_ms = 200;
     session_submit(session, run);
     wait_all(&g);
     assert_status(&g.scene.tickets[1], RUN_TIMEOUT, RUN_STATE_KEPT);
     assert_memory_equal(g.scene.tickets[1].out, "on\n", 3);
     assert_says(&g, session, "print(x)", "42\n");
     run = scene_prepare(&g.scene, "y=1; while :; do :; done");
-    run->language = RUN_BASH;
-    run->limits.timeout_ms = 200;
+    run->program.language = RUN_BASH;
+    run->terms.limits.timeout_ms = 200;
     session_submit(session, run);
     wait_all(&g);
     assert_status(&g.scene.tickets[3], RUN_TIMEOUT, RUN_STATE_KEPT);
@@ -437,7 +437,7 @@ TEST(a_cell_that_eats_interrupts_loses_its_kernel_and_no_more)
     assert_says(&g, session, "x = 1; open('kept', 'w').write('file') and None", "");
     run = scene_prepare(&g.scene, "import signal; signal.signal(2, signal.SIG_IGN)\n"
                                   "while True: pass");
-    run->limits.timeout_ms = 100;
+    run->terms.limits.timeout_ms = 100;
     session_submit(session, run);
     wait_all(&g);
     assert_status(&g.scene.tickets[2], RUN_TIMEOUT, RUN_STATE_LOST);
@@ -465,7 +465,7 @@ TEST(a_cell_that_is_interrupted_is_cancelled)
     assert_true(session_interrupt(session));
     wait_all(&g);
     assert_status(t, RUN_CANCELLED, RUN_STATE_KEPT);
-    assert_string_equal(t->run->exception.name, "KeyboardInterrupt");
+    assert_string_equal(t->run->result.exception.name, "KeyboardInterrupt");
     scene_assert_ran(&g.scene.tickets[1], "3\n");
     assert_false(session_interrupt(session));
     finish(&g);
@@ -480,13 +480,13 @@ TEST(a_kernel_that_ends_is_said_and_replaced)
         enum run_language language;
         int exit_code;
     } ends[] = {
-        {"import os; os._exit(3)",                                                       RUN_PYTHON, 3  },
-        {"import os; os.kill(os.getpid(), 9)",                                           RUN_PYTHON, 137},
-        {"import ctypes; ctypes.string_at(0)",                                           RUN_PYTHON, 139},
-        {"exit 4",                                                                       RUN_BASH,   4  },
-        {"kill -9 $$",                                                                   RUN_BASH,   137},
+        {"import os; os._exit(3)", RUN_PYTHON, 3},
+        {"import os; os.kill(os.getpid(), 9)", RUN_PYTHON, 137},
+        {"import ctypes; ctypes.string_at(0)", RUN_PYTHON, 139},
+        {"exit 4", RUN_BASH, 4},
+        {"kill -9 $$", RUN_BASH, 137},
         {"import os\nif os.fork(): os._exit(0)\nimport time; time.sleep(0.2)\nprint(1)", RUN_PYTHON,
-         0                                                                                              },
+         0},
     };
     struct stage g;
     struct session *session;
@@ -497,12 +497,12 @@ TEST(a_kernel_that_ends_is_said_and_replaced)
     for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
         struct run *run = scene_prepare(&g.scene, ends[i].code);
 
-        run->language = ends[i].language;
+        run->program.language = ends[i].language;
         session_submit(session, run);
         wait_all(&g);
-        assert_int_equal(run->state, RUN_STATE_LOST);
-        assert_int_equal(run->exit_code, ends[i].exit_code);
-        assert_non_null(run->exception.message);
+        assert_int_equal(run->result.state, RUN_STATE_LOST);
+        assert_int_equal(run->result.exit_code, ends[i].exit_code);
+        assert_non_null(run->result.exception.message);
         assert_says(&g, session, "import os; print(os.path.exists('kept'))", "True\n");
         assert_bash_says(&g, session, "ls", "kept\n");
     }
@@ -543,10 +543,12 @@ TEST(hostile_cells_get_an_answer_and_the_next_one_works)
         struct scene_ticket *next = submit(&g, session, "print(6 * 7)");
 
         wait_all(&g);
-        assert_int_equal(t->run->error.code, E_NONE);
-        if (next->run->status != RUN_SUCCESS || strcmp(next->out, "42\n") != 0)
-            fail_msg("after `%s`: %s, `%s`, %s", cells[i], run_status_name(next->run->status),
-                     next->out, next->run->exception.message ? next->run->exception.message : "");
+        assert_int_equal(t->run->result.error.code, E_NONE);
+        if (next->run->result.status != RUN_SUCCESS || strcmp(next->out, "42\n") != 0)
+            fail_msg("after `%s`: %s, `%s`, %s", cells[i],
+                     run_status_name(next->run->result.status), next->out,
+                     next->run->result.exception.message ? next->run->result.exception.message
+                                                         : "");
     }
     assert_int_equal(g.ends, 0);
     finish(&g);
@@ -591,9 +593,9 @@ TEST(the_lifetime_ends_a_session_in_the_middle_of_a_cell)
     t = submit(&g, session, "print('on'); import time; time.sleep(60)");
     waiting = submit(&g, session, "print(1)");
     wait_all(&g);
-    assert_int_equal(t->run->error.code, E_NOT_FOUND);
-    assert_non_null(strstr(t->run->error.message, "lifetime"));
-    assert_int_equal(waiting->run->error.code, E_NOT_FOUND);
+    assert_int_equal(t->run->result.error.code, E_NOT_FOUND);
+    assert_non_null(strstr(t->run->result.error.message, "lifetime"));
+    assert_int_equal(waiting->run->result.error.code, E_NOT_FOUND);
     assert_string_equal(t->out, "on\n");
     finish(&g);
 }
@@ -654,8 +656,8 @@ TEST(killing_pid_1_ends_the_session_and_says_so)
     scene_wait(&g.scene, first_has_printed);
     assert_int_equal(kill(zygote_client_pid(pool_zygote(g.scene.pool)), SIGKILL), 0);
     wait_all(&g);
-    assert_int_not_equal(t->run->error.code, E_NONE);
-    assert_int_equal(waiting->run->error.code, E_NOT_FOUND);
+    assert_int_not_equal(t->run->result.error.code, E_NONE);
+    assert_int_equal(waiting->run->result.error.code, E_NOT_FOUND);
     scene_wait(&g.scene, one_has_ended);
     finish(&g);
 }

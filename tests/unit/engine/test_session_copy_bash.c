@@ -133,7 +133,7 @@ static void assert_bash_is_back(struct stage *g, struct session *session)
 
         is_there = strcmp(t->out, "here\n") == 0;
         if (!is_there)
-            assert_int_equal(t->run->state, RUN_STATE_LOST);
+            assert_int_equal(t->run->result.state, RUN_STATE_LOST);
         stage_forget(g, t);
     }
     assert_true(is_there);
@@ -146,9 +146,9 @@ TEST(a_bash_that_lies_or_dies_harms_itself)
         const char *code, *why;
     } tricks[] = {
         {ASKED("printf 'BJ\\x01\\x1b\\xff\\xff\\xff\\xff' >&62"), "its Bash"},
-        {ASKED("printf 'BJ\\x01\\x1b\\0\\0\\0\\0' >&62"),         ""        },
-        {ASKED("kill -9 $$"),                                     "its Bash"},
-        {ASKED("exit"),                                           "its Bash"},
+        {ASKED("printf 'BJ\\x01\\x1b\\0\\0\\0\\0' >&62"), ""},
+        {ASKED("kill -9 $$"), "its Bash"},
+        {ASKED("exit"), "its Bash"},
     };
     struct stage g;
     struct session *session;

@@ -57,7 +57,7 @@ static struct run *submit(struct stage *g, enum run_language language, const cha
 {
     struct run *run = scene_prepare(&g->scene, code);
 
-    run->language = language;
+    run->program.language = language;
     session_submit(g->session, run);
     return run;
 }
@@ -74,7 +74,7 @@ static void assert_says(struct stage *g, enum run_language language, const char 
 
     scene_wait(&g->scene, scene_all_done);
     scene_assert_ran(ticket_of(run), out);
-    assert_int_equal(run->state, state);
+    assert_int_equal(run->result.state, state);
 }
 
 static bool time_is_over(struct scene *s)
@@ -266,8 +266,8 @@ TEST(a_cell_that_has_not_begun_is_called_off_without_loss)
     assert_true(session_interrupt(g.session));
     assert_int_equal(ticket_of(run)->done, 0);
     scene_wait(&g.scene, scene_all_done);
-    assert_int_equal(run->status, RUN_CANCELLED);
-    assert_int_equal(run->state, RUN_STATE_KEPT);
+    assert_int_equal(run->result.status, RUN_CANCELLED);
+    assert_int_equal(run->result.state, RUN_STATE_KEPT);
     assert_says(&g, RUN_BASH, "echo 2", "2\n", RUN_STATE_KEPT);
     assert_says(&g, RUN_PYTHON, "print(x)", "1\n", RUN_STATE_KEPT);
     finish(&g);
@@ -292,11 +292,11 @@ TEST(an_interrupt_never_meets_the_next_cell)
         let_pass(&g, 26 + (uint64_t)i / 2);
         session_cancel(g.session, run);
         scene_wait(&g.scene, scene_all_done);
-        assert_true(run->status == RUN_CANCELLED || run->status == RUN_SUCCESS);
-        assert_int_equal(run->state, RUN_STATE_KEPT);
+        assert_true(run->result.status == RUN_CANCELLED || run->result.status == RUN_SUCCESS);
+        assert_int_equal(run->result.state, RUN_STATE_KEPT);
         (void)snprintf(expected, sizeof(expected), "%d\n", i / 2 + 1);
         scene_assert_ran(ticket_of(next), expected);
-        assert_int_equal(next->state, RUN_STATE_KEPT);
+        assert_int_equal(next->result.state, RUN_STATE_KEPT);
     }
     finish(&g);
 }
@@ -318,19 +318,19 @@ TEST(a_kernel_is_not_said_to_be_kept_while_it_is_being_killed)
 
         (void)snprintf(text, sizeof(text), code, 494 + 3 * i);
         run = scene_prepare(&g.scene, text);
-        run->limits.timeout_ms = 100;
+        run->terms.limits.timeout_ms = 100;
         session_submit(g.session, run);
         scene_wait(&g.scene, scene_all_done);
-        assert_int_equal(run->status, RUN_TIMEOUT);
+        assert_int_equal(run->result.status, RUN_TIMEOUT);
         /* On a busy machine it may meet its limit before it says anything but that; then nobody
          * knows how far it came. */
         has_begun = strncmp(ticket_of(run)->out, "1\n", 2) == 0;
-        if (run->state == RUN_STATE_KEPT && !has_begun)
+        if (run->result.state == RUN_STATE_KEPT && !has_begun)
             assert_says(&g, RUN_PYTHON, "print(globals().pop('x', 0) and 0)", "0\n",
                         RUN_STATE_KEPT);
         else
             assert_says(&g, RUN_PYTHON, "print(globals().pop('x', 0))",
-                        run->state == RUN_STATE_KEPT ? "1\n" : "0\n", RUN_STATE_KEPT);
+                        run->result.state == RUN_STATE_KEPT ? "1\n" : "0\n", RUN_STATE_KEPT);
     }
     finish(&g);
 }

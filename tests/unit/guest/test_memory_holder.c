@@ -14,7 +14,7 @@ static void run_confined(const char *code, const char *expected)
     scene_begin(&s, (struct pool_options){.size = 1, .environment.warm = true});
     scene_wait(&s, scene_stock_is_full);
     run = scene_prepare(&s, code);
-    run->may_spawn = false;
+    run->terms.may_spawn = false;
     pool_submit(s.pool, run);
     scene_wait(&s, scene_all_done);
     scene_assert_ran(&s.tickets[0], expected);

@@ -116,17 +116,13 @@ TEST_WITH(names_of_modules_only, set_up, tear_down)
 static size_t given(const char *owner, const char *code, bool allows, bool is_denied)
 {
     struct policy_row row = {
-        is_denied ? POLICY_IMPORT_DENY : POLICY_IMPORT_ALLOW, {"skills", 6},
-             {"",       0}
-    };
-    struct wire_policy policy = {
-        .profile = {"p", 1},
-        .flags = is_denied ? 0 : POLICY_IMPORTS_LISTED,
-        .max_bytes = 1000,
-        .max_lines = 100,
-        .rows = &row,
-        .n_rows = allows && !is_denied ? 1 : is_denied
-    };
+        is_denied ? POLICY_IMPORT_DENY : POLICY_IMPORT_ALLOW, {"skills", 6}, {"", 0}};
+    struct wire_policy policy = {.profile = {"p", 1},
+                                 .flags = is_denied ? 0 : POLICY_IMPORTS_LISTED,
+                                 .max_bytes = 1000,
+                                 .max_lines = 100,
+                                 .rows = &row,
+                                 .n_rows = allows && !is_denied ? 1 : is_denied};
     struct run *run = run_new();
     struct error err = {0};
     struct pack p = {0};
@@ -134,11 +130,11 @@ static size_t given(const char *owner, const char *code, bool allows, bool is_de
 
     pack_init(&p, POLICY_BYTES_MAX);
     wire_policy_encode(&policy, &p);
-    run->policy = (struct span){(const char *)p.data, p.len};
-    assert_int_equal(buf_add_str(&run->code, code, &err), 0);
+    run->terms.policy = (struct span){(const char *)p.data, p.len};
+    assert_int_equal(buf_add_str(&run->program.code, code, &err), 0);
     if (skill_give(store, owner, run, &err) < 0)
         fail_msg("%s", err.message);
-    count = run->n_given;
+    count = run->program.n_given;
     run_free(run);
     pack_done(&p);
     return count;

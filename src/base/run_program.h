@@ -1,0 +1,39 @@
+/* The program of a run: its text and what comes with it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/sha256.h"
+
+struct shared; /* base/shared.h */
+
+enum run_language { RUN_PYTHON, RUN_BASH };
+
+/* A file that is in /workspace when the program begins. */
+struct run_given {
+    char *path; /* checked (files_path_check) */
+    char *data;
+    size_t len;
+    struct shared *owner; /* what the data is part of; NULL: it is the run's own */
+    bool is_executable;
+    bool has_digest;
+    uint8_t digest[SHA256_BYTES]; /* of the data, where it is known */
+};
+
+struct run_program {
+    enum run_language language;
+    struct buf code;
+    char **args;      /* run_program_name() and the arguments, NULL at the end, or NULL */
+    struct buf input; /* standard input */
+    bool has_input;
+    struct run_given *given;
+    size_t n_given;
+    char **collect;      /* patterns of files to bring back, NULL at the end, or NULL */
+    bool is_check;       /* the program is checked, and nothing of it is run */
+    bool only_checks;    /* `code` is files (wire/message.h): whether all of them might run */
+    bool auto_print;     /* echo the last expression, as a REPL does */
+    bool auto_print_str; /* then as print() shows it: the text of a string, not its quotes */
+};

@@ -1,0 +1,67 @@
+/* On which terms a program runs: what its sandbox is made of and what it may do there. Admission
+ * decides on them (admit/request.h). A run has its own; a session has some that hold for each of
+ * its cells.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/limits.h"
+#include "base/run_limits.h"
+#include "wire/pack.h"
+
+struct net; /* base/net.h */
+
+/* What is put behind labels in everything a run gives out (mask/masker.h). */
+enum run_masking { RUN_MASK_NOTHING, RUN_MASK_SECRETS, RUN_MASK_ALL, RUN_MASK_COUNT };
+
+/* COW: the program sees and changes it, and nothing is on the disk until somebody says so
+ * (sandbox/layer.h). */
+enum run_grant_mode { RUN_GRANT_RO, RUN_GRANT_RW, RUN_GRANT_COW };
+
+struct run_grant {
+    char *path; /* absolute, without symlinks: the place inside is the place outside */
+    int fd;     /* O_PATH directory, opened once */
+    enum run_grant_mode mode;
+};
+
+/* What a program may ask of the outside (calls/call.h): a word in profiles each. */
+#define RUN_REACHES(X)                                                                             \
+    X(RUN_REACH_STATE, "state")     /* refactoring sessions of its owner */                        \
+    X(RUN_REACH_SKILLS, "skills")   /* skills of its owner */                                      \
+    X(RUN_REACH_SERVERS, "servers") /* tools of other MCP servers */
+
+enum run_reach_index {
+#define X(reach, name) reach##_INDEX,
+    RUN_REACHES(X)
+#undef X
+        RUN_REACH_COUNT
+};
+
+enum run_reach {
+#define X(reach, name) reach = 1u << reach##_INDEX,
+    RUN_REACHES(X)
+#undef X
+};
+
+struct run_terms {
+    const char *profile;      /* its name; the next five are what it says (admit/profile.h) */
+    struct span policy;       /* the rules, as they travel into the sandbox */
+    uint32_t required_layers; /* bits of enum wire_layer, all of which must stand */
+    bool may_spawn;           /* false: the kernel refuses execve and new processes */
+    uint32_t reach;           /* bits of enum run_reach: what it may ask of the outside */
+    struct run_limits limits;
+    char **env; /* "NAME=value", NULL at the end, or NULL */
+    struct run_grant grants[LIMIT_GRANTS];
+    size_t n_grants;
+    char *workdir;            /* where it starts (admit/workdir.h); NULL: /workspace */
+    bool uses_grants;         /* it has directories or hosts by the right `grants` of its token */
+    bool keeps_layers;        /* what is changed in copy-on-write grants outlives the sandbox */
+    struct net *net;          /* hosts it may reach (base/net.h), or NULL */
+    enum run_masking masking; /* secrets, unless the operator says otherwise */
+    bool has_seed;            /* the same program and input give the same output */
+    uint64_t seed;
+    char *environment; /* the name of another one than the settings say, or NULL */
+};
