@@ -46,7 +46,7 @@ static long do_mkdir(struct call *c, int dirfd, uint64_t path, uint64_t mode)
         return r;
     if (mkdirat(p.parent, p.name, (mode_t)mode & DIR_MODE) < 0)
         return keep_undone(c->b, -errno);
-    return keep_created(c->b, &p);
+    return keep_created(c->b, &p, NULL);
 }
 
 long call_mkdir(struct call *c)
@@ -103,7 +103,7 @@ static long do_symlink(struct call *c, uint64_t target_arg, int dirfd, uint64_t 
         return r;
     if (symlinkat(target, p.parent, p.name) < 0)
         return keep_undone(c->b, -errno);
-    return keep_created(c->b, &p);
+    return keep_created(c->b, &p, NULL);
 }
 
 long call_symlink(struct call *c)
@@ -149,7 +149,7 @@ static long link_places(struct call *c, struct place *from, struct place *to)
         return r;
     if (linkat(from->parent, from->name, to->parent, to->name, 0) < 0)
         return keep_undone(c->b, -errno);
-    r = keep_created(c->b, to);
+    r = keep_created(c->b, to, from);
     if (r == 0)
         links_note(c->b, &from->st);
     return r;

@@ -108,7 +108,7 @@ static long open_new(struct call *c, struct place *p, int flags, mode_t mode)
                 mode & FILE_MODE);
     if (fd < 0)
         return keep_undone(c->b, errno == EEXIST ? -EAGAIN : -errno);
-    r = keep_created(c->b, p);
+    r = keep_created(c->b, p, NULL);
     return r == 0 ? hand_over(c, &fd, flags) : r;
 }
 

@@ -63,8 +63,9 @@ long keep_refused(struct broker *b, const struct place *place, const struct erro
 /* The change that was announced did not happen. Returns `r`. */
 long keep_undone(struct broker *b, long r);
 
-/* It did, and this is there now. -errno: it could not be written down, and is taken back. */
-long keep_created(struct broker *b, struct place *p);
+/* It did, and this is there now; a hard link to `from`, unless that is NULL. -errno: it could not
+ * be written down, and is taken back. */
+long keep_created(struct broker *b, struct place *p, const struct place *from);
 
 /* --- git_data.c: files that git believes --- */
 

@@ -231,7 +231,7 @@ long git_link(struct call *c, struct place *from, struct place *to, enum protect
     if (r < 0)
         return r;
     r = copy_place(c->copy, to, true);
-    return r < 0 ? keep_undone(c->b, r) : keep_created(c->b, to);
+    return r < 0 ? keep_undone(c->b, r) : keep_created(c->b, to, NULL);
 }
 
 /* What the journal is told: `from` goes, the old content of `to` goes, and another file is there.

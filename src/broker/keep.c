@@ -14,6 +14,10 @@ long keep_refused(struct broker *b, const struct place *place, const struct erro
     if (err->code == E_TOO_LARGE)
         return judge_refuse(b, place, "change",
                             "the old content does not fit into the space for undo", EDQUOT);
+    if (err->code == E_UNSUPPORTED)
+        return judge_refuse(b, place, "remove or rename",
+                            "it was changed, and undo would not find its other names (hard links)",
+                            EPERM);
     return judge_refuse(b, place, "change", "the old content cannot be saved for undo",
                         err->errnum == EACCES ? EACCES : EIO);
 }
@@ -76,13 +80,22 @@ long keep_announce(struct broker *b, const struct place *p)
     return KEEP(b, p, journal_create, p->path);
 }
 
-long keep_created(struct broker *b, struct place *p)
+static int tell_created(struct broker *b, const struct place *p, const struct place *from,
+                        struct error *err)
+{
+    if (!b->journal || !p->exists)
+        return 0;
+    return from ? journal_linked(b->journal, p->index, p->path, from->path, p->parent, p->name,
+                                 &p->st, err)
+                : journal_created(b->journal, p->index, p->path, &p->st, err);
+}
+
+long keep_created(struct broker *b, struct place *p, const struct place *from)
 {
     cleanup_error struct error err = {0};
 
     place_look(p);
-    if (b->journal && p->exists &&
-        journal_created(b->journal, p->index, p->path, &p->st, &err) < 0) {
+    if (tell_created(b, p, from, &err) < 0) {
         /* Undo would not know whose it is. It is empty, or another name, and nobody has it yet. */
         (void)unlinkat(p->parent, p->name, S_ISDIR(p->st.st_mode) ? AT_REMOVEDIR : 0);
         return keep_undone(b, keep_refused(b, p, &err));

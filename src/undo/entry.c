@@ -210,6 +210,7 @@ static int second_text(enum entry_kind kind)
     case ENTRY_XATTR:
         return 2;
     case ENTRY_REMOVE:
+    case ENTRY_LINKED:
         return 3;
     default:
         return 0;
@@ -234,6 +235,8 @@ static int check_texts(struct entry *e)
         return is_path(e->more) && *e->path ? 0 : -1;
     if (second == 2 && strcmp(e->more, ".") == 0)
         e->more = "";
+    if (second == 3 && e->more && (e->kind == ENTRY_LINKED || S_ISREG(e->mode)))
+        return is_path(e->more) ? 0 : -1;
     return second == 3 && e->more && strlen(e->more) >= PATH_MAX ? -1 : 0;
 }
 

@@ -18,11 +18,12 @@ enum entry_kind {
     ENTRY_BEGIN = 'B',   /* the first line: `size` is the version of the format */
     ENTRY_CREATE = 'C',  /* something will be made where nothing is */
     ENTRY_CREATED = 'c', /* it is there: this inode */
-    ENTRY_LINKED = 'l',  /* it is there: another name of an inode that had one already */
+    ENTRY_LINKED = 'l',  /* it is there: another name of the inode at `more` (older ones: NULL) */
     ENTRY_CHANGE = 'W',  /* content will change; `saved` has what it was */
     ENTRY_META = 'M',    /* mode, times or extended attributes will change */
     ENTRY_XATTR = 'A',   /* one attribute of the entry `id`, which follows: name, value in hex */
-    ENTRY_REMOVE = 'R',  /* will be removed; `saved` has the content, `more` a link's target */
+    ENTRY_REMOVE = 'R',  /* will be removed; `saved` has the content, `more` a link's target, or
+                          * another name of the same file */
     ENTRY_DROP = 'r',    /* the same for something that this run has made: nothing is saved */
     ENTRY_RENAME = 'N',  /* will move to `more` */
     ENTRY_SWAP = 'E',    /* will change places with `more` */

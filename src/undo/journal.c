@@ -62,6 +62,8 @@ void journal_free(struct journal *j)
         close_fd(&j->grants[i]);
     for (size_t i = 0; i < ANNOUNCED_MAX; i++)
         free(j->announced[i].path);
+    for (size_t i = 0; j->objects && j->names_bytes && i < j->n_slots; i++)
+        journal_names_forget(j, &j->objects[i]);
     close_fd(&j->fd);
     close_fd(&j->saved_dir);
     close_fd(&j->dir);
@@ -361,23 +363,16 @@ int journal_create(struct journal *j, unsigned grant, const char *path, struct e
 int journal_created(struct journal *j, unsigned grant, const char *path, const struct stat *st,
                     struct error *err)
 {
-    bool is_link = !S_ISDIR(st->st_mode) && st->st_nlink > 1;
-    struct entry entry = {
-        .kind = is_link ? ENTRY_LINKED : ENTRY_CREATED,
-        .grant = grant,
-        .id = j->entries,
-        .path = path,
-    };
+    struct entry entry = {.kind = ENTRY_CREATED, .grant = grant, .id = j->entries, .path = path};
     struct object *o;
 
     entry_set_stat(&entry, st);
     if (journal_append(j, &entry, err) < 0)
         return -1;
-    if (is_link)
-        return 0;
     o = journal_object_make(j, st, err);
     if (!o)
         return -1;
+    journal_names_forget(j, o);
     *o = (struct object){
         .dev = st->st_dev, .ino = st->st_ino, .flags = OBJECT_MADE, .born_ns = entry_now()};
     return 0;
@@ -390,10 +385,31 @@ static struct object *known_object(struct journal *j, struct object *o, const st
     if (o)
         return o;
     o = journal_object_make(j, st, err);
-    if (o)
-        *o = (struct object){
-            .dev = st->st_dev, .ino = st->st_ino, .born_ns = journal_born(parent, name)};
+    if (!o)
+        return NULL;
+    journal_names_forget(j, o);
+    *o = (struct object){
+        .dev = st->st_dev, .ino = st->st_ino, .born_ns = journal_born(parent, name)};
     return o;
+}
+
+int journal_linked(struct journal *j, unsigned grant, const char *path, const char *from,
+                   int parent, const char *name, const struct stat *st, struct error *err)
+{
+    struct entry entry = {
+        .kind = ENTRY_LINKED, .grant = grant, .id = j->entries, .path = path, .more = from};
+    struct object *o;
+
+    entry_set_stat(&entry, st);
+    if (journal_append(j, &entry, err) < 0)
+        return -1;
+    o = known_object(j, journal_object(j, st, parent, name), st, parent, name, err);
+    if (!o)
+        return -1;
+    o->flags |= OBJECT_LINKED;
+    journal_name(j, grant, from, st);
+    journal_name(j, grant, path, st);
+    return 0;
 }
 
 int journal_change(struct journal *j, unsigned grant, const char *path, int parent,
@@ -496,15 +512,53 @@ static int save_removed(struct journal *j, struct object *o, int parent, const c
     }
 }
 
+/* The file goes on under another name, and was changed: the change belongs to that name, too. */
+static int note_change(struct journal *j, const struct object *o, unsigned grant, const char *path,
+                       int parent, const char *name, const struct stat *st, struct error *err)
+{
+    struct entry entry = {.kind = o->flags & OBJECT_CHANGED ? ENTRY_CHANGE : ENTRY_META,
+                          .grant = grant,
+                          .path = path,
+                          .saved = o->flags & OBJECT_CHANGED ? o->saved : 0};
+
+    entry_set_stat(&entry, st);
+    if (count_entry(j, &entry, err) < 0 ||
+        journal_save_xattrs(j, parent, name, st, entry.id, err) < 0 ||
+        journal_append(j, &entry, err) < 0)
+        return -1;
+    j->entries++;
+    return 0;
+}
+
+/* One of several names of a file will be removed. *ret_other: another one, or NULL. */
+static int keep_others(struct journal *j, const struct object *o, unsigned grant, const char *path,
+                       int parent, const char *name, const struct stat *st, char other[PATH_MAX],
+                       const char **ret_other, struct error *err)
+{
+    bool is_changed = o && o->flags & (OBJECT_CHANGED | OBJECT_META);
+
+    if (journal_find_name(j, o, grant, path, parent, st, other)) {
+        *ret_other = other;
+        return is_changed ? note_change(j, o, grant, other, parent, name, st, err) : 0;
+    }
+    if (!is_changed || j->limits.is_undo)
+        return 0;
+    return error_set(err, E_UNSUPPORTED,
+                     "it was changed, and its other names (hard links) are not known");
+}
+
 int journal_remove(struct journal *j, unsigned grant, const char *path, int parent,
                    const char *name, const struct stat *st, struct error *err)
 {
     struct object *o = journal_object(j, st, parent, name);
     bool is_last = S_ISDIR(st->st_mode) || st->st_nlink <= 1;
     struct entry entry = {.grant = grant, .path = path};
-    char target[PATH_MAX];
+    char target[PATH_MAX], other[PATH_MAX];
 
     entry.kind = is_made(o) ? ENTRY_DROP : ENTRY_REMOVE;
+    if (!is_last && S_ISREG(st->st_mode) && !is_made(o) &&
+        keep_others(j, o, grant, path, parent, name, st, other, &entry.more, err) < 0)
+        return -1;
     entry_set_stat(&entry, st);
     if (count_entry(j, &entry, err) < 0 ||
         (!is_made(o) && save_removed(j, o, parent, name, st, &entry, target, err) < 0) ||
@@ -513,8 +567,10 @@ int journal_remove(struct journal *j, unsigned grant, const char *path, int pare
         return -1;
     if (is_last) {
         /* The number may go to another file now. */
-        if (o)
+        if (o) {
+            journal_names_forget(j, o);
             o->flags = 0;
+        }
         return 0;
     }
     if (is_made(o) || !S_ISREG(st->st_mode))
@@ -546,6 +602,8 @@ int journal_rename(struct journal *j, unsigned grant, const char *from, const ch
     entry_set_stat(&entry, st);
     if (count_entry(j, &entry, err) < 0)
         return -1;
+    if (o)
+        journal_names_move(j, o, from, to);
     return announce(j, &entry,
                     (struct announced){.is_made = made,
                                        .is_replaced = made && replaces(j, st, to),

@@ -28,6 +28,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -42,6 +43,7 @@ struct journal_limits {
     uint64_t bytes;
     uint64_t entries;
     uint64_t text;
+    bool is_undo; /* the changes are those of an undo: see journal_remove() */
 };
 
 /* `dir`: a private, empty directory, which is only lent. */
@@ -64,10 +66,16 @@ int journal_grant(struct journal *j, unsigned grant, int dir, struct error *err)
 /* Nothing is there; a file, a directory, a symbolic link, a FIFO or a hard link follows. */
 int journal_create(struct journal *j, unsigned grant, const char *path, struct error *err);
 
-/* It is there now: this inode. Of hard links, too (a file with more than one link is taken for
- * one). */
+/* It is there now: this inode. */
 int journal_created(struct journal *j, unsigned grant, const char *path, const struct stat *st,
                     struct error *err);
+
+/* The same for a hard link: another name of the file at `from`, in the same granted directory. */
+int journal_linked(struct journal *j, unsigned grant, const char *path, const char *from,
+                   int parent, const char *name, const struct stat *st, struct error *err);
+
+/* The file has this name, too: only a help to find it again. */
+void journal_name(struct journal *j, unsigned grant, const char *path, const struct stat *st);
 
 /* The content will change: open for writing or appending, truncate. Saves the whole file, its mode,
  * times and attributes: writes to the descriptor are not seen later. Nothing but regular files has
@@ -85,7 +93,9 @@ int journal_held(struct journal *j, unsigned grant, const char *path, int parent
 int journal_meta(struct journal *j, unsigned grant, const char *path, int parent, const char *name,
                  const struct stat *st, struct error *err);
 
-/* It will be removed (unlink, rmdir) or replaced by a rename. */
+/* It will be removed (unlink, rmdir) or replaced by a rename. Where the run has changed the file,
+ * and it goes on under another name, that name has to be known: else an undo could not find it.
+ * E_UNSUPPORTED: it is not. An undo removes the name all the same. */
 int journal_remove(struct journal *j, unsigned grant, const char *path, int parent,
                    const char *name, const struct stat *st, struct error *err);
 

@@ -14,6 +14,7 @@ enum object_flag {
     OBJECT_SAVED = 2,   /* saved/N has its content from before the run */
     OBJECT_CHANGED = 4, /* there is an ENTRY_CHANGE */
     OBJECT_META = 8,    /* there is an ENTRY_META, or an ENTRY_CHANGE, which has the same */
+    OBJECT_LINKED = 16, /* the run gave it another name */
 };
 
 struct object {
@@ -21,6 +22,8 @@ struct object {
     int64_t born_ns; /* btime; of what was made: not later than that; 0: unknown */
     uint64_t saved;
     unsigned flags;
+    unsigned grant; /* of the names */
+    char *names[2]; /* by which the file was known last; NULL: none */
 };
 
 /* A copy in the background. */
@@ -58,6 +61,7 @@ struct journal {
     bool is_sealed;
     struct object *objects; /* a hash table, by dev and ino; ino 0: free */
     size_t n_objects, n_slots;
+    size_t names_bytes; /* of all names of objects */
     int grants[LIMIT_GRANTS];
     struct background background[BACKGROUND_MAX];
     struct announced announced[ANNOUNCED_MAX]; /* the latest is at n_announced - 1 */
@@ -89,3 +93,14 @@ int journal_save_from(struct journal *j, int content, const struct stat *st, uin
 int journal_save_xattrs(struct journal *j, int parent, const char *name, const struct stat *st,
                         uint64_t id, struct error *err);
 void journal_stop_background(struct journal *j);
+
+/* --- names --- */
+
+int journal_open_below(int dir, const char *path);
+
+void journal_names_forget(struct journal *j, struct object *o);
+void journal_names_move(struct journal *j, struct object *o, const char *from, const char *to);
+
+/* Another name than `path`, which is `name` in `parent`, by which the file is there now. */
+bool journal_find_name(const struct journal *j, const struct object *o, unsigned grant,
+                       const char *path, int parent, const struct stat *st, char other[PATH_MAX]);

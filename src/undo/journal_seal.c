@@ -5,10 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -87,16 +85,6 @@ static struct tree *replay(const struct reader *r)
     return tree;
 }
 
-static int open_below(int dir, const char *path)
-{
-    struct open_how how = {
-        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-    };
-
-    return (int)syscall(SYS_openat2, dir, *path ? path : ".", &how, sizeof(how));
-}
-
 /* A directory may have moved to a much longer path with all that is in it. The paths are for people
  * to read; beyond this size of the journal they are left out. */
 static bool has_room_for_paths(const struct journal *j)
@@ -115,7 +103,7 @@ static int note_final(struct journal *j, const struct tree_node *n, struct error
     if (!n->ino || tree_path(n, &entry.grant, path) < 0 || entry.grant >= LIMIT_GRANTS ||
         j->grants[entry.grant] < 0)
         return 0;
-    fd = open_below(j->grants[entry.grant], path);
+    fd = journal_open_below(j->grants[entry.grant], path);
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != n->dev || st.st_ino != n->ino)
         return 0;
     if (j->on_final && S_ISREG(st.st_mode))

@@ -181,8 +181,10 @@ static int read_undos(struct work *w, struct error *err)
 
 static int begin_own(struct work *w, struct error *err)
 {
-    const struct journal_limits limits = {
-        .bytes = w->wish->bytes, .entries = UINT32_MAX, .text = LIMIT_UNDO_TEXT_OWN};
+    const struct journal_limits limits = {.bytes = w->wish->bytes,
+                                          .entries = UINT32_MAX,
+                                          .text = LIMIT_UNDO_TEXT_OWN,
+                                          .is_undo = true};
     struct run_grant grants[LIMIT_GRANTS] = {0};
     struct undo_store_run run = {
         .id = w->own_id,

@@ -247,6 +247,11 @@ static int undo_change(struct engine *g, const struct entry *e, struct error *er
 
 /* --- removed by the run --- */
 
+static bool is_at(struct engine *g, const struct entry *e, const char *path, struct stat *ret_st)
+{
+    return view_look(&g->view, e->grant, path, ret_st) == 1 && engine_is_it(g, e, ret_st);
+}
+
 /* What is at the place already: the thing itself, which was never removed, one that an undo has
  * made, or one with the same content. */
 static bool is_there_again(struct engine *g, const struct entry *e, const struct stat *st)
@@ -271,10 +276,11 @@ static const char *find_link(struct engine *g, const struct entry *e)
 
     if (!S_ISREG(e->mode) || e->nlink < 2)
         return NULL;
+    if (e->more && is_at(g, e, e->more, &st))
+        return e->more;
     for (size_t i = 0; i < 1000 && at-- > g->reader.entries; i++)
         if (at->kind == ENTRY_LINKED && at->ino == e->ino && at->dev == e->dev &&
-            at->grant == e->grant && strcmp(at->path, e->path) != 0 &&
-            view_look(&g->view, at->grant, at->path, &st) == 1 && engine_is_it(g, e, &st))
+            at->grant == e->grant && strcmp(at->path, e->path) != 0 && is_at(g, e, at->path, &st))
             return at->path;
     return NULL;
 }
@@ -286,6 +292,7 @@ static int restore(struct engine *g, const struct entry *e, struct error *cause)
     struct stat st;
 
     if (other) {
+        s->was_as_left = is_at(g, e, other, &st) && engine_is_as_left(g, e, &st);
         s->extra_links += g->is_rehearsal;
         return act_link(g, e, other, &st, cause);
     }
@@ -330,6 +337,8 @@ static int undo_drop(struct engine *g, const struct entry *e)
     struct subject *s = engine_subject(g, e->dev, e->ino);
     struct stat st;
 
+    if (!S_ISDIR(e->mode) && e->nlink > 1)
+        return 0; /* only one of its names */
     s->is_gone = true;
     s->final_ = NULL;
     if (!S_ISDIR(e->mode) || view_look(&g->view, e->grant, e->path, &st) != 0 ||
@@ -340,11 +349,6 @@ static int undo_drop(struct engine *g, const struct entry *e)
 }
 
 /* --- moved by the run --- */
-
-static bool is_at(struct engine *g, const struct entry *e, const char *path, struct stat *ret_st)
-{
-    return view_look(&g->view, e->grant, path, ret_st) == 1 && engine_is_it(g, e, ret_st);
-}
 
 static int undo_rename(struct engine *g, const struct entry *e, struct error *err)
 {

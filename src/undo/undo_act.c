@@ -120,6 +120,27 @@ static int failed(struct engine *g, struct error *err, const char *what)
     return -1;
 }
 
+/* What will be overwritten or removed is saved first. A run may have left the file so that not even
+ * its owner can read it; the journal has the mode from before. */
+static int make_readable(struct engine *g, const struct entry *e, const struct spot *s,
+                         const struct stat *st, struct error *err)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    cleanup_close int fd = -1;
+    struct stat now;
+
+    if (!S_ISREG(st->st_mode) || st->st_mode & S_IRUSR)
+        return 0;
+    if (files_enter(&guard, &g->dirs[e->grant], err) < 0)
+        return -1;
+    fd = openat(s->parent, s->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &now) < 0 || !is_same(&now, st))
+        return error_set(err, E_BUSY, "it was replaced just now");
+    if (chmod(path_of(fd).text, (st->st_mode & 01777) | S_IRUSR) < 0)
+        return error_errno(err, "make it readable");
+    return mark_open(g, fd, err);
+}
+
 static int open_saved(struct engine *g, const struct entry *e, int *ret_fd, struct error *err)
 {
     char name[24];
@@ -210,11 +231,17 @@ static int set_meta(struct engine *g, const struct entry *e, int fd, struct erro
 {
     const struct timespec times[2] = {entry_timespec(e->atime_ns), entry_timespec(e->mtime_ns)};
     struct fd_path path = path_of(fd);
+    struct stat now;
 
     if (S_ISLNK(e->mode))
         return 0;
-    if ((S_ISREG(e->mode) || S_ISDIR(e->mode)) && set_xattrs(g, e, path.text, false, err) < 0)
-        return -1;
+    /* Attributes of what cannot be written cannot be changed; the mode follows. */
+    if (S_ISREG(e->mode) || S_ISDIR(e->mode)) {
+        if (fstat(fd, &now) == 0 && (now.st_mode & S_IRWXU) != S_IRWXU)
+            (void)chmod(path.text, (now.st_mode & 01777) | S_IRUSR | S_IWUSR);
+        if (set_xattrs(g, e, path.text, false, err) < 0)
+            return -1;
+    }
     if (chmod(path.text, mode_of(e)) < 0)
         return error_errno(err, "set the mode");
     return utimensat(AT_FDCWD, path.text, times, 0) < 0 ? error_errno(err, "set the times") : 0;
@@ -318,7 +345,10 @@ int act_remove(struct engine *g, const struct entry *e, const struct stat *st, s
 
     if (g->is_rehearsal)
         return view_take(&g->view, e->grant, e->path) < 0 ? error_memory(err) : 0;
+    if (e->kind == ENTRY_LINKED && e->more)
+        journal_name(g->task->own, e->grant, e->more, st);
     if (find_spot(g, e->grant, e->path, &s, err) < 0 || check_again(&s, st, err) < 0 ||
+        make_readable(g, e, &s, st, err) < 0 ||
         journal_remove(g->task->own, e->grant, e->path, s.parent, s.name, st, err) < 0)
         return -1;
     if (files_enter(&guard, &g->dirs[e->grant], err) < 0 || check_again(&s, st, err) < 0) {
@@ -395,11 +425,12 @@ static int make_node(const struct spot *s, const struct entry *e)
     }
 }
 
-/* Opens what was just made, and has the journal know it. */
-static int take_made(struct engine *g, const struct entry *e, const struct spot *s, int *ret_fd,
-                     struct stat *ret_st, struct error *err)
+/* Opens what was just made, and has the journal know it. `from`: of a hard link, the other name. */
+static int take_made(struct engine *g, const struct entry *e, const struct spot *s,
+                     const char *from, int *ret_fd, struct stat *ret_st, struct error *err)
 {
     cleanup_close int fd = -1;
+    int r;
 
     {
         cleanup(files_leave) struct files_guard guard = {0};
@@ -410,7 +441,10 @@ static int take_made(struct engine *g, const struct entry *e, const struct spot 
         if (fd < 0 || fstat(fd, ret_st) < 0)
             return error_errno(err, "open it");
     }
-    if (journal_created(g->task->own, e->grant, e->path, ret_st, err) < 0)
+    r = from
+            ? journal_linked(g->task->own, e->grant, e->path, from, s->parent, s->name, ret_st, err)
+            : journal_created(g->task->own, e->grant, e->path, ret_st, err);
+    if (r < 0)
         return -1;
     *ret_fd = take_fd(fd);
     return 0;
@@ -478,7 +512,7 @@ int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struc
     }
     if (r < 0)
         return failed(g, err, "make it");
-    if (take_made(g, e, &s, &fd, ret_st, err) < 0 ||
+    if (take_made(g, e, &s, NULL, &fd, ret_st, err) < 0 ||
         (S_ISREG(e->mode) && fill_file(g, e, fd, err) < 0) || set_all(g, e, fd, err) < 0)
         return -1;
     if (fstat(fd, ret_st) < 0)
@@ -508,7 +542,7 @@ int act_link(struct engine *g, const struct entry *e, const char *other, struct 
     }
     if (r < 0)
         return failed(g, err, "link it");
-    return take_made(g, e, &to, &fd, ret_st, err) < 0 ? -1 : engine_mark(g, ret_st, err);
+    return take_made(g, e, &to, other, &fd, ret_st, err) < 0 ? -1 : engine_mark(g, ret_st, err);
 }
 
 /* --- changing --- */
@@ -528,7 +562,7 @@ int act_revert(struct engine *g, const struct entry *e, const struct stat *st, b
     fd = view_open(&g->view, e->grant, e->path);
     if (fd < 0 || fstat(fd, &now) < 0 || !is_same(&now, st))
         return error_set(err, E_BUSY, "it was replaced just now");
-    if (find_spot(g, e->grant, e->path, &s, err) < 0)
+    if (find_spot(g, e->grant, e->path, &s, err) < 0 || make_readable(g, e, &s, st, err) < 0)
         return -1;
     r = has_content ? journal_change(g->task->own, e->grant, e->path, s.parent, s.name, st, err)
                     : journal_meta(g->task->own, e->grant, e->path, s.parent, s.name, st, err);

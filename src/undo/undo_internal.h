@@ -15,6 +15,7 @@ struct subject {
     const struct entry *final_; /* how the run left it */
     bool is_gone;               /* the run made it and removed it again */
     bool is_ours;               /* its content is what this undo put there */
+    bool was_as_left;           /* without `final_`: before this undo gave it another name */
     unsigned extra_links;       /* of a rehearsal */
     bool is_made;               /* while the journal is read: by the run */
 };

@@ -250,7 +250,11 @@ bool engine_is_as_left(struct engine *g, const struct entry *e, const struct sta
     if (s->final_)
         return s->final_->size == (uint64_t)st->st_size &&
                s->final_->mtime_ns == entry_time(&st->st_mtim) && has_known_ctime(g, s, st);
-    return ctime_ns + SLACK_NS >= g->reader.began_ns && ctime_ns <= g->end_ns;
+    if (s->was_as_left && undo_marks_has(&g->report->marks, st))
+        return true;
+    /* Of a run that ended in order, how it left each of its files is known, or it was not there. */
+    return !g->reader.is_sealed && ctime_ns + SLACK_NS >= g->reader.began_ns &&
+           ctime_ns <= g->end_ns;
 }
 
 static int add_twin(struct undo_report *r, const struct undo_twin *twin)

@@ -179,11 +179,15 @@ void do_symlink(const char *target, const char *path)
 
 void do_link(const char *from, const char *to)
 {
+    struct error err = {0};
     struct spot s = find(to);
 
     announce_create(to);
     assert_int_equal(linkat(scene.grant, from, s.parent, s.name, 0), 0);
-    announce_created(&s, to);
+    moment();
+    assert_int_equal(fstatat(s.parent, s.name, &s.st, AT_SYMLINK_NOFOLLOW), 0);
+    ok(journal_linked(scene.journal, 0, to, from, s.parent, s.name, &s.st, &err), &err);
+    (void)close(s.parent);
 }
 
 void do_fifo(const char *path)

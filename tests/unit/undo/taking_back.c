@@ -301,6 +301,51 @@ void hard_links(void)
     do_remove("precious");
 }
 
+/* Files are changed by a second name, which is then removed: they go on under the first. */
+void hard_links_that_go(void)
+{
+    do_link("a", "a2");
+    do_write("a2", "through the second name");
+    do_remove("a2");
+    do_mkdir("n");
+    do_link("precious", "n/p");
+    do_write("n/p", "short");
+    do_chmod("n/p", 0600);
+    do_rename("n", "m");
+    do_rename("m/p", "m/q");
+    do_remove("m/q");
+    do_remove("m");
+    do_link("d/f", "f2");
+    do_chmod("f2", 0400);
+    do_xattr("f2", "user.new", "1");
+    do_write("g2", "takes its place");
+    do_rename("g2", "f2");
+    do_write("d/g", "changed first");
+    do_link("d/g", "d/g2");
+    do_rename("d/g", "d/g3");
+    do_remove("d/g2");
+    do_link("d/deep/h", "d/h2");
+    do_remove("d/deep/h");
+    do_write("d/h2", "the other way round");
+    do_link("d/h2", "d/deep/h");
+    do_remove("d/h2");
+}
+
+/* Nobody can read or write what is to be undone. */
+void closed_files(void)
+{
+    do_write("a", "closed");
+    do_xattr("a", "user.new", "1");
+    do_chmod("a", 0);
+    do_xattr("d/f", "user.new", "1");
+    do_chmod("d/f", 0400);
+    do_xattr("d/deep", "user.new", "1");
+    do_chmod("d/deep", 0500);
+    do_write("new", "closed");
+    do_chmod("new", 0);
+    do_rename("new", "n");
+}
+
 void same_names_again(void)
 {
     for (int i = 0; i < 5; i++) {
@@ -328,9 +373,9 @@ void odd_names(void)
 }
 
 void (*const programs[])(void) = {
-    write_and_append,  create_all_kinds,   remove_all_kinds, rename_all_kinds,
-    change_attributes, save_as_editors_do, swap_places,      replace_kinds,
-    pass_through,      hard_links,         same_names_again,
+    write_and_append,   create_all_kinds, remove_all_kinds, rename_all_kinds, change_attributes,
+    save_as_editors_do, swap_places,      replace_kinds,    pass_through,     hard_links,
+    hard_links_that_go, closed_files,     same_names_again,
 };
 const size_t n_programs = ARRAY_SIZE(programs);
 void later(void)

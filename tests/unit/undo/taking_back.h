@@ -49,6 +49,8 @@ void swap_places(void);
 void replace_kinds(void);
 void pass_through(void);
 void hard_links(void);
+void hard_links_that_go(void);
+void closed_files(void);
 void same_names_again(void);
 void odd_names(void);
 

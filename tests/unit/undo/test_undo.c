@@ -42,6 +42,18 @@ UNDO_TEST(odd_names_come_back)
     assert_false(exists(" "));
 }
 
+UNDO_TEST(what_was_changed_by_a_name_that_went_comes_back)
+{
+    fill_grant();
+    round_trip(hard_links_that_go);
+}
+
+UNDO_TEST(closed_files_come_back)
+{
+    fill_grant();
+    round_trip(closed_files);
+}
+
 UNDO_TEST(hard_links_stay_linked)
 {
     struct stat one, other;
