@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/cleanup.h"
 #include "base/date.h"
@@ -19,19 +20,21 @@
 /* One session that was opened here. */
 struct place {
     struct coderunner *coderunner;
-    struct place *before, *after;
+    LIST_ENTRY(place) link;
     struct session *session;
     enum run_language language;
     bool is_loose; /* opened by the way */
 };
 
 struct coderunner {
-    struct place *first;
+    LIST_HEAD(, place) places;
 };
 
 static struct place *find_place(const struct coderunner *coderunner, const struct session *session)
 {
-    for (struct place *p = coderunner->first; p; p = p->after)
+    struct place *p;
+
+    LIST_FOREACH(p, &coderunner->places, link)
         if (p->session == session)
             return p;
     return NULL;
@@ -39,12 +42,7 @@ static struct place *find_place(const struct coderunner *coderunner, const struc
 
 static void free_place(struct place *place)
 {
-    if (place->before)
-        place->before->after = place->after;
-    else
-        place->coderunner->first = place->after;
-    if (place->after)
-        place->after->before = place->before;
+    LIST_REMOVE(place, link);
     free(place);
 }
 
@@ -62,10 +60,8 @@ static struct place *new_place(struct coderunner *coderunner, enum run_language 
 
     if (!place)
         return NULL;
-    *place = (struct place){coderunner, NULL, coderunner->first, NULL, language, is_loose};
-    if (coderunner->first)
-        coderunner->first->before = place;
-    coderunner->first = place;
+    *place = (struct place){.coderunner = coderunner, .language = language, .is_loose = is_loose};
+    LIST_INSERT_HEAD(&coderunner->places, place, link);
     return place;
 }
 
@@ -85,11 +81,11 @@ static bool is_resting(const struct place *place, const char *owner, uint64_t *r
 static void make_room(const struct coderunner *coderunner, const char *owner)
 {
     for (;;) {
-        struct place *longest = NULL;
+        struct place *longest = NULL, *p;
         uint64_t longest_ms = 0, ms;
         size_t resting = 0;
 
-        for (struct place *p = coderunner->first; p; p = p->after) {
+        LIST_FOREACH(p, &coderunner->places, link) {
             if (!is_resting(p, owner, &ms))
                 continue;
             resting++;
@@ -288,7 +284,7 @@ void coderunner_free(struct coderunner *coderunner)
 {
     if (!coderunner)
         return;
-    while (coderunner->first)
-        free_place(coderunner->first);
+    while (!LIST_EMPTY(&coderunner->places))
+        free_place(LIST_FIRST(&coderunner->places));
     free(coderunner);
 }

@@ -83,8 +83,7 @@ void egress_set_owner(struct egress *e, const char *name)
 
 static bool has_share(const struct egress *e)
 {
-    const struct share share = {
-        .total = LIMIT_NET_OPEN_ALL,
+    const struct share share = {.total = LIMIT_NET_OPEN_ALL,
                                 .used = e->settings->n_open,
                                 .own = e->owner->n_open,
                                 .has_others = true};
@@ -136,12 +135,7 @@ void guest_end(struct guest *g)
 
     if (g->stage == EGRESS_OPEN)
         tell(g, NULL, NULL);
-    if (g->before)
-        g->before->next = g->next;
-    else
-        e->guests = g->next;
-    if (g->next)
-        g->next->before = g->before;
+    LIST_REMOVE(g, link);
     if (g->lookup)
         resolve_cancel(g->lookup);
     if (g->inner)
@@ -268,8 +262,8 @@ static void on_tick(void *arg)
     struct egress *e = arg;
     uint64_t now = loop_now_ns();
 
-    for (struct guest *g = e->guests, *next; g; g = next) {
-        next = g->next;
+    for (struct guest *g = LIST_FIRST(&e->guests), *next; g; g = next) {
+        next = LIST_NEXT(g, link);
         if (!is_over_time(g, now))
             continue;
         if (g->stage == EGRESS_MAKING)
@@ -279,7 +273,7 @@ static void on_tick(void *arg)
     }
     if (!e->door && e->n_guests < LIMIT_NET_OPEN)
         (void)open_door(e, NULL);
-    if (e->guests || !e->door)
+    if (!LIST_EMPTY(&e->guests) || !e->door)
         loop_timer_start(e->tick, TICK_MS);
 }
 
@@ -307,10 +301,7 @@ static int take_in(struct egress *e, int fd, bool is_over_share)
     g->is_over_share = is_over_share;
     g->started_ns = g->active_ns = loop_now_ns();
     buf_init(&g->head, (size_t)2 * PROXY_HEAD_BYTES);
-    g->next = e->guests;
-    if (e->guests)
-        e->guests->before = g;
-    e->guests = g;
+    LIST_INSERT_HEAD(&e->guests, g, link);
     e->n_guests++;
     if (is_over_share) {
         e->settings->n_refusing++;
@@ -427,8 +418,8 @@ void egress_free(struct egress *e)
     loop_watch_free(e->door);
     e->door = NULL;
     close_fd(&e->listener);
-    while (e->guests)
-        guest_end(e->guests);
+    while (!LIST_EMPTY(&e->guests))
+        guest_end(LIST_FIRST(&e->guests));
     loop_watch_free(e->tick);
     leave_owner(e->settings, e->owner);
     net_unref(e->net);

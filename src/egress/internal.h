@@ -2,6 +2,8 @@
  * say), egress_way.c (to the host), egress_relay.c (bytes). */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "base/limits.h"
 #include "base/resolve.h"
 #include "egress/egress.h"
@@ -25,7 +27,7 @@ enum egress_how { EGRESS_HTTP, EGRESS_CONNECT, EGRESS_SOCKS5 };
 
 struct guest {
     struct egress *egress;
-    struct guest *next, *before;
+    LIST_ENTRY(guest) link;
     enum egress_stage stage;
     enum egress_how how;
     struct bufferevent *inner; /* the program's */
@@ -64,7 +66,7 @@ struct egress {
     void *user;
     struct loop_watch *door; /* NULL: nobody is let in now */
     struct loop_watch *tick;
-    struct guest *guests;
+    LIST_HEAD(, guest) guests;
     size_t n_guests;
     uint64_t n_total; /* connections, refused ones too */
     struct egress_totals totals;

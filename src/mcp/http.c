@@ -110,9 +110,10 @@ static void post_modern(struct request *request, json_t *message)
 
 static size_t count_open(const struct mcp_http_session *session)
 {
+    const struct mcp_stream *s;
     size_t count = 0;
 
-    for (const struct mcp_stream *s = session->streams.first; s; s = s->after)
+    LIST_FOREACH(s, &session->streams, link)
         count += s->is_open;
     return count;
 }
@@ -210,13 +211,14 @@ static int read_event_id(struct span text, uint64_t *ret_stream, uint64_t *ret_e
 static void resume(struct mcp_http_session *session, struct request *request, struct span last)
 {
     uint64_t number = 0, event = 0;
+    struct mcp_stream *s;
 
     if (read_event_id(last, &number, &event) == 0) {
         if (number == 0) {
             mcp_http_session_attach(session, request, event);
             return;
         }
-        for (struct mcp_stream *s = session->streams.first; s; s = s->after)
+        LIST_FOREACH(s, &session->streams, link)
             if (s->number == number && s->has_events) {
                 mcp_stream_resume(s, request, event);
                 return;

@@ -2,6 +2,8 @@
  * back) and mcp_sse.c (the transport of 2024-11-05). */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "http/sse.h"
 #include "mcp/http.h"
 
@@ -26,7 +28,7 @@
 struct mcp_stream {
     struct mcp_exchange exchange; /* the first: a pointer to it is one to the stream */
     struct mcp_http *http;
-    struct mcp_stream *before, *after;
+    LIST_ENTRY(mcp_stream) link;
     struct mcp_http_session *session; /* NULL: modern */
     struct mcp_peer *peer;            /* modern: its own */
     struct request *request; /* waits for the answer in one piece; NULL: events, or nobody */
@@ -38,14 +40,12 @@ struct mcp_stream {
     struct sse sse;
 };
 
-struct mcp_stream_list {
-    struct mcp_stream *first;
-};
+LIST_HEAD(mcp_stream_list, mcp_stream);
 
 /* A legacy client. */
 struct mcp_http_session {
     struct mcp_http *http;
-    struct mcp_http_session *before, *after;
+    LIST_ENTRY(mcp_http_session) link;
     char id[MCP_SESSION_ID_SIZE];
     char owner[REQUEST_OWNER_MAX];
     struct mcp_peer *peer;
@@ -58,10 +58,10 @@ struct mcp_http_session {
 struct mcp_http {
     struct mcp_http_options options;
     struct loop_watch *tick;
-    struct mcp_http_session *sessions;
+    LIST_HEAD(, mcp_http_session) sessions;
     size_t n_sessions;
     struct mcp_stream_list streams; /* of modern requests */
-    struct mcp_old *old;            /* clients of 2024-11-05 */
+    LIST_HEAD(, mcp_old) old;       /* clients of 2024-11-05 */
     unsigned n_silent;              /* ticks since the last comment */
 };
 

@@ -15,8 +15,9 @@
 /* Requests that still wait learn that there is nothing any more, as every later one does. */
 static void end_streams(struct mcp_http_session *session)
 {
-    while (session->streams.first) {
-        struct mcp_stream *stream = session->streams.first;
+    struct mcp_stream *stream;
+
+    while ((stream = LIST_FIRST(&session->streams))) {
         struct request *request = take_ptr(stream->request), *reader = stream->sse.reader;
 
         sse_detach(&stream->sse);
@@ -33,12 +34,7 @@ void mcp_http_session_free(struct mcp_http_session *session)
     struct mcp_http *http = session->http;
     struct request *reader = session->news.reader;
 
-    if (session->before)
-        session->before->after = session->after;
-    else
-        http->sessions = session->after;
-    if (session->after)
-        session->after->before = session->before;
+    LIST_REMOVE(session, link);
     http->n_sessions--;
     mcp_peer_free(session->peer);
     end_streams(session);
@@ -53,8 +49,8 @@ void mcp_http_session_trim(struct mcp_http_session *session)
 {
     size_t count = 0;
 
-    for (struct mcp_stream *stream = session->streams.first, *next; stream; stream = next) {
-        next = stream->after;
+    for (struct mcp_stream *stream = LIST_FIRST(&session->streams), *next; stream; stream = next) {
+        next = LIST_NEXT(stream, link);
         if (!stream->is_open && !stream->sse.reader && ++count > MCP_STREAMS_KEPT)
             mcp_stream_free(stream);
     }
@@ -103,7 +99,9 @@ void mcp_http_session_attach(struct mcp_http_session *session, struct request *r
 
 static bool is_at_rest(const struct mcp_http_session *session)
 {
-    for (const struct mcp_stream *s = session->streams.first; s; s = s->after)
+    const struct mcp_stream *s;
+
+    LIST_FOREACH(s, &session->streams, link)
         if (s->is_open || s->sse.reader)
             return false;
     return session->news.reader == NULL;
@@ -111,9 +109,9 @@ static bool is_at_rest(const struct mcp_http_session *session)
 
 static struct mcp_http_session *longest_at_rest(const struct mcp_http *http, const char *owner)
 {
-    struct mcp_http_session *oldest = NULL;
+    struct mcp_http_session *oldest = NULL, *s;
 
-    for (struct mcp_http_session *s = http->sessions; s; s = s->after)
+    LIST_FOREACH(s, &http->sessions, link)
         if (is_at_rest(s) && owner && strcmp(s->owner, owner) == 0 &&
             (!oldest || s->used_ns < oldest->used_ns))
             oldest = s;
@@ -122,9 +120,10 @@ static struct mcp_http_session *longest_at_rest(const struct mcp_http *http, con
 
 static size_t count_of(const struct mcp_http *http, const char *owner)
 {
+    const struct mcp_http_session *s;
     size_t count = 0;
 
-    for (const struct mcp_http_session *s = http->sessions; s; s = s->after)
+    LIST_FOREACH(s, &http->sessions, link)
         count += strcmp(s->owner, owner) == 0;
     return count;
 }
@@ -132,9 +131,10 @@ static size_t count_of(const struct mcp_http *http, const char *owner)
 static const char *owner_of_most(const struct mcp_http *http)
 {
     const char *owner = NULL;
+    const struct mcp_http_session *s;
     size_t most = 0;
 
-    for (const struct mcp_http_session *s = http->sessions; s; s = s->after)
+    LIST_FOREACH(s, &http->sessions, link)
         if (count_of(http, s->owner) > most) {
             most = count_of(http, s->owner);
             owner = s->owner;
@@ -203,10 +203,7 @@ struct mcp_http_session *mcp_http_session_new(struct mcp_http *http, struct requ
         request_answer_error(request, &err);
         return NULL;
     }
-    session->after = http->sessions;
-    if (session->after)
-        session->after->before = session;
-    http->sessions = session;
+    LIST_INSERT_HEAD(&http->sessions, session, link);
     http->n_sessions++;
     return session;
 }
@@ -214,7 +211,9 @@ struct mcp_http_session *mcp_http_session_new(struct mcp_http *http, struct requ
 struct mcp_http_session *mcp_http_session_find(struct mcp_http *http, const char *owner,
                                                struct span id)
 {
-    for (struct mcp_http_session *s = http->sessions; s; s = s->after)
+    struct mcp_http_session *s;
+
+    LIST_FOREACH(s, &http->sessions, link)
         if (span_is(id, s->id) && strcmp(s->owner, owner) == 0) {
             s->used_ns = loop_now_ns();
             return s;
@@ -233,8 +232,8 @@ static bool is_older(uint64_t since_ns, uint64_t now, uint64_t ms)
  * the answer was to come in one piece, events instead. */
 static void tick_streams(const struct mcp_stream_list *list, uint64_t now, bool is_silent)
 {
-    for (struct mcp_stream *stream = list->first, *next; stream; stream = next) {
-        next = stream->after;
+    for (struct mcp_stream *stream = LIST_FIRST(list), *next; stream; stream = next) {
+        next = LIST_NEXT(stream, link);
         if (!stream->is_open && stream->session && !stream->sse.reader &&
             is_older(stream->since_ns, now, MCP_KEPT_MS)) {
             mcp_stream_free(stream);
@@ -254,8 +253,8 @@ static void on_tick(void *arg)
     bool is_silent = ++http->n_silent * MCP_TICK_MS >= MCP_SILENT_MS;
 
     tick_streams(&http->streams, now, is_silent);
-    for (struct mcp_http_session *s = http->sessions, *next; s; s = next) {
-        next = s->after;
+    for (struct mcp_http_session *s = LIST_FIRST(&http->sessions), *next; s; s = next) {
+        next = LIST_NEXT(s, link);
         tick_streams(&s->streams, now, is_silent);
         if (is_silent)
             sse_keep_alive(&s->news);
@@ -290,8 +289,10 @@ int mcp_http_new(const struct mcp_http_options *options, struct mcp_http **ret_h
 
 void mcp_http_stop(struct mcp_http *http)
 {
+    struct mcp_http_session *s;
+
     mcp_server_stop(http->options.server);
-    for (struct mcp_http_session *s = http->sessions; s; s = s->after) {
+    LIST_FOREACH(s, &http->sessions, link) {
         struct request *reader = s->news.reader;
 
         sse_detach(&s->news);
@@ -311,13 +312,13 @@ static void drop(struct mcp_stream *stream)
 
 void mcp_http_forget(struct mcp_http *http, const char *owner)
 {
-    for (struct mcp_http_session *s = http->sessions, *next; s; s = next) {
-        next = s->after;
+    for (struct mcp_http_session *s = LIST_FIRST(&http->sessions), *next; s; s = next) {
+        next = LIST_NEXT(s, link);
         if (strcmp(s->owner, owner) == 0)
             mcp_http_session_free(s);
     }
-    for (struct mcp_stream *stream = http->streams.first, *next; stream; stream = next) {
-        next = stream->after;
+    for (struct mcp_stream *stream = LIST_FIRST(&http->streams), *next; stream; stream = next) {
+        next = LIST_NEXT(stream, link);
         if (strcmp(mcp_peer_owner(stream->peer), owner) == 0)
             drop(stream);
     }
@@ -329,10 +330,10 @@ void mcp_http_free(struct mcp_http *http)
 {
     if (!http)
         return;
-    while (http->sessions)
-        mcp_http_session_free(http->sessions);
-    while (http->streams.first)
-        drop(http->streams.first);
+    while (!LIST_EMPTY(&http->sessions))
+        mcp_http_session_free(LIST_FIRST(&http->sessions));
+    while (!LIST_EMPTY(&http->streams))
+        drop(LIST_FIRST(&http->streams));
     mcp_old_forget(http, NULL);
     loop_watch_free(http->tick);
     free(http);

@@ -19,16 +19,16 @@
 struct old_exchange {
     struct mcp_exchange exchange; /* the first */
     struct mcp_old *client;
-    struct old_exchange *before, *after;
+    LIST_ENTRY(old_exchange) link;
 };
 
 struct mcp_old {
     struct mcp_http *http;
-    struct mcp_old *before, *after;
+    LIST_ENTRY(mcp_old) link;
     char id[MCP_SESSION_ID_SIZE];
     char owner[REQUEST_OWNER_MAX];
     struct mcp_peer *peer;
-    struct old_exchange *open;
+    LIST_HEAD(, old_exchange) open;
     size_t n_open;
     struct sse sse;
 };
@@ -37,12 +37,7 @@ static void exchange_free(struct old_exchange *one)
 {
     struct mcp_old *client = one->client;
 
-    if (one->before)
-        one->before->after = one->after;
-    else
-        client->open = one->after;
-    if (one->after)
-        one->after->before = one->before;
+    LIST_REMOVE(one, link);
     client->n_open--;
     free(one);
 }
@@ -51,15 +46,10 @@ static void old_free(struct mcp_old *client)
 {
     struct request *reader = client->sse.reader;
 
-    if (client->before)
-        client->before->after = client->after;
-    else
-        client->http->old = client->after;
-    if (client->after)
-        client->after->before = client->before;
+    LIST_REMOVE(client, link);
     mcp_peer_free(client->peer);
-    while (client->open)
-        exchange_free(client->open);
+    while (!LIST_EMPTY(&client->open))
+        exchange_free(LIST_FIRST(&client->open));
     sse_detach(&client->sse);
     if (reader)
         request_end(reader);
@@ -69,14 +59,16 @@ static void old_free(struct mcp_old *client)
 
 void mcp_old_tick(struct mcp_http *http)
 {
-    for (struct mcp_old *client = http->old; client; client = client->after)
+    struct mcp_old *client;
+
+    LIST_FOREACH(client, &http->old, link)
         sse_keep_alive(&client->sse);
 }
 
 void mcp_old_forget(struct mcp_http *http, const char *owner)
 {
-    for (struct mcp_old *client = http->old, *next; client; client = next) {
-        next = client->after;
+    for (struct mcp_old *client = LIST_FIRST(&http->old), *next; client; client = next) {
+        next = LIST_NEXT(client, link);
         if (!owner || strcmp(client->owner, owner) == 0)
             old_free(client);
     }
@@ -111,8 +103,9 @@ static void on_news(void *user, const json_t *message)
 static bool has_room(const struct mcp_http *http, const char *owner)
 {
     struct share share = {.total = CLIENTS_MAX, .has_others = true};
+    const struct mcp_old *client;
 
-    for (const struct mcp_old *client = http->old; client; client = client->after) {
+    LIST_FOREACH(client, &http->old, link) {
         share.used++;
         share.own += strcmp(client->owner, owner) == 0;
     }
@@ -141,10 +134,7 @@ static struct mcp_old *make(struct mcp_http *http, const struct request *request
     }
     (void)snprintf(client->owner, sizeof(client->owner), "%s", request->owner);
     client->http = http;
-    client->after = http->old;
-    if (client->after)
-        client->after->before = client;
-    http->old = client;
+    LIST_INSERT_HEAD(&http->old, client, link);
     return client;
 }
 
@@ -207,10 +197,7 @@ static struct old_exchange *exchange_new(struct mcp_old *client)
     one->exchange =
         (struct mcp_exchange){.send = on_send, .finish = on_finish, .is_behind = on_behind};
     one->client = client;
-    one->after = client->open;
-    if (one->after)
-        one->after->before = one;
-    client->open = one;
+    LIST_INSERT_HEAD(&client->open, one, link);
     client->n_open++;
     return one;
 }
@@ -218,9 +205,10 @@ static struct old_exchange *exchange_new(struct mcp_old *client)
 static struct mcp_old *named_client(const struct request *request)
 {
     const char *id = json_string_value(json_object_get(request->query, "sessionId"));
+    struct mcp_old *client;
 
-    for (struct mcp_old *client = mcp_http_of(request)->old; id && client; client = client->after)
-        if (strcmp(client->id, id) == 0 && strcmp(client->owner, request->owner) == 0)
+    LIST_FOREACH(client, &mcp_http_of(request)->old, link)
+        if (id && strcmp(client->id, id) == 0 && strcmp(client->owner, request->owner) == 0)
             return client;
     return NULL;
 }

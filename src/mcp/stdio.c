@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -31,17 +32,17 @@ struct mcp_stdio {
     bool is_over;     /* no more input */
     bool is_told;     /* on_end was called */
     struct buf out;
-    size_t written;     /* of `out` */
-    int flags;          /* of the output, as they were */
-    struct line *lines; /* whose exchanges are open */
-    bool is_reading;    /* now: nothing of ours is freed in between */
+    size_t written;          /* of `out` */
+    int flags;               /* of the output, as they were */
+    LIST_HEAD(, line) lines; /* whose exchanges are open */
+    bool is_reading;         /* now: nothing of ours is freed in between */
 };
 
 /* One line and its answer. */
 struct line {
     struct mcp_exchange exchange; /* the first, for line_of() */
     struct mcp_stdio *stdio;
-    struct line *before, *after;
+    LIST_ENTRY(line) link;
 };
 
 /* --- out --- */
@@ -61,7 +62,7 @@ static size_t unwritten(const struct mcp_stdio *stdio)
 
 static void end_when_done(struct mcp_stdio *stdio)
 {
-    if (stdio->is_over && !stdio->lines && !unwritten(stdio))
+    if (stdio->is_over && LIST_EMPTY(&stdio->lines) && !unwritten(stdio))
         end(stdio);
 }
 
@@ -148,9 +149,7 @@ static bool is_behind(const struct mcp_exchange *exchange)
 
 static void free_line(struct line *line)
 {
-    *(line->before ? &line->before->after : &line->stdio->lines) = line->after;
-    if (line->after)
-        line->after->before = line->before;
+    LIST_REMOVE(line, link);
     free(line);
 }
 
@@ -200,11 +199,8 @@ static void receive(struct mcp_stdio *stdio, const char *text, size_t len, bool 
     *line = (struct line){
         .exchange = {.send = on_send, .finish = on_finish, .is_behind = is_behind},
         .stdio = stdio,
-        .after = stdio->lines,
     };
-    if (stdio->lines)
-        stdio->lines->before = line;
-    stdio->lines = line;
+    LIST_INSERT_HEAD(&stdio->lines, line, link);
     mcp_peer_receive(stdio->peer, message, &line->exchange);
 }
 
@@ -327,8 +323,8 @@ void mcp_stdio_free(struct mcp_stdio *stdio)
         return;
     stdio->is_told = true;
     mcp_peer_free(stdio->peer);
-    while (stdio->lines)
-        free_line(stdio->lines);
+    while (!LIST_EMPTY(&stdio->lines))
+        free_line(LIST_FIRST(&stdio->lines));
     loop_watch_free(stdio->readable);
     loop_watch_free(stdio->writable);
     loop_watch_free(stdio->again);

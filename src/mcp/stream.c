@@ -18,21 +18,11 @@ static struct mcp_stream *stream_of(const struct mcp_exchange *exchange)
     return (struct mcp_stream *)exchange;
 }
 
-static struct mcp_stream_list *list_of(const struct mcp_stream *stream)
-{
-    return stream->session ? &stream->session->streams : &stream->http->streams;
-}
-
 void mcp_stream_free(struct mcp_stream *stream)
 {
     struct request *reader = stream->sse.reader;
 
-    if (stream->before)
-        stream->before->after = stream->after;
-    else
-        list_of(stream)->first = stream->after;
-    if (stream->after)
-        stream->after->before = stream->before;
+    LIST_REMOVE(stream, link);
     if (stream->request)
         request_abort(stream->request);
     if (reader)
@@ -249,10 +239,8 @@ struct mcp_stream *mcp_stream_new(struct mcp_http *http, struct mcp_http_session
     };
     if (session)
         stream->number = ++session->last_number;
-    stream->after = list_of(stream)->first;
-    if (stream->after)
-        stream->after->before = stream;
-    list_of(stream)->first = stream;
+    LIST_INSERT_HEAD(stream->session ? &stream->session->streams : &stream->http->streams, stream,
+                     link);
     take_request(stream, request);
     return stream;
 }

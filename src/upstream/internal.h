@@ -2,6 +2,8 @@
  * and upstream_chain.c (what is asked of a server before calls are). */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "upstream/upstream.h"
 #include "upstream/wire.h"
 
@@ -26,8 +28,8 @@ struct upstream {
     json_t *description; /* {"tools", "title", "instructions"}, or NULL */
     json_t *opening;     /* title and instructions, until the tools are there */
     struct upstream_request *requests;
-    struct upstream_call *waiting; /* for the chain, in order */
-    struct upstream_call *calls;   /* all, for counting and ending */
+    struct upstream_call *waiting;    /* for the chain, in order */
+    LIST_HEAD(, upstream_call) calls; /* all, for counting and ending */
     size_t n_calls;
     uint64_t last_id;
     struct loop_watch *broken; /* runs the end of the wire outside of its own callbacks */
@@ -58,8 +60,8 @@ struct upstream_request {
 
 struct upstream_call {
     struct upstream *upstream;
-    struct upstream_call *before, *after; /* of all */
-    struct upstream_call *next;           /* that waits, too */
+    LIST_ENTRY(upstream_call) link; /* of all */
+    struct upstream_call *next;     /* that waits, too */
     bool is_waiting;
     uint64_t start; /* of the server, that it belongs to */
     char *owner;    /* whose share it takes */

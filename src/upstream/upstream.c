@@ -122,9 +122,7 @@ static void free_call(struct upstream_call *call)
             break;
         }
     }
-    *(call->before ? &call->before->after : &u->calls) = call->after;
-    if (call->after)
-        call->after->before = call->before;
+    LIST_REMOVE(call, link);
     u->n_calls--;
     loop_watch_free(call->clock);
     loop_watch_free(call->soon);
@@ -172,11 +170,12 @@ static void on_call_late(void *arg)
 /* Those of the wire that has gone; what an answer makes somebody ask for is a newer one's. */
 static struct upstream_call *find_doomed(const struct upstream *u, uint64_t start)
 {
-    struct upstream_call *call = u->calls;
+    struct upstream_call *call;
 
-    while (call && call->start != start)
-        call = call->after;
-    return call;
+    LIST_FOREACH(call, &u->calls, link)
+        if (call->start == start)
+            return call;
+    return NULL;
 }
 
 /* When it may be started again. */
@@ -398,15 +397,9 @@ static struct upstream_call *add_call(struct upstream *u, const char *owner, con
 
     if (!call)
         return NULL;
-    *call = (struct upstream_call){.upstream = u,
-                                   .after = u->calls,
-                                   .is_waiting = true,
-                                   .start = u->n_starts,
-                                   .done = done,
-                                   .user = user};
-    if (u->calls)
-        u->calls->before = call;
-    u->calls = call;
+    *call = (struct upstream_call){
+        .upstream = u, .is_waiting = true, .start = u->n_starts, .done = done, .user = user};
+    LIST_INSERT_HEAD(&u->calls, call, link);
     u->n_calls++;
     while (*last)
         last = &(*last)->next;
@@ -425,8 +418,9 @@ static struct upstream_call *add_call(struct upstream *u, const char *owner, con
 static int check_share(const struct upstream *u, const char *owner, struct error *err)
 {
     struct share share = {.total = LIMIT_UPSTREAM_CALLS, .used = u->n_calls, .has_others = true};
+    const struct upstream_call *call;
 
-    for (const struct upstream_call *call = u->calls; call; call = call->after)
+    LIST_FOREACH(call, &u->calls, link)
         share.own += strcmp(call->owner, owner) == 0;
     if (share_allows(&share, 1))
         return 0;
@@ -489,8 +483,8 @@ static void done_upstream(struct upstream *u)
 {
     while (u->requests)
         upstream_request_free(u->requests);
-    while (u->calls)
-        free_call(u->calls);
+    while (!LIST_EMPTY(&u->calls))
+        free_call(LIST_FIRST(&u->calls));
     if (u->wire) {
         u->wire->patience_ms = PATIENCE_MS;
         u->wire->ops->free(u->wire);

@@ -224,7 +224,7 @@ TEST_WITH(a_failed_initialize_opens_no_session, begin, end)
                   "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":7}");
     assert_int_equal(status, 400);
     assert_string_equal(headers, "");
-    assert_null(scene->api.mcp->sessions);
+    assert_null(LIST_FIRST(&scene->api.mcp->sessions));
 }
 
 UNIT_MAIN()
