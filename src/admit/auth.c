@@ -323,6 +323,11 @@ void auth_free(struct auth *auth)
     free(auth);
 }
 
+bool auth_needs_token(const struct auth *auth)
+{
+    return !auth->is_open;
+}
+
 bool auth_has_first(const struct auth *auth)
 {
     return auth->has_first;

@@ -46,6 +46,9 @@ struct auth_options {
 int auth_open(const struct auth_options *options, struct auth **ret_auth, struct error *err);
 void auth_free(struct auth *auth);
 
+/* False: everybody may do everything. */
+bool auth_needs_token(const struct auth *auth);
+
 /* Whether there is a first token: where its file is absent and there are others, there is none. */
 bool auth_has_first(const struct auth *auth);
 

@@ -135,6 +135,58 @@ static int copy_granted(const struct admission *a, const struct run_request *req
     return granted && !request->has_net ? net_merge(&run->terms.net, granted->terms.net, err) : 0;
 }
 
+static bool is_granted(const struct run *run, const char *path)
+{
+    for (size_t i = 0; i < run->terms.n_grants; i++)
+        if (strcmp(run->terms.grants[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* One that is not there now, or may not be granted, is left out: the request did not ask for it.
+ * Without a session nobody could look at what is written to a copy-on-write directory. */
+static void give_one(const struct admission *a, const char *text, struct run *run)
+{
+    struct run_grant *grant = &run->terms.grants[run->terms.n_grants];
+    cleanup_error struct error err = {0};
+    cleanup_free char *path = NULL;
+    enum run_grant_mode mode;
+
+    if (config_parse_grant(text, &path, &mode, &err) < 0)
+        return;
+    if (mode == RUN_GRANT_COW && a->cow != ADMISSION_COW_KEEPS)
+        mode = RUN_GRANT_RO;
+    if (path[0] != '/' || grant_open(path, mode, grant, &err) < 0)
+        return;
+    if (is_granted(run, grant->path) || own_code_check(grant, &err) < 0)
+        grant_done(grant);
+    else
+        run->terms.n_grants++;
+}
+
+/* What a request has that names nothing: as with `belljar mcp`, all that the operator allows, if
+ * the token may have it and the profile has files. */
+static int give_all(const struct admission *a, const struct run_request *request, bool has_files,
+                    struct run *run, struct error *err)
+{
+    const struct config_list *allow = &a->config->allow;
+    bool gives_hosts = !request->has_net && a->config->net.count;
+
+    if (!a->gives_all || a->granted || !a->caller->rights.has_grants)
+        return 0;
+    if (!request->has_allow && has_files && allow->count) {
+        if (own_places_add(a->config, err) < 0)
+            return -1;
+        for (size_t i = 0; i < allow->count && run->terms.n_grants < LIMIT_GRANTS; i++)
+            give_one(a, allow->items[i], run);
+        qsort(run->terms.grants, run->terms.n_grants, sizeof(run->terms.grants[0]), compare);
+    }
+    if (gives_hosts && admit_net(a->config, &run->terms.net, err) < 0)
+        return -1;
+    run->terms.uses_grants |= run->terms.n_grants || gives_hosts;
+    return 0;
+}
+
 int grants_of_settings(const struct config *config, struct run *run, struct error *err)
 {
     const struct config_list *allow = &config->allow;
@@ -162,7 +214,7 @@ int grants_of_settings(const struct config *config, struct run *run, struct erro
 }
 
 int grants_open(const struct admission *admission, const struct run_request *request,
-                struct run *run, struct error *err)
+                bool has_files, struct run *run, struct error *err)
 {
     if (admission->has_settings_grants)
         return grants_of_settings(admission->config, run, err);
@@ -170,6 +222,8 @@ int grants_open(const struct admission *admission, const struct run_request *req
         return -1;
     if (!admission->caller)
         return 0;
+    if (give_all(admission, request, has_files, run, err) < 0)
+        return -1;
     if (open_allow(admission, &request->allow, run, err) < 0)
         return -1;
     return open_net(admission, &request->net, run, err);

@@ -6,9 +6,9 @@
 
 /* Opens what the request names, and what every sandbox gets, into the run, outer directories first.
  * A client gets one answer for whatever is not allowed, whether it exists or not: nobody learns
- * what a disk holds. */
+ * what a disk holds. `has_files`: directories can be granted under the profile. */
 int grants_open(const struct admission *admission, const struct run_request *request,
-                struct run *run, struct error *err);
+                bool has_files, struct run *run, struct error *err);
 
 /* What the settings name, opened into the run: for the user whose command it is. */
 int grants_of_settings(const struct config *config, struct run *run, struct error *err);

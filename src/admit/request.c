@@ -290,9 +290,9 @@ static int admit_fresh(const struct admission *a, const struct run_request *requ
 
     if (pick_profile(a, request->profile, &profile, err) < 0 ||
         pick_environment(a, request->environment, run, err) < 0 ||
-        grants_open(a, request, run, err) < 0 || workdir_choose(a, request, run, err) < 0 ||
-        admit_run(run, a->config, profile, err) < 0 || put_env(request, run, err) < 0 ||
-        put_limits(a, request, &run->terms.limits, err) < 0)
+        grants_open(a, request, profile_allows_grants(profile), run, err) < 0 ||
+        workdir_choose(a, request, run, err) < 0 || admit_run(run, a->config, profile, err) < 0 ||
+        put_env(request, run, err) < 0 || put_limits(a, request, &run->terms.limits, err) < 0)
         return -1;
     return settle_cow(a, run, err);
 }

@@ -61,7 +61,7 @@ struct run_request {
     const char *environment; /* NULL: that of the settings */
     struct run_request_words allow, net;
     const char *workdir; /* where it starts; NULL: as the settings and the grants say */
-    bool has_net; /* `net` was named, perhaps as an empty list */
+    bool has_allow, has_net; /* they were named, perhaps as an empty list */
     struct run_request_variable *env;
     size_t n_env;
 
@@ -99,6 +99,7 @@ struct admission {
     const struct caller *caller; /* NULL: the user whose command this is, and who may do anything */
     bool has_settings_grants;    /* the sandbox gets the directories and hosts of the settings */
     const struct run *granted;   /* directories and hosts that every sandbox gets; NULL: none */
+    bool gives_all; /* a request that names none gets all that its caller may have of the settings */
     const struct session *session; /* the run is a cell of it; NULL: it has its own sandbox */
     enum admission_cow cow;
     bool has_skills;     /* the program finds skills, */

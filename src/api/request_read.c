@@ -73,6 +73,7 @@ int api_read_terms(const json_t *body, struct run_request *asked, struct error *
     asked->profile = text_of(body, "profile").data;
     asked->environment = text_of(body, "environment").data;
     asked->workdir = text_of(body, "workdir").data;
+    asked->has_allow = json_object_get(body, "allow") != NULL;
     asked->has_net = json_object_get(body, "net") != NULL;
     read_limits(body, asked);
     if (read_words(json_object_get(body, "allow"), &asked->allow, err) < 0 ||
@@ -105,6 +106,7 @@ struct admission api_admission(const struct api *api, const struct caller *calle
         .config = api->config,
         .profiles = api->profiles,
         .caller = caller,
+        .gives_all = true,
         .store = api->kept,
         .keeper = caller->keeper,
     };

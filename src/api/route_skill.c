@@ -243,6 +243,7 @@ static int make_run(const struct request *request, struct upload *upload, struct
         .max_code = LIMIT_CODE_BYTES,
     };
 
+    admission.gives_all = false; /* a trial changes nothing outside */
     buf_init(&code, LIMIT_CODE_BYTES);
     if (read_upload(request, upload, &code, err) < 0)
         return -1;

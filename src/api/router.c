@@ -1,5 +1,6 @@
 #include "api/router.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,11 +79,54 @@ static bool is_own(const struct request *request, struct span origin)
            rest.len == host.len && strncasecmp(rest.data, host.data, host.len) == 0;
 }
 
+/* "http://localhost:6274", with or without the port: a page that a program of this machine serves.
+ */
+static bool is_local(struct span origin)
+{
+    static const char *const names[] = {"http://localhost",  "http://127.0.0.1",  "http://[::1]",
+                                        "https://localhost", "https://127.0.0.1", "https://[::1]"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        size_t len = strlen(names[i]), digits;
+
+        if (origin.len < len || strncasecmp(origin.data, names[i], len) != 0)
+            continue;
+        if (origin.len == len)
+            return true;
+        digits = origin.len - len - 1;
+        if (origin.data[len] != ':' || !digits || digits > 5)
+            continue;
+        for (len++; len < origin.len && isdigit((unsigned char)origin.data[len]); len++)
+            continue;
+        if (len == origin.len)
+            return true;
+    }
+    return false;
+}
+
+/* MCP clients that are web pages, such as inspectors, run on this machine under a port of their
+ * own. They come with a token, which no other page has. What a browser asks beforehand has none
+ * yet. */
+static bool is_local_client(const struct router *router, const struct request *request,
+                            struct span origin)
+{
+    static const char *const paths[] = {"/mcp", "/sse", "/messages"};
+    bool has_token = request_header(request, "authorization").data != NULL;
+    bool is_mcp = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+        is_mcp |= span_is(request->head.path, paths[i]);
+    return is_mcp && !request->is_unix && auth_needs_token(router->auth) && is_local(origin) &&
+           (has_token || (span_is(request->head.method, "OPTIONS") &&
+                          request_header(request, "access-control-request-method").data));
+}
+
 static int check_origin(const struct router *router, struct request *request, struct error *err)
 {
     struct span origin = request_header(request, "origin");
 
-    request->is_cors = origin.data && is_in(&router->config->origins, origin);
+    request->is_cors = origin.data && (is_in(&router->config->origins, origin) ||
+                                       is_local_client(router, request, origin));
     if (!origin.data || request->is_cors || is_own(request, origin))
         return 0;
     error_set(err, E_DENIED, "requests from web pages of that origin are refused");

@@ -138,7 +138,7 @@ static double limit_of(const struct request *request, const json_t *body, const 
 static void start(struct request *request, const json_t *body)
 {
     struct api *api = request->api;
-    const struct admission admission = api_admission(api, request->caller);
+    struct admission admission = api_admission(api, request->caller);
     const json_t *code = json_object_get(body, "code"),
                  *prints = json_object_get(body, "auto_print");
     struct run_request asked = {
@@ -151,6 +151,7 @@ static void start(struct request *request, const json_t *body)
     struct run *run = NULL;
     struct error err = {0};
 
+    admission.gives_all = false; /* PyRunner's programs have neither files nor hosts */
     run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s,
                           limit_of(request, body, "timeout", DEFAULT_S, RUN_LIMIT_ROW_timeout_s));
     run_request_set_limit(

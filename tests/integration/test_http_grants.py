@@ -48,7 +48,9 @@ def refused(server, allow, status=403, **more):
 def test_a_run_sees_what_it_asked_for_and_nothing_else(server, place):
     paths = [f"{place}/data", f"{place}/out", f"{place}/secret", place]
     code = READ.format(paths=paths)
-    assert server.run(code)["stdout"].count("FileNotFoundError") == 4, "nothing is granted by itself"
+    assert server.run(code, allow=[])["stdout"].count("FileNotFoundError") == 4
+    said = server.run(code)["stdout"]
+    assert said.count("FileNotFoundError") == 1 and f"{place}/secret File" in said, "all that is allowed, where nothing is named"
     said = server.run(code, allow=[f"{place}/data"])["stdout"]
     assert f"{place}/data ['a', 'deep', 'short']" in said and f"{place}/out File" in said and f"{place}/secret File" in said
     said = server.run(f"print(open('{place}/data/deep/b').read()); open('{place}/out/new', 'w').write('x')",
@@ -168,7 +170,7 @@ def test_a_right_that_is_taken_away_ends_what_uses_it(server, who, place):
     code = f"import time; open({begun!r}, 'w').close(); time.sleep(50)"
     run = threading.Thread(target=lambda: answers.append(server.post("/v1/run", {"code": code, "allow": out, "timeout_s": 60}, **own)))
     try:
-        for body in ({"name": "plain"}, {"name": "strict", "profile": "strict"}, {"name": "granted", "allow": out}):
+        for body in ({"name": "plain", "allow": []}, {"name": "all"}, {"name": "strict", "profile": "strict"}, {"name": "granted", "allow": out}):
             assert server.post("/v1/sessions", body, **own).status == 201
         assert server.post("/v1/sessions/granted/execute", {"code": "x = 1"}, **own).json["status"] == "success"
         forked = server.post("/v1/sessions/granted/fork", {}, **own)
@@ -180,7 +182,7 @@ def test_a_right_that_is_taken_away_ends_what_uses_it(server, who, place):
         wait_until(lambda: os.path.exists(file) and os.path.exists(begun), "the programs write")
         narrow(who, "less", 'profiles = ["open"]')
         assert server.post("/v1/sessions/plain/execute", {"code": "print(1)"}, **own).json["stdout"] == "1\n"
-        for name in ("granted", "strict", *copies):
+        for name in ("granted", "all", "strict", *copies):
             for what, body in (("execute", {"code": "1"}), ("fork", {}), ("checkpoint", {"name": "c"})):
                 assert server.post(f"/v1/sessions/{name}/{what}", body, **own).status == 404, (name, what)
             assert server.call("GET", f"/v1/sessions/{name}/files", **own).status == 404

@@ -28,7 +28,9 @@ def server(who, host):
 
 def test_a_request_gets_of_what_the_settings_allow(server, host):
     url = f"http://127.0.0.1:{host.port}/open/x"
-    assert server.run("1")["net"] is None
+    assert server.run("1", net=[])["net"] is None
+    assert server.run(FETCH.format(url=url))["stdout"] == "hello\n", "all that is allowed, where nothing is named"
+    host.seen.clear()
     result = server.run(FETCH.format(url=url), net=[f"127.0.0.1:{host.port}"])
     assert result["stdout"] == "hello\n" and result["net"]["connections"] == 1, result
     result = server.run(FETCH.format(url=url.replace("open", "shut")), net=[f"127.0.0.1:{host.port}"])
@@ -81,7 +83,7 @@ def test_a_session_keeps_its_hosts_and_so_do_its_copies(server, host):
 
 
 def test_a_session_without_hosts_has_none(server, host):
-    assert server.post("/v1/sessions", {"name": "bare"}).status == 201
+    assert server.post("/v1/sessions", {"name": "bare", "net": []}).status == 201
     code = "import urllib.request as u\ntry: u.urlopen('http://127.0.0.1:%d/open/', timeout=20)\nexcept OSError as e: print('no')" % host.port
     assert server.post("/v1/sessions/bare/execute", {"code": code}).json["stdout"] == "no\n"
     assert host.seen == []
