@@ -144,62 +144,127 @@ const char *wire_layer_name(unsigned index)
     return index < WIRE_LAYER_COUNT ? layer_names[index] : "unknown";
 }
 
-static void pack_span(struct pack *p, struct span s)
+/* --- fields ---
+ *
+ * Each kind has a function that packs a field and one that reads it. */
+
+static void pack_span(struct pack *p, const struct span *value)
 {
-    pack_bytes(p, s.data, s.len);
+    pack_bytes(p, value->data, value->len);
 }
 
-static void pack_strings(struct pack *p, const struct wire_strings *s)
+static void pack_strings(struct pack *p, const struct wire_strings *value)
 {
-    pack_u32(p, s->count);
-    for (uint32_t i = 0; i < s->count; i++)
-        pack_span(p, s->items[i]);
+    pack_u32(p, value->count);
+    for (uint32_t i = 0; i < value->count; i++)
+        pack_span(p, &value->items[i]);
 }
 
-static void unpack_strings(struct unpack *u, struct wire_strings *s)
+static void unpack_strings(struct unpack *u, struct wire_strings *ret_value)
 {
-    s->count = unpack_count(u, sizeof(uint32_t), WIRE_STRINGS_MAX);
-    for (uint32_t i = 0; i < s->count; i++)
-        s->items[i] = unpack_span(u);
+    ret_value->count = unpack_count(u, sizeof(uint32_t), WIRE_STRINGS_MAX);
+    for (uint32_t i = 0; i < ret_value->count; i++)
+        ret_value->items[i] = unpack_span(u);
 }
 
-void wire_pack_setup(struct pack *p, const struct wire_setup *m)
+static bool unpack_flag(struct unpack *u)
 {
-    pack_span(p, m->python);
-    pack_strings(p, &m->preload);
-    pack_strings(p, &m->binds);
-    pack_u8(p, m->warm);
-    pack_u8(p, m->steady);
-    pack_strings(p, &m->modules);
-    pack_strings(p, &m->paths);
-    pack_strings(p, &m->variables);
+    uint8_t byte = unpack_u8(u);
+
+    u->failed |= byte > 1;
+    return byte;
 }
 
-bool wire_unpack_setup(struct unpack *u, struct wire_setup *m)
-{
-    m->python = unpack_span(u);
-    unpack_strings(u, &m->preload);
-    unpack_strings(u, &m->binds);
-    m->warm = unpack_u8(u);
-    m->steady = unpack_u8(u);
-    unpack_strings(u, &m->modules);
-    unpack_strings(u, &m->paths);
-    unpack_strings(u, &m->variables);
-    return unpack_ok(u);
-}
+#define PACK_U32(name)     pack_u32(p, m->name);
+#define PACK_U64(name)     pack_u64(p, m->name);
+#define PACK_FLAG(name)    pack_u8(p, m->name);
+#define PACK_SPAN(name)    pack_span(p, &m->name);
+#define PACK_STRINGS(name) pack_strings(p, &m->name);
+#define PACK(kind, name)   PACK_##kind(name)
 
-void wire_pack_ready(struct pack *p, const struct wire_ready *m)
-{
-    pack_span(p, m->python_version);
-    pack_strings(p, &m->missing);
-}
+#define UNPACK_U32(name)     m->name = unpack_u32(u);
+#define UNPACK_U64(name)     m->name = unpack_u64(u);
+#define UNPACK_FLAG(name)    m->name = unpack_flag(u);
+#define UNPACK_SPAN(name)    m->name = unpack_span(u);
+#define UNPACK_STRINGS(name) unpack_strings(u, &m->name);
+#define UNPACK(kind, name)   UNPACK_##kind(name)
 
-bool wire_unpack_ready(struct unpack *u, struct wire_ready *m)
-{
-    m->python_version = unpack_span(u);
-    unpack_strings(u, &m->missing);
-    return unpack_ok(u);
-}
+/* --- messages ---
+ *
+ * A message is the list of its fields, in the order in which they travel, and what else must hold
+ * for one that was read: both directions come from one list. */
+
+#define MESSAGE(type, FIELDS, is_good)                                                             \
+    void wire_pack_##type(struct pack *p, const struct wire_##type *m)                             \
+    {                                                                                              \
+        FIELDS(PACK)                                                                               \
+    }                                                                                              \
+    bool wire_unpack_##type(struct unpack *u, struct wire_##type *m)                               \
+    {                                                                                              \
+        FIELDS(UNPACK)                                                                             \
+        return is_good;                                                                            \
+    }
+
+/* clang-format off */
+#define SETUP(F) \
+    F(SPAN, python) F(STRINGS, preload) F(STRINGS, binds) F(FLAG, warm) F(FLAG, steady) \
+    F(STRINGS, modules) F(STRINGS, paths) F(STRINGS, variables)
+MESSAGE(setup, SETUP, unpack_ok(u))
+
+#define READY(F) \
+    F(SPAN, python_version) F(STRINGS, missing)
+MESSAGE(ready, READY, unpack_ok(u))
+
+#define FAILURE(F) \
+    F(U32, code) F(U32, errnum) F(SPAN, message) F(SPAN, hint)
+MESSAGE(failure, FAILURE, unpack_ok(u))
+
+#define EXITED(F) \
+    F(U32, kernel) F(U32, status) F(U64, cpu_us) F(U64, max_rss_kb)
+MESSAGE(exited, EXITED, unpack_ok(u) && m->kernel < WIRE_KERNELS)
+
+#define RUN(F) \
+    F(U32, flags) F(U32, descriptors) F(U32, processes) F(U32, cpu_s) F(U64, file_bytes) \
+    F(U64, data_bytes) F(SPAN, code) F(SPAN, policy) F(STRINGS, env) F(STRINGS, args) \
+    F(U64, seed)
+MESSAGE(run, RUN, unpack_ok(u))
+
+#define CELL(F) \
+    F(U32, flags) F(U32, number) F(SPAN, code) F(SPAN, input)
+MESSAGE(cell, CELL, unpack_ok(u))
+
+#define IMAGE(F) \
+    F(U32, flags) F(U32, joins) F(U32, leaves)
+MESSAGE(image, IMAGE, unpack_ok(u) && m->joins <= WIRE_ATTACH_MAX && m->leaves <= WIRE_ATTACH_MAX)
+
+#define RESTORE(F) \
+    F(U32, flags) F(U32, images) F(U32, cells)
+MESSAGE(restore, RESTORE, unpack_ok(u) && m->images >= 1 && m->images <= WIRE_IMAGES_MAX)
+
+#define VIOLATION(F) \
+    F(SPAN, rule) F(SPAN, name) F(SPAN, message) F(SPAN, hint) F(U32, line) F(U32, column)
+MESSAGE(violation, VIOLATION, !u->failed)
+
+#define EXCEPTION(F) \
+    F(SPAN, name) F(SPAN, message) F(SPAN, traceback) F(U32, line) F(U32, advice) \
+    F(STRINGS, names)
+MESSAGE(exception, EXCEPTION, unpack_ok(u))
+
+#define PROGRESS(F) \
+    F(U64, done) F(U64, total) F(SPAN, text)
+MESSAGE(progress, PROGRESS, unpack_ok(u))
+
+#define CALL(F) \
+    F(U64, id) F(SPAN, name) F(SPAN, arguments)
+MESSAGE(call, CALL, unpack_ok(u) && m->name.len <= WIRE_CALL_NAME_MAX)
+
+#define REPLY(F) \
+    F(U64, id) F(FLAG, is_ok) F(SPAN, value)
+MESSAGE(reply, REPLY, unpack_ok(u))
+
+/* clang-format on */
+
+/* --- messages with lists of their own --- */
 
 void wire_pack_spawn(struct pack *p, const struct wire_spawn *m)
 {
@@ -211,11 +276,11 @@ void wire_pack_spawn(struct pack *p, const struct wire_spawn *m)
     pack_u32(p, m->attach);
     pack_u32(p, m->n_grants);
     for (uint32_t i = 0; i < m->n_grants; i++) {
-        pack_span(p, m->grants[i].path);
+        pack_span(p, &m->grants[i].path);
         pack_u32(p, m->grants[i].mode);
     }
     pack_strings(p, &m->hidden);
-    pack_span(p, m->workdir);
+    pack_span(p, &m->workdir);
 }
 
 bool wire_unpack_spawn(struct unpack *u, struct wire_spawn *m)
@@ -236,168 +301,14 @@ bool wire_unpack_spawn(struct unpack *u, struct wire_spawn *m)
     return unpack_ok(u) && m->attach <= WIRE_ATTACH_MAX;
 }
 
-void wire_pack_failure(struct pack *p, const struct wire_failure *m)
-{
-    pack_u32(p, m->code);
-    pack_u32(p, m->errnum);
-    pack_span(p, m->message);
-    pack_span(p, m->hint);
-}
-
-bool wire_unpack_failure(struct unpack *u, struct wire_failure *m)
-{
-    m->code = unpack_u32(u);
-    m->errnum = unpack_u32(u);
-    m->message = unpack_span(u);
-    m->hint = unpack_span(u);
-    return unpack_ok(u);
-}
-
-void wire_pack_exited(struct pack *p, const struct wire_exited *m)
-{
-    pack_u32(p, m->kernel);
-    pack_u32(p, m->status);
-    pack_u64(p, m->cpu_us);
-    pack_u64(p, m->max_rss_kb);
-}
-
-bool wire_unpack_exited(struct unpack *u, struct wire_exited *m)
-{
-    m->kernel = unpack_u32(u);
-    m->status = unpack_u32(u);
-    m->cpu_us = unpack_u64(u);
-    m->max_rss_kb = unpack_u64(u);
-    return unpack_ok(u) && m->kernel < WIRE_KERNELS;
-}
-
-void wire_pack_run(struct pack *p, const struct wire_run *m)
-{
-    pack_u32(p, m->flags);
-    pack_u32(p, m->descriptors);
-    pack_u32(p, m->processes);
-    pack_u32(p, m->cpu_s);
-    pack_u64(p, m->file_bytes);
-    pack_u64(p, m->data_bytes);
-    pack_span(p, m->code);
-    pack_span(p, m->policy);
-    pack_strings(p, &m->env);
-    pack_strings(p, &m->args);
-    pack_u64(p, m->seed);
-}
-
-bool wire_unpack_run(struct unpack *u, struct wire_run *m)
-{
-    m->flags = unpack_u32(u);
-    m->descriptors = unpack_u32(u);
-    m->processes = unpack_u32(u);
-    m->cpu_s = unpack_u32(u);
-    m->file_bytes = unpack_u64(u);
-    m->data_bytes = unpack_u64(u);
-    m->code = unpack_span(u);
-    m->policy = unpack_span(u);
-    unpack_strings(u, &m->env);
-    unpack_strings(u, &m->args);
-    m->seed = unpack_u64(u);
-    return unpack_ok(u);
-}
-
-void wire_pack_cell(struct pack *p, const struct wire_cell *m)
-{
-    pack_u32(p, m->flags);
-    pack_u32(p, m->number);
-    pack_span(p, m->code);
-    pack_span(p, m->input);
-}
-
-bool wire_unpack_cell(struct unpack *u, struct wire_cell *m)
-{
-    m->flags = unpack_u32(u);
-    m->number = unpack_u32(u);
-    m->code = unpack_span(u);
-    m->input = unpack_span(u);
-    return unpack_ok(u);
-}
-
-void wire_pack_image(struct pack *p, const struct wire_image *m)
-{
-    pack_u32(p, m->flags);
-    pack_u32(p, m->joins);
-    pack_u32(p, m->leaves);
-}
-
-bool wire_unpack_image(struct unpack *u, struct wire_image *m)
-{
-    m->flags = unpack_u32(u);
-    m->joins = unpack_u32(u);
-    m->leaves = unpack_u32(u);
-    return unpack_ok(u) && m->joins <= WIRE_ATTACH_MAX && m->leaves <= WIRE_ATTACH_MAX;
-}
-
-void wire_pack_restore(struct pack *p, const struct wire_restore *m)
-{
-    pack_u32(p, m->flags);
-    pack_u32(p, m->images);
-    pack_u32(p, m->cells);
-}
-
-bool wire_unpack_restore(struct unpack *u, struct wire_restore *m)
-{
-    m->flags = unpack_u32(u);
-    m->images = unpack_u32(u);
-    m->cells = unpack_u32(u);
-    return unpack_ok(u) && m->images >= 1 && m->images <= WIRE_IMAGES_MAX;
-}
-
-void wire_pack_violation(struct pack *p, const struct wire_violation *m)
-{
-    pack_span(p, m->rule);
-    pack_span(p, m->name);
-    pack_span(p, m->message);
-    pack_span(p, m->hint);
-    pack_u32(p, m->line);
-    pack_u32(p, m->column);
-}
-
-bool wire_unpack_violation(struct unpack *u, struct wire_violation *m)
-{
-    m->rule = unpack_span(u);
-    m->name = unpack_span(u);
-    m->message = unpack_span(u);
-    m->hint = unpack_span(u);
-    m->line = unpack_u32(u);
-    m->column = unpack_u32(u);
-    return !u->failed;
-}
-
-void wire_pack_exception(struct pack *p, const struct wire_exception *m)
-{
-    pack_span(p, m->name);
-    pack_span(p, m->message);
-    pack_span(p, m->traceback);
-    pack_u32(p, m->line);
-    pack_u32(p, m->advice);
-    pack_strings(p, &m->names);
-}
-
-bool wire_unpack_exception(struct unpack *u, struct wire_exception *m)
-{
-    m->name = unpack_span(u);
-    m->message = unpack_span(u);
-    m->traceback = unpack_span(u);
-    m->line = unpack_u32(u);
-    m->advice = unpack_u32(u);
-    unpack_strings(u, &m->names);
-    return unpack_ok(u);
-}
-
 void wire_pack_display(struct pack *p, const struct wire_display *m)
 {
     pack_u32(p, m->count);
     for (uint32_t i = 0; i < m->count; i++) {
-        pack_span(p, m->forms[i].mime);
-        pack_span(p, m->forms[i].data);
+        pack_span(p, &m->forms[i].mime);
+        pack_span(p, &m->forms[i].data);
     }
-    pack_span(p, m->metadata);
+    pack_span(p, &m->metadata);
 }
 
 bool wire_unpack_display(struct unpack *u, struct wire_display *m)
@@ -409,52 +320,4 @@ bool wire_unpack_display(struct unpack *u, struct wire_display *m)
     }
     m->metadata = unpack_span(u);
     return unpack_ok(u);
-}
-
-void wire_pack_progress(struct pack *p, const struct wire_progress *m)
-{
-    pack_u64(p, m->done);
-    pack_u64(p, m->total);
-    pack_span(p, m->text);
-}
-
-bool wire_unpack_progress(struct unpack *u, struct wire_progress *m)
-{
-    m->done = unpack_u64(u);
-    m->total = unpack_u64(u);
-    m->text = unpack_span(u);
-    return unpack_ok(u);
-}
-
-void wire_pack_call(struct pack *p, const struct wire_call *m)
-{
-    pack_u64(p, m->id);
-    pack_span(p, m->name);
-    pack_span(p, m->arguments);
-}
-
-bool wire_unpack_call(struct unpack *u, struct wire_call *m)
-{
-    m->id = unpack_u64(u);
-    m->name = unpack_span(u);
-    m->arguments = unpack_span(u);
-    return unpack_ok(u) && m->name.len <= WIRE_CALL_NAME_MAX;
-}
-
-void wire_pack_reply(struct pack *p, const struct wire_reply *m)
-{
-    pack_u64(p, m->id);
-    pack_u8(p, m->is_ok);
-    pack_span(p, m->value);
-}
-
-bool wire_unpack_reply(struct unpack *u, struct wire_reply *m)
-{
-    uint8_t word;
-
-    m->id = unpack_u64(u);
-    word = unpack_u8(u);
-    m->is_ok = word;
-    m->value = unpack_span(u);
-    return unpack_ok(u) && word <= 1;
 }
