@@ -8,7 +8,10 @@
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/closer.h"
+#include "base/fiber.h"
 #include "base/json.h"
+#include "base/shared.h"
+#include "base/task.h"
 #include "engine/session_files.h"
 #include "sandbox/files.h"
 
@@ -39,6 +42,67 @@ static struct session *find_path(struct request *request, char path[PATH_MAX], s
     if (!session || files_path_check(request->params[1], strlen(request->params[1]), path, err) < 0)
         return NULL;
     return session;
+}
+
+/* --- work that may take several turns ---
+ *
+ * A directory may have thousands of entries: they are listed and deleted as a task (base/task.h).
+ */
+
+struct file_task {
+    struct task task;
+    struct request *request;
+    struct error err;
+    struct shared *text; /* of a listing */
+};
+
+static void free_file_task(struct file_task *t)
+{
+    shared_unref(t->text);
+    error_done(&t->err);
+    free(t);
+}
+
+static void end_file_task(void *arg)
+{
+    struct file_task *t = arg;
+    struct request *request = t->request;
+
+    request->on_gone = NULL;
+    if (t->err.code != E_NONE)
+        request_answer_error(request, &t->err);
+    else if (t->text)
+        request_answer_shared(request, 200, t->text);
+    else
+        request_answer_empty(request, 204);
+    free_file_task(t);
+}
+
+/* What was begun ends soon. */
+static void on_file_task_gone(struct request *request)
+{
+    struct file_task *t = request->user;
+
+    (void)task_end(&t->task);
+    free_file_task(t);
+}
+
+static void begin_file_task(struct request *request, const struct task_steps *steps)
+{
+    const struct api *api = request->api;
+    struct file_task *t = calloc(1, sizeof(*t));
+    struct error err = {0};
+
+    if (!t) {
+        error_memory(&err);
+        request_answer_error(request, &err);
+        return;
+    }
+    t->request = request;
+    t->task.line = &request->caller->line;
+    request->user = t;
+    request->on_gone = on_file_task_gone;
+    task_begin(&t->task, api->loop, steps, t);
 }
 
 /* --- listing --- */
@@ -76,16 +140,44 @@ json_t *api_files_json(const struct files_list *list)
 {
     json_t *entries = json_array();
 
-    for (size_t i = 0; entries && i < list->count; i++)
+    for (size_t i = 0; entries && i < list->count; i++) {
         (void)json_array_append_new(entries, entry_json(&list->entries[i]));
+        if (i % 16 == 0)
+            fiber_pause();
+    }
     return json_pack("{s:o, s:b, s:b}", "files", entries, "has_more", (int)list->has_more,
                      "is_partial", (int)list->is_partial);
 }
 
-static void list_files(struct request *request)
+/* The same as text, one entry after the other: a tree of thousands would be freed in one go. */
+static int write_list(const struct files_list *list, struct buf *text, struct error *err)
+{
+    if (buf_add_str(text, "{\"files\":[", err) < 0)
+        return -1;
+    for (size_t i = 0; i < list->count; i++) {
+        json_t *entry = entry_json(&list->entries[i]);
+        int r = entry ? 0 : error_memory(err);
+
+        if (r == 0 && i)
+            r = buf_add(text, ",", 1, err);
+        if (r == 0)
+            r = json_text_dump(entry, JSON_TEXT_COMPACT, text, err);
+        json_decref(entry);
+        if (r < 0)
+            return -1;
+        if (i % 16 == 0)
+            fiber_pause();
+    }
+    return buf_printf(text, err, "],\"has_more\":%s,\"is_partial\":%s}\n",
+                      list->has_more ? "true" : "false", list->is_partial ? "true" : "false");
+}
+
+static void work_on_list(void *arg)
 {
     cleanup(files_list_done) struct files_list list = {0};
-    const json_t *query = request->query;
+    cleanup(files_done) struct files own = {.fd = -1}; /* the session may end meanwhile */
+    struct file_task *t = arg;
+    const json_t *query = t->request->query;
     const char *dir = json_string_value(json_object_get(query, "path"));
     const char *shown = json_string_value(json_object_get(query, "after"));
     char after[AFTER_BYTES + 1] = "";
@@ -95,18 +187,28 @@ static void list_files(struct request *request)
         .after = shown ? after : NULL,
         .limit = limit ? (size_t)json_integer_value(limit) : LIST_DEFAULT,
     };
-    struct error err = {0};
-    struct session *session = find_session(request, &err);
+    struct session *session = find_session(t->request, &t->err);
     char path[PATH_MAX] = "";
 
     /* It was given out as text, and the order is that of the bytes. */
     if (shown)
         files_path_unescape(shown, after);
-    if (!session || (dir && files_path_check(dir, strlen(dir), path, &err) < 0) ||
-        files_list(session_files(session), path, &page, &list, &err) < 0)
-        request_answer_error(request, &err);
+    if (!session || (dir && files_path_check(dir, strlen(dir), path, &t->err) < 0) ||
+        files_copy(session_files(session), &own, &t->err) < 0 ||
+        files_list(&own, path, &page, &list, &t->err) < 0)
+        return;
+    t->text = shared_new();
+    if (!t->text)
+        error_memory(&t->err);
     else
-        request_answer_json(request, 200, api_files_json(&list));
+        (void)write_list(&list, &t->text->text, &t->err);
+}
+
+static void list_files(struct request *request)
+{
+    static const struct task_steps steps = {.work = work_on_list, .done = end_file_task};
+
+    begin_file_task(request, &steps);
 }
 
 /* --- reading --- */
@@ -339,17 +441,22 @@ static const struct schema_field delete_fields[] = {
     {0},
 };
 
+static void work_on_deletion(void *arg)
+{
+    struct file_task *t = arg;
+    char path[PATH_MAX];
+    struct session *session = find_path(t->request, path, &t->err);
+    bool is_recursive = json_is_true(json_object_get(t->request->query, "recursive"));
+
+    if (session)
+        (void)session_delete_file(session, path, is_recursive, &t->err);
+}
+
 static void delete_file(struct request *request)
 {
-    struct error err = {0};
-    char path[PATH_MAX];
-    struct session *session = find_path(request, path, &err);
-    bool is_recursive = json_is_true(json_object_get(request->query, "recursive"));
+    static const struct task_steps steps = {.work = work_on_deletion, .done = end_file_task};
 
-    if (!session || session_delete_file(session, path, is_recursive, &err) < 0)
-        request_answer_error(request, &err);
-    else
-        request_answer_empty(request, 204);
+    begin_file_task(request, &steps);
 }
 
 /* clang-format off */

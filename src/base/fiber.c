@@ -164,11 +164,18 @@ void fiber_free(struct fiber *fiber)
     free(fiber);
 }
 
+bool fiber_is_due(void)
+{
+    const struct fiber *fiber = running;
+
+    return fiber && !fiber->is_cancelled && loop_cpu_ns() - fiber->began_ns >= TIME_NS;
+}
+
 void fiber_pause(void)
 {
     struct fiber *fiber = running;
 
-    if (fiber && !fiber->is_cancelled && loop_cpu_ns() - fiber->began_ns >= TIME_NS)
+    if (fiber_is_due())
         switch_to(&fiber->own, &fiber->caller, caller_stack, caller_size);
 }
 

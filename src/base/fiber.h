@@ -30,6 +30,9 @@ void fiber_cancel(struct fiber *fiber);
 /* Inside a fiber: stops here when its time is up. Elsewhere: nothing. Costs a look at a clock. */
 void fiber_pause(void);
 
+/* Whether fiber_pause() would stop here: for those who have to put something away first. */
+bool fiber_is_due(void);
+
 /* Whether the caller runs in a fiber that was cancelled: what it does is of no use to anybody. */
 bool fiber_is_cancelled(void);
 

@@ -142,8 +142,9 @@ void box_look_at_files(struct box *b)
         return;
     files_list_done(&b->seen);
     b->seen = (struct files_list){0};
-    if (files_snapshot(&b->files, &b->seen, NULL) == 0)
-        b->is_seen_stale = false;
+    b->is_seen_stale = false; /* somebody else may change it while this pauses */
+    if (files_snapshot(&b->files, &b->seen, NULL) < 0)
+        b->is_seen_stale = true;
 }
 
 /* A sandbox begins with nothing in its workspace, a cell with what the one before left. */
@@ -227,6 +228,11 @@ bool box_has_large_files(const struct run *run)
     return bytes > LARGE_BYTES;
 }
 
+bool box_files_are_stale(const struct box *b)
+{
+    return b->is_seen_stale && b->files.fd >= 0;
+}
+
 bool box_is_filling(const struct box *b)
 {
     return b->after_files != NULL;
@@ -236,7 +242,8 @@ static void work_on_files(void *arg)
 {
     struct box *b = arg;
 
-    (void)box_put_files(b, b->run, &b->files_error);
+    if (box_put_files(b, b->run, &b->files_error) == 0)
+        box_look_at_files(b);
 }
 
 static void spend_on_files(void *arg, uint64_t cpu_ns)

@@ -245,6 +245,10 @@ bool box_has_large_files(const struct run *run);
 void box_put_files_slowly(struct box *b, struct run *run,
                           int (*next)(struct box *b, struct run *run, struct error *err));
 
+/* Somebody else may have changed what is in /workspace, and there may be much to look at. That is
+ * done in several turns, too. */
+bool box_files_are_stale(const struct box *b);
+
 /* They are still being written: the program must not begin. */
 bool box_is_filling(const struct box *b);
 

@@ -293,7 +293,7 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     if (b->state != BOX_KEPT)
         return error_set(err, E_BUSY, "the session's sandbox is not ready for a cell");
     box_settle_files(b);
-    if (box_has_large_files(cell)) {
+    if (box_has_large_files(cell) || box_files_are_stale(b)) {
         b->active = kernel_for(b, cell->program.language);
         box_put_files_slowly(b, cell, begin_cell);
         return 0;

@@ -92,16 +92,22 @@ int session_write_commit(struct session_writer *writer, struct error *err)
 int session_delete_file(struct session *session, const char *path, bool is_recursive,
                         struct error *err)
 {
+    cleanup(files_done) struct files own = {.fd = -1};
+    cleanup_free char *owner = NULL;
     const struct files *files = session_need_files(session, err);
     struct recorder *recorder = session->table->recorder;
     struct session_info info;
-    struct recorder_file event = {.event = "delete", .path = path};
+    char id[32];
+    struct recorder_file event = {.event = "delete", .path = path, .session = id};
 
     session_info(session, &info);
-    event.session = info.id;
-    event.owner = info.owner;
-    if (!files || recorder_file(recorder, &event, err) < 0)
+    (void)snprintf(id, sizeof(id), "%s", info.id);
+    owner = strdup(info.owner ? info.owner : "");
+    if (!owner)
+        return error_memory(err);
+    event.owner = owner;
+    if (!files || files_copy(files, &own, err) < 0 || recorder_file(recorder, &event, err) < 0)
         return -1;
-    return files_delete(files, path, is_recursive, err) < 0 ? tell_failure(recorder, &event, err)
-                                                            : 0;
+    return files_delete(&own, path, is_recursive, err) < 0 ? tell_failure(recorder, &event, err)
+                                                           : 0;
 }

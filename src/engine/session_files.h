@@ -31,6 +31,7 @@ int session_write_commit(struct session_writer *writer, struct error *err);
 void session_write_abort(
     struct session_writer *writer); /* leaves nothing; harmless after the end */
 
+/* In a fiber it pauses, and the session may end in the meantime. */
 int session_delete_file(struct session *session, const char *path, bool is_recursive,
                         struct error *err);
 

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/closer.h"
 #include "base/json.h"
+#include "base/task.h"
 #include "base/utf8.h"
 #include "engine/masking.h"
 #include "engine/session_files.h"
@@ -435,39 +436,103 @@ static void write_file(struct mcp_call *call)
 
 /* --- listing --- */
 
-static void list_then(struct mcp_call *call, const char *session_id, const struct files *files)
+/* A workspace may have thousands of files: a task (base/task.h). */
+struct listing {
+    struct task task;
+    struct mcp_call *call;
+    struct files files; /* its own: the session may end meanwhile */
+    char path[PATH_MAX];
+    json_t *result;
+    struct error err;
+};
+
+static void free_listing(struct listing *l)
+{
+    files_done(&l->files);
+    json_decref(l->result);
+    error_done(&l->err);
+    free(l);
+}
+
+static json_t *list_result(const struct mcp_call *call, const struct files_list *list)
 {
     const struct mcp_host *host = mcp_host_of(call);
-    const struct files_page page = {.limit = LIST_MAX};
-    cleanup(files_list_done) struct files_list list = {0};
     cleanup(buf_done) struct buf text = {0};
-    struct error err = {0};
-    char path[PATH_MAX];
     json_t *result, *structured;
 
-    (void)session_id;
     buf_init(&text, MIB);
-    if (read_path(call, path, &err) < 0 || files_list(files, path, &page, &list, &err) < 0) {
-        mcp_call_fail(call, &err);
-        return;
-    }
-    for (size_t i = 0; i < list.count; i++)
-        if (mcp_add_name(host, list.entries[i].path, &text) < 0 ||
+    for (size_t i = 0; i < list->count; i++)
+        if (mcp_add_name(host, list->entries[i].path, &text) < 0 ||
             buf_printf(&text, NULL,
-                       list.entries[i].kind == FILES_DIRECTORY ? "/\n" : " (%" PRIu64 " bytes)\n",
-                       list.entries[i].size) < 0)
+                       list->entries[i].kind == FILES_DIRECTORY ? "/\n" : " (%" PRIu64 " bytes)\n",
+                       list->entries[i].size) < 0)
             break;
-    if (list.has_more || list.is_partial)
+    if (list->has_more || list->is_partial)
         (void)buf_printf(&text, NULL, "… and more: give `path`, a directory of these\n");
     if (!text.len)
         (void)buf_add_str(&text, "(no files)", NULL);
     result = mcp_text_result(buf_str(&text), text.len, false);
     if (mcp_result_has_links(call)) {
-        structured = api_files_json(&list);
+        structured = api_files_json(list);
         mcp_mask_names(host, json_object_get(structured, "files"));
         (void)json_object_set_new(result, "structuredContent", structured);
     }
-    mcp_call_answer(call, result);
+    return result;
+}
+
+static void work_on_list(void *arg)
+{
+    const struct files_page page = {.limit = LIST_MAX};
+    cleanup(files_list_done) struct files_list list = {0};
+    struct listing *l = arg;
+
+    if (files_list(&l->files, l->path, &page, &list, &l->err) == 0)
+        l->result = list_result(l->call, &list);
+}
+
+static void on_listed(void *arg)
+{
+    struct listing *l = arg;
+    struct mcp_call *call = l->call;
+
+    call->on_cancel = NULL;
+    if (l->err.code != E_NONE)
+        mcp_call_fail(call, &l->err);
+    else
+        mcp_call_answer(call, take_ptr(l->result));
+    free_listing(l);
+}
+
+static void on_list_cancel(struct mcp_call *call)
+{
+    struct listing *l = call->user;
+
+    (void)task_end(&l->task);
+    free_listing(l);
+}
+
+static void list_then(struct mcp_call *call, const char *session_id, const struct files *files)
+{
+    static const struct task_steps steps = {.work = work_on_list, .done = on_listed};
+    struct listing *l = calloc(1, sizeof(*l));
+    struct error err = {0};
+
+    (void)session_id;
+    if (l)
+        l->files.fd = -1;
+    else
+        error_memory(&err);
+    if (!l || read_path(call, l->path, &err) < 0 || files_copy(files, &l->files, &err) < 0) {
+        if (l)
+            free_listing(l);
+        mcp_call_fail(call, &err);
+        return;
+    }
+    l->call = call;
+    l->task.line = call->caller ? &call->caller->line : NULL;
+    call->user = l;
+    call->on_cancel = on_list_cancel;
+    task_begin(&l->task, mcp_host_of(call)->api->loop, &steps, l);
 }
 
 static void list_files(struct mcp_call *call)

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/closer.h"
+#include "base/fiber.h"
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
 
@@ -36,6 +37,17 @@ int files_init(struct files *files, int fd, struct error *err)
         .gid = st.st_gid,
         .is_other = st.st_uid != geteuid(),
     };
+    return 0;
+}
+
+int files_copy(const struct files *files, struct files *ret_copy, struct error *err)
+{
+    *ret_copy = *files;
+    ret_copy->bill = NULL;
+    ret_copy->fd = fcntl(files->fd, F_DUPFD_CLOEXEC, 3);
+    if (ret_copy->fd < 0)
+        return error_errno(err, "fcntl");
+    ret_copy->bill = files_bill_ref(files->bill);
     return 0;
 }
 
@@ -83,6 +95,17 @@ void files_leave(struct files_guard *guard)
     if (guard->death_signal)
         (void)prctl(PR_SET_PDEATHSIG, guard->death_signal);
     guard->is_other = false;
+}
+
+int files_pause(struct files_guard *guard, const struct files *files, struct error *err)
+{
+    if (fiber_is_cancelled())
+        return error_set(err, E_SYSTEM, "nobody waits for it any more");
+    if (!fiber_is_due())
+        return 0;
+    files_leave(guard);
+    fiber_pause();
+    return files_enter(guard, files, err);
 }
 
 /* --- opening --- */

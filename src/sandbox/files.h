@@ -38,6 +38,10 @@ struct files {
 int files_init(struct files *files, int fd, struct error *err);
 void files_done(struct files *files);
 
+/* The same files for work that goes on in later turns of the loop: the sandbox may end meanwhile.
+ */
+int files_copy(const struct files *files, struct files *ret_copy, struct error *err);
+
 /* --- the bill ---
  *
  * Pages of a file belong, for the kernel of Linux, to whoever wrote them. Those that we write into
@@ -125,7 +129,8 @@ struct files_page {
     size_t limit;      /* entries, and LIMIT_FILES_PAGE bytes of paths at most; 0: all */
 };
 
-/* What is below the directory `path`. Paths of the entries are whole. */
+/* What is below the directory `path`. Paths of the entries are whole. In a fiber it pauses, and so
+ * does files_delete(). */
 int files_list(const struct files *files, const char *path, const struct files_page *page,
                struct files_list *ret_list, struct error *err);
 

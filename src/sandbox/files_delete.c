@@ -11,8 +11,14 @@
 /* Names read at a time, on each level: a deep tree must not take much stack. */
 #define NAMES_SIZE 2048
 
+/* Deleted between two looks at the clock. */
+#define PAUSE_NAMES 16
+
 struct deletion {
-    size_t left; /* names that may still be looked at */
+    const struct files *files;
+    struct files_guard guard;
+    struct error stopped; /* why it did not go on after a pause */
+    size_t left;          /* names that may still be looked at */
     unsigned depth;
     bool is_too_large;
 };
@@ -40,6 +46,8 @@ static int delete_entry(struct deletion *d, int dir, const char *name)
         return -1;
     }
     d->left--;
+    if (d->left % PAUSE_NAMES == 0 && files_pause(&d->guard, d->files, &d->stopped) < 0)
+        return -1;
     r = unlink_file(dir, name);
     if (r == 0 || r == -ENOENT)
         return 0;
@@ -105,23 +113,37 @@ static int delete_one(int dir, const char *name)
     return errno == EISDIR ? unlinkat(dir, name, AT_REMOVEDIR) : -1;
 }
 
-int files_delete(const struct files *files, const char *path, bool recursive, struct error *err)
+static int delete_path(struct deletion *d, const char *path, bool recursive, struct error *err)
 {
-    cleanup(files_leave) struct files_guard guard = {0};
-    struct deletion d = {.left = LIMIT_FILES_WALK};
     cleanup_close int dir = -1;
     char name[NAME_MAX + 1];
 
-    if (files_enter(&guard, files, err) < 0 || files_open_parent(files, path, &dir, name, err) < 0)
+    if (files_enter(&d->guard, d->files, err) < 0 ||
+        files_open_parent(d->files, path, &dir, name, err) < 0)
         return -1;
     if (delete_one(dir, name) == 0)
         return 0;
     if (!recursive || errno != ENOTEMPTY)
         return files_fail(err, "delete", path);
-    if (delete_below(&d, dir, name) == 0)
+    if (delete_below(d, dir, name) == 0)
         return 0;
-    if (!d.is_too_large)
+    if (d->stopped.code != E_NONE) {
+        if (err)
+            error_move(err, &d->stopped);
+        return error_wrap(err, "part of the directory is deleted");
+    }
+    if (!d->is_too_large)
         return files_fail(err, "delete", path);
     error_set(err, E_TOO_LARGE, "the directory holds more, or is deeper, than one call deletes");
     return error_hint(err, "ask again to go on, or let the program delete it");
+}
+
+int files_delete(const struct files *files, const char *path, bool recursive, struct error *err)
+{
+    struct deletion d = {.files = files, .left = LIMIT_FILES_WALK};
+    int r = delete_path(&d, path, recursive, err);
+
+    files_leave(&d.guard);
+    error_done(&d.stopped);
+    return r;
 }

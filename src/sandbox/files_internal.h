@@ -17,6 +17,10 @@ struct files_guard {
 int files_enter(struct files_guard *guard, const struct files *files, struct error *err);
 void files_leave(struct files_guard *guard);
 
+/* In a fiber (base/fiber.h): pauses when its time is up, as ourselves meanwhile. Fails when nobody
+ * waits for the work any more. Elsewhere: nothing. */
+int files_pause(struct files_guard *guard, const struct files *files, struct error *err);
+
 /* openat2(2) below `dir`; "" is `dir` itself. Links are never followed, nothing waits, nothing
  * becomes a terminal, and every descriptor is close-on-exec. Returns it or -1 with errno. */
 int files_openat(int dir, const char *path, int flags, mode_t mode);

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/fiber.h"
 #include "base/glob.h"
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
@@ -58,6 +59,7 @@ void files_list_done(struct files_list *list)
 
 struct walk {
     const struct files *files;
+    struct files_guard guard;
     unsigned depth; /* how far down */
     size_t seen;
     struct files_list list;
@@ -101,7 +103,10 @@ static int add(struct walk *walk, size_t dir_at, size_t dir_len, unsigned depth,
     return 0;
 }
 
-/* Returns -1 only when memory is out. */
+/* Looked at between two looks at the clock. */
+#define PAUSE_NAMES 32
+
+/* Returns -1 only when memory is out, or when nobody waits for the list any more. */
 static int read_directory(struct walk *walk, int fd, size_t path_at, unsigned depth,
                           struct error *err)
 {
@@ -117,6 +122,8 @@ static int read_directory(struct walk *walk, int fd, size_t path_at, unsigned de
             walk->list.is_partial = true;
             return 0;
         }
+        if (walk->seen % PAUSE_NAMES == 0 && files_pause(&walk->guard, walk->files, err) < 0)
+            return -1;
         if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0) {
             walk->list.is_partial |= errno != ENOENT; /* else it is gone already */
             continue;
@@ -178,6 +185,16 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(((const struct files_entry *)a)->path, ((const struct files_entry *)b)->path);
 }
 
+/* The same; long sorting pauses here. */
+static int compare_slowly(const void *a, const void *b)
+{
+    static unsigned count;
+
+    if (++count % 512 == 0)
+        fiber_pause();
+    return compare_paths(a, b);
+}
+
 /* By path, and one entry for each: a file that was renamed while its directory was read may have
  * been seen twice. */
 static void sort(struct files_list *list)
@@ -188,7 +205,7 @@ static void sort(struct files_list *list)
         list->entries[i].path = list->paths.data + list->entries[i].path_at;
     if (list->count == 0)
         return;
-    qsort(list->entries, list->count, sizeof(*list->entries), compare_paths);
+    qsort(list->entries, list->count, sizeof(*list->entries), compare_slowly);
     for (size_t i = 1; i < list->count; i++)
         if (compare_paths(&list->entries[kept], &list->entries[i]) != 0)
             list->entries[++kept] = list->entries[i];
@@ -220,16 +237,16 @@ static void cut_page(struct files_list *list, const struct files_page *page)
 int files_list(const struct files *files, const char *path, const struct files_page *page,
                struct files_list *ret_list, struct error *err)
 {
-    cleanup(files_leave) struct files_guard guard = {0};
     struct walk walk = {.files = files, .depth = page->depth ? page->depth : UINT_MAX};
     cleanup_close int top = -1;
+    int r;
 
-    if (files_enter(&guard, files, err) < 0)
+    if (files_enter(&walk.guard, files, err) < 0)
         return -1;
     top = files_openat(files->fd, path, O_RDONLY | O_DIRECTORY, 0);
-    if (top < 0)
-        return files_fail(err, "list", path);
-    if (walk_from(&walk, top, path, err) < 0) {
+    r = top < 0 ? files_fail(err, "list", path) : walk_from(&walk, top, path, err);
+    files_leave(&walk.guard);
+    if (r < 0) {
         files_list_done(&walk.list);
         return -1;
     }

@@ -20,7 +20,7 @@ PROMISE_S = 0.05
 
 # What was once done in one turn of up to 50 ms is held to half of that, so that its return is noticed.
 CLOSER_S = 0.025
-CLOSER = {"a form of 60 MB", "a form of 60 MB under a key", "a form of 60 MB for a session"}
+CLOSER = {"many names", "a form of 60 MB", "a form of 60 MB under a key", "a form of 60 MB for a session"}
 
 # For a server with sanitizers, whose own checks take most of its time.
 SANITIZED_S = 2.5

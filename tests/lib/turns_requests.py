@@ -371,6 +371,38 @@ def files_of_a_session(tokens, token):
     tokens.call(token, "DELETE", url)
 
 
+MANY_NAMES = """
+import os
+for d in range(20):
+    os.makedirs(f"many/{d:02}")
+    for i in range(480): open(f"many/{d:02}/{i:04}" + "n" * 12, "w").close()
+"""
+
+
+def many_names(tokens, token):
+    """Almost 10,000 files of a session, as many as it may have: listed, looked at before a cell, and deleted."""
+    session = tokens.call(token, "POST", "/v1/sessions", {"profile": "open", "disk_mb": 500}).json["session_id"]
+    url = f"/v1/sessions/{session}"
+    reply = tokens.call(token, "POST", f"{url}/execute", {"code": MANY_NAMES, "timeout_s": 30})
+    assert reply.status == 200 and reply.json["status"] == "success", reply
+    for _ in range(3):
+        reply = tokens.call(token, "GET", f"{url}/files?depth=0&limit=20000")
+        assert reply.status == 200 and len(reply.json["files"]) > 9000, (reply.status, len(reply.body))
+        reply = tokens.call(token, "POST", f"{url}/execute", {"code": "print(1)"})
+        assert reply.status == 200 and reply.json["stdout"] == "1\n", reply
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_files", "arguments": {"session_id": session}}}
+    reply = tokens.call(token, "POST", "/mcp", call, mcp_session(tokens, token))
+    assert reply.status == 200 and b"many/00" in reply.body, reply
+    for request in [head(token, f"{url}/files?depth=0&limit=20000")] * 5 + [head(token, f"{url}/files/many?recursive=true", "DELETE")]:
+        s = tokens.server.open()
+        s.sendall(request)
+        s.close()  # what was begun ends soon
+    reply = tokens.call(token, "DELETE", f"{url}/files/many?recursive=true")
+    assert reply.status in (204, 404), reply
+    assert tokens.call(token, "GET", f"{url}/files").json["files"] == []
+    tokens.call(token, "DELETE", url)
+
+
 # --- with directories that are granted ---
 
 
@@ -501,6 +533,7 @@ ATTACKS = {
     "a form of 60 MB for a session": very_large_form_of_a_session,
     "answers again": answers_again,
     "files of a session": files_of_a_session,
+    "many names": many_names,
     **{f"state of {name}": load_state(name) for name in STATES},
     **{f"state of {name} by MCP": state_by_mcp(name) for name in STATES},
     "pipelined states": pipelined_states,
