@@ -12,8 +12,9 @@
 #define RAW_MAX ((size_t)8 * KIB)
 
 /* One line of valid UTF-8 without anything a terminal or the reader of a list could take for
- * something else: whoever shows it does not have to look at it again. */
-static char *one_line(const char *text, size_t max)
+ * something else: whoever shows it does not have to look at it again. Characters that nobody sees
+ * are left out when it is masked, not before: the masker knows secrets that have such in them. */
+static char *one_line(const char *text, size_t max, bool (*is_shown)(uint32_t c))
 {
     cleanup(buf_done) struct buf out = {0};
     size_t len = strlen(text);
@@ -22,7 +23,7 @@ static char *one_line(const char *text, size_t max)
     for (size_t i = 0; i < len;) {
         uint32_t c = 0;
         int n = utf8_decode(text + i, len - i, &c);
-        bool is_good = n > 0 && utf8_is_harmless(c);
+        bool is_good = n > 0 && is_shown(c);
 
         if (out.len + (is_good ? (size_t)n : 1) > max) {
             if (buf_add_str(&out, "…", NULL) < 0)
@@ -51,7 +52,7 @@ static void denial_done(struct run_denial *denial)
 
 int run_deny(struct run *run, const char *what, const char *layer, const char *hint)
 {
-    cleanup_free char *line = one_line(what, RAW_MAX);
+    cleanup_free char *line = one_line(what, RAW_MAX, utf8_is_harmless);
     struct run_denial *denial;
 
     for (size_t i = 0; line && i < run->result.n_denials; i++)
@@ -70,7 +71,7 @@ int run_deny(struct run *run, const char *what, const char *layer, const char *h
     denial = &run->result.denials[run->result.n_denials];
     *denial = (struct run_denial){.what = take_ptr(line),
                                   .layer = strdup(layer),
-                                  .hint = hint ? one_line(hint, RAW_MAX) : NULL,
+                                  .hint = hint ? one_line(hint, RAW_MAX, utf8_is_harmless) : NULL,
                                   .count = 1};
     if (!denial->layer || (hint && !denial->hint)) {
         denial_done(denial);
@@ -86,7 +87,7 @@ static bool replace(char **text, struct clean_text masked)
     cleanup_free char *raw = strndup(clean_data(masked), clean_len(masked));
 
     free(*text);
-    *text = raw ? one_line(raw, LIMIT_DENIAL_BYTES) : NULL;
+    *text = raw ? one_line(raw, LIMIT_DENIAL_BYTES, utf8_is_visible) : NULL;
     return *text != NULL;
 }
 

@@ -22,6 +22,8 @@
 #define SLOTS    16384 /* a power of two */
 #define GIT_ROWS 32
 
+#define INSTALLED "node_modules"
+
 /* Where patterns start: anywhere; at "/". The third has the names that git obeys in its directory.
  */
 enum { ROOT, TOP, GIT_SETTINGS, N_FIXED };
@@ -253,6 +255,7 @@ struct name {
     size_t len;
     uint32_t hash;
     bool has_tilde;
+    bool is_installed; /* it is node_modules, as node spells it: no other spelling gets its rules */
 };
 
 static void enter_wild(struct protected_state *next, unsigned first, const struct name *name)
@@ -286,6 +289,7 @@ static struct name fold(const char *text, size_t len, char *room)
 
     name.hash = hash_of(room, name.len);
     name.has_tilde = memchr(room, '~', name.len) != NULL;
+    name.is_installed = len == strlen(INSTALLED) && memcmp(text, INSTALLED, len) == 0;
     return name;
 }
 
@@ -345,7 +349,7 @@ static void step_folded(struct protected_state *state, const struct name *name)
     next.git = GIT_OUTSIDE;
     next.n_active = 0;
     next.python = PYTHON_ELSEWHERE;
-    next.is_installed = state->is_installed || is_same(name, "node_modules");
+    next.is_installed = state->is_installed || name->is_installed;
     if (state->git) {
         next.git = state->git;
         next.row = state->row;
@@ -605,7 +609,7 @@ static bool leads_to_installed(const char *target)
     for (target = skip_slashes(target); *target; target = skip_slashes(target)) {
         struct name name = fold(target, name_len(target), room);
 
-        if (is_same(&name, "node_modules"))
+        if (is_same(&name, INSTALLED))
             return true;
         target += name_len(target);
     }

@@ -15,6 +15,10 @@ NAMES = [
     ".zed/settings.json", "x.code-workspace", ".pnpmfile.cjs", ".yarnrc.yml", "sitecustomize.py", "env/pyvenv.cfg", ".python-version", "rust-toolchain.toml", ".env", ".envrc",
     "tailwind.config.ts", "svelte.config.js", ".graphqlrc.cjs", "cspell.config.mjs", "mypy.ini", ".ropeproject/config.py", "hie.yaml", ".merlin", ".envrc.private", "flake.nix", "bin/activate-hermit",
     "env/bin/python", "myenv/bin/activate", ".tox/py/bin/python3.11", ".jj/repo", "codebuff.json", ".cmake-format.py", ".joyride/scripts/workspace_activate.cljs", "nx.json", ".lazygit.yml",
+    "Node_Modules/.eslintrc.js", "NODE_MODULES/eslint.config.js", "node_modules\u200b/.eslintrc.js", "node_modules./.prettierrc.js", "p/node\uff3fmodules/.babelrc",
+    ".rubocop", ".rubocop_todo.yml", "phpstan.neon", "psalm.xml", ".sqlfluff", ".spectral.js", "pyrefly.toml", ".trunk/trunk.yaml", ".clang_complete", ".syntastic_c_config", ".crossnote/parser.js",
+    "lib/ruby_lsp/x/addon.rb", "x.nims", ".cursor-server/x", ".cache/p10k-instant-prompt-u.zsh", ".cache/pre-commit/repo/x", ".local/share/direnv/allow/x", "gptme.toml", ".letta/settings.json", "hooks/hooks.json",
+    ".gitlab/duo/chat-rules.md", "HEARTBEAT.md", "_opam/bin/ocamllsp", "lean-toolchain", "devshell.toml", ".ona/automations.yaml",
     "CLAUDE.md", "claude.md", "AGENTS.md", ".mcp.json", ".cursor/mcp.json", ".config/belljar/config.toml", ".local/state/belljar/token",
     ".GIT/config", ".Git/hooks/pre-commit", ".g\u200cit/config", ".g\u0131t/config", "\uff0egit/config", ".envrc.", ".envrc ", ".ENVRC", ".envrc::$DATA", "GIT~1/config", ".con\ufb01g/git/config", ".\u00dfh/authorized_keys",
 ]  # fmt: skip

@@ -63,6 +63,18 @@ TEST(words_of_a_program_are_masked_before_they_are_cut)
     run_free(run);
 }
 
+TEST(what_nobody_sees_is_told)
+{
+    struct run *run = run_new();
+
+    assert_int_equal(run_deny(run, "a\u200bb\u00adc\U000e0041d", "x", "\ufeffh"), 0);
+    assert_string_equal(run->result.denials[0].what, "a\u200bb\u00adc\U000e0041d"); /* as masked */
+    run_mask_denials(run, mask);
+    assert_string_equal(run->result.denials[0].what, "a?b?c?d");
+    assert_string_equal(run->result.denials[0].hint, "?h");
+    run_free(run);
+}
+
 TEST(a_denial_is_one_line_of_text)
 {
     struct run *run = run_new();
