@@ -187,6 +187,9 @@ json_t *api_files_json(const struct files_list *list);
 extern const struct schema_field api_output_fields[];
 json_t *api_output_json(const struct job *job, const json_t *query, struct error *err);
 
+/* The same of any spool. */
+json_t *api_spool_json(const struct spool *spool, const json_t *query, struct error *err);
+
 /* A clock of a session: what was asked for in seconds (NULL: nothing), at most the operator's. */
 int api_read_clock(const json_t *body, const char *name, double most_s, uint64_t *ret_ms,
                    struct error *err);

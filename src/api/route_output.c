@@ -142,19 +142,12 @@ static json_t *search(const struct spool *spool, const json_t *query, struct err
                      r ? place_json(&place) : json_null());
 }
 
-json_t *api_output_json(const struct job *job, const json_t *query, struct error *err)
+json_t *api_spool_json(const struct spool *spool, const json_t *query, struct error *err)
 {
-    const char *stream = json_string_value(json_object_get(query, "stream"));
-    const struct spool *spool = job_spool(job, stream && strcmp(stream, "stderr") == 0);
     struct error why = {0};
     struct spool_info info;
     json_t *object;
 
-    if (!spool) {
-        error_set(err, E_NOT_FOUND, "no more of this output is kept than the answer contains");
-        error_hint(err, "use the `output_handle` of a result");
-        return NULL;
-    }
     if (json_object_get(query, "search"))
         object = search(spool, query, &why);
     else if (json_object_get(query, "line"))
@@ -172,6 +165,18 @@ json_t *api_output_json(const struct job *job, const json_t *query, struct error
     (void)json_object_set_new(object, "lines", json_integer((json_int_t)info.lines));
     (void)json_object_set_new(object, "dropped", json_integer((json_int_t)info.dropped));
     return object;
+}
+
+json_t *api_output_json(const struct job *job, const json_t *query, struct error *err)
+{
+    const char *stream = json_string_value(json_object_get(query, "stream"));
+    const struct spool *spool = job_spool(job, stream && strcmp(stream, "stderr") == 0);
+
+    if (spool)
+        return api_spool_json(spool, query, err);
+    error_set(err, E_NOT_FOUND, "no more of this output is kept than the answer contains");
+    error_hint(err, "use the `output_handle` of a result");
+    return NULL;
 }
 
 static void show_output(struct request *request)

@@ -135,6 +135,7 @@ struct config {
     char *session_evict;
     char *mcp_compat;
     char *mcp_tools;
+    int64_t mcp_answer_tokens;
     char *mcp_resource;
     struct config_list authorization_servers;
     char *log_level;

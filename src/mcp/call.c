@@ -82,6 +82,8 @@ void mcp_call_answer(struct mcp_call *call, json_t *result)
     struct mcp_exchange *exchange = call->exchange;
     json_t *answer = NULL;
 
+    if (call->tool)
+        mcp_bound(call, result);
     if (call->resource && !json_object_get(result, "ttlMs"))
         mcp_list_cache(call->era, result, 0, true);
     if (call->task)
@@ -436,6 +438,7 @@ static void fill_call(struct mcp_call *call, const struct mcp_request *request,
         .era = request->era,
         .tool = tool,
         .is_brief = tool && tool->is_brief,
+        .max_tokens = tool ? request->server->options.answer_tokens : 0,
         .id = json_incref(request->id),
         .owned_params = json_incref((json_t *)request->params),
         .owned_arguments = copy_arguments(json_object_get(request->params, "arguments"), tool),
@@ -621,6 +624,24 @@ static int check_nul(const json_t *arguments, struct error *err)
     return 0;
 }
 
+/* Every tool takes it, and none has to list it. */
+static int take_max_tokens(struct mcp_call *call, struct error *err)
+{
+    static const struct schema_field fields[] = {MCP_TOKENS_FIELD, {0}};
+    json_t *value = json_incref(json_object_get(call->arguments, "max_tokens")), *alone;
+    int r;
+
+    if (!value || !call->server->options.answer_tokens)
+        return 0;
+    alone = json_pack("{s:o}", "max_tokens", value);
+    r = schema_check(fields, alone, err);
+    if (r == 0)
+        call->max_tokens = (size_t)json_integer_value(value);
+    json_decref(alone);
+    (void)json_object_del(call->owned_arguments, "max_tokens");
+    return r;
+}
+
 static int check_arguments(const struct mcp_call *call, const json_t *given, struct error *err)
 {
     if (given && !json_is_object(given) && !json_is_null(given)) {
@@ -637,7 +658,7 @@ static void begin_tool(struct mcp_call *call, const json_t *given)
 {
     struct error err = {0};
 
-    if (check_arguments(call, given, &err) < 0) {
+    if (take_max_tokens(call, &err) < 0 || check_arguments(call, given, &err) < 0) {
         mcp_call_fail(call, &err);
         return;
     }
@@ -770,8 +791,8 @@ static void get_prompt(struct mcp_request *request)
 }
 
 const struct mcp_method mcp_call_methods[] = {
-    {"tools/call",             ERA_LEGACY | ERA_MODERN, call_tool, "name"},
-    {"resources/read",               ERA_LEGACY | ERA_MODERN, read_resource, "uri", mcp_has_resources},
-    {"prompts/get",                        ERA_LEGACY | ERA_MODERN, get_prompt, "name", mcp_has_prompts},
+    {"tools/call", ERA_LEGACY | ERA_MODERN, call_tool, "name"},
+    {"resources/read", ERA_LEGACY | ERA_MODERN, read_resource, "uri", mcp_has_resources},
+    {"prompts/get", ERA_LEGACY | ERA_MODERN, get_prompt, "name", mcp_has_prompts},
     {0},
 };

@@ -16,6 +16,13 @@
 #include "http/request.h"
 #include "mcp/mcp.h"
 
+/* How long an answer may be, for any tool. */
+/* clang-format off */
+#define MCP_TOKENS_FIELD                                                                           \
+    {"max_tokens", SCHEMA_INTEGER, .min = 200, .max = 1e7, .example = "4000",                      \
+     .help = "length of the answer (default 2000)"}
+/* clang-format on */
+
 /* annotations */
 enum {
     MCP_READ_ONLY = 1,
@@ -75,6 +82,7 @@ enum mcp_log_level {
 };
 
 struct mcp_task;
+struct spool;
 
 struct mcp_call {
     struct mcp_server *server;
@@ -88,6 +96,7 @@ struct mcp_call {
     const json_t *params;
     const json_t *arguments;    /* an object, maybe empty, never NULL */
     const char *uri;            /* of a resource */
+    size_t max_tokens;          /* of a tool's answer; 0: no bound */
     bool is_brief;              /* the tool that was called is of the short list: text is enough */
     const json_t *capabilities; /* of the client, an object */
 
@@ -173,6 +182,26 @@ void mcp_call_tools_changed(struct mcp_call *call);
 
 /* Goes on as a call of that tool. It ends the call in any case. */
 void mcp_call_redirect(struct mcp_call *call, const struct mcp_tool *tool, const json_t *arguments);
+
+/* --- how long an answer may be --- */
+
+/* How much of the text, from its beginning, is about so many tokens. Ends at a whole character.
+ * *ret_tokens, if it is wanted: how many that is. Looks at no more than it returns. */
+size_t mcp_tokens_fit(const char *text, size_t len, size_t budget, size_t *ret_tokens);
+
+/* About how many there are, at most `most` + 1. */
+size_t mcp_tokens(const char *text, size_t len, size_t most);
+
+/* Which middle of a text to leave out, so that the rest is about so many tokens: everything from
+ * *ret_head up to *ret_tail. At the ends of lines where they are near. */
+void mcp_cut(const char *text, size_t len, size_t budget, size_t *ret_head, size_t *ret_tail);
+
+/* The object, or a copy that fits into so many tokens and says where the whole is. The caller's. */
+json_t *mcp_bound_object(struct mcp_call *call, json_t *object, size_t budget);
+
+/* An answer that was cut, as a whole; NULL: there is none with that id. */
+const struct spool *mcp_kept_find(const struct mcp_server *server, const char *owner,
+                                  const char *id);
 
 /* From here on it is a task: the client has been told, and asks for it later. False: it takes none,
  * or the call is no tool's. */

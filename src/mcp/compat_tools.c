@@ -75,19 +75,23 @@ static json_t *marketplace_result(struct mcp_call *call, const struct run *run, 
     bool is_good = run->result.status == RUN_SUCCESS;
     json_t *object = json_pack("{s:s, s:o, s:o}", "status", is_good ? "success" : "error", "stdout",
                                stream_text(&run->result.out), "stderr", error_text(run));
-    json_t *result;
+    bool has_both = mcp_result_has_links(call);
+    json_t *result, *bounded;
 
     (void)note;
-    buf_init(&error, 64 * KIB);
+    buf_init(&error, LIMIT_RESULT_BYTES + MIB);
     buf_init(&text, 4 * LIMIT_OUTPUT_BYTES_MAX);
     marketplace_error(run, &error);
     if (is_good)
         (void)json_object_set_new(object, "result", marketplace_value(run));
     else
         (void)json_object_set_new(object, "error", json_text_string(buf_str(&error), error.len));
+    bounded = mcp_bound_object(call, object, has_both ? call->max_tokens / 2 : call->max_tokens);
+    json_decref(object);
+    object = bounded;
     (void)json_text_dump(object, JSON_TEXT_COMPACT, &text, NULL);
     result = mcp_text_result(buf_str(&text), text.len, !is_good);
-    if (mcp_result_has_links(call))
+    if (has_both)
         (void)json_object_set_new(result, "structuredContent", object);
     else
         json_decref(object);
@@ -124,7 +128,7 @@ static json_t *cms_result(struct mcp_call *call, const struct run *run, const ch
     else if (is_good)
         (void)buf_add_str(&text, "Code executed successfully (no output)", NULL);
     else
-        (void)mcp_result_text(mcp_host_of(call), run, note, &text);
+        (void)mcp_result_text(call, run, note, &text);
     return mcp_text_result(buf_str(&text), text.len, !is_good);
 }
 

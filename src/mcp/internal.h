@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/sha256.h"
+#include "base/spool.h"
 #include "mcp/call.h"
 #include "mcp/mcp.h"
 
@@ -83,6 +84,8 @@ struct mcp_server {
     bool is_ticking;
     struct mcp_task *first_task, *last_task;
     size_t n_tasks;
+    struct spool_store *kept; /* answers that were cut, or NULL */
+    struct mcp_kept_answer *first_kept, *last_kept;
     uint8_t key[SHA256_BYTES]; /* of what clients keep for us */
 };
 
@@ -168,6 +171,28 @@ void mcp_call_start(struct mcp_call *call); /* (again) */
 void mcp_call_free(struct mcp_call *call);  /* out of every list; nobody is told */
 void mcp_call_cancel(struct mcp_call *call, bool is_told);
 void mcp_call_answered(struct mcp_call *call, const char *id, const json_t *response);
+
+/* --- bound.c --- */
+
+/* Cuts what a tool's answer has beyond the bound of its call, and keeps the whole. */
+void mcp_bound(struct mcp_call *call, json_t *result);
+
+/* The value with long strings and lists made shorter, until it fits. The caller's. */
+json_t *mcp_shrink(const json_t *value, size_t budget);
+
+/* Text for an error of the protocol, and its data (taken), short enough for one. */
+json_t *mcp_bound_string(const char *text, size_t len);
+json_t *mcp_bound_data(json_t *data);
+
+/* --- kept.c --- */
+
+/* Keeps the text for its owner and returns the id it is found by, or NULL. */
+const char *mcp_keep(struct mcp_server *server, const char *owner, const char *text, size_t len);
+void mcp_kept_forget(struct mcp_server *server, const char *owner); /* NULL: everybody's */
+
+/* --- tokens.c --- */
+
+/* Declared in mcp/call.h. */
 
 /* --- mcp_state.c: state that the client keeps for us --- */
 

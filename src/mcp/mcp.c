@@ -37,10 +37,10 @@ static void set(json_t *object, const char *key, json_t *value)
 json_t *mcp_error_json_data(const json_t *id, int code, const char *message, json_t *data)
 {
     json_t *error = json_pack("{s:i, s:o}", "code", code, "message",
-                              json_text_string(message, strlen(message)));
+                              mcp_bound_string(message, strlen(message)));
 
     if (data)
-        set(error, "data", data);
+        set(error, "data", mcp_bound_data(data));
     return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id",
                      id ? json_incref((json_t *)id) : json_null(), "error", error);
 }
@@ -639,6 +639,7 @@ void mcp_server_free(struct mcp_server *server)
     if (!server)
         return;
     mcp_tasks_free(server);
+    mcp_kept_forget(server, NULL);
     loop_watch_free(server->tick);
     explicit_bzero(server->key, sizeof(server->key));
     free(server);

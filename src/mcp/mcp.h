@@ -19,6 +19,7 @@
 #include <jansson.h>
 
 #include "admit/caller.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/loop.h"
 #include "wire/pack.h"
@@ -71,6 +72,14 @@ struct mcp_server_options {
 
     /* A peer with a state is about to go. Optional. */
     void (*on_peer_end)(struct mcp_peer *peer);
+
+    /* Tokens of a tool's answer, about; 0: no bound. An argument `max_tokens` sets another number
+     * for one call. */
+    size_t answer_tokens;
+
+    /* How a reader calls a tool, for words about an answer that was cut. Optional. */
+    int (*add_way)(const struct mcp_call *call, const char *tool, const char *arguments,
+                   struct buf *out);
 
     uint64_t task_after_ms; /* then a call of a tool that may be one becomes a task, for clients
                                that take tasks */

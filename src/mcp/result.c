@@ -13,14 +13,19 @@
 #include "mcp/internal.h"
 #include "mcp/tools.h"
 
-/* Of everything in one text. Streams are bounded by the run's own limit. */
-#define TEXT_MAX (LIMIT_OUTPUT_BYTES_MAX * 2 + MIB)
+/* Of everything in one text, whose parts have limits of their own. What is too long for an answer
+ * is cut when it is given (bound.c). */
+#define TEXT_MAX (LIMIT_OUTPUT_BYTES_MAX * 2 + 2 * LIMIT_DISPLAY_BYTES + 4 * LIMIT_RESULT_BYTES)
 
-/* Of the value of `result`, and of a thing shown as text. */
-#define VALUE_SHOWN ((size_t)8000)
+/* Of an exception's message in the line that says what happened; stderr has it in full. */
+#define MESSAGE_SHOWN ((size_t)600)
+
+/* Of an answer, for a stream that is longer. */
+#define STREAM_PART 2
 
 /* Files named in one line, and linked. */
-#define FILES_SHOWN 20
+#define FILES_SHOWN  20
+#define FILES_LINKED 5
 
 /* Pictures of one answer: clients read messages of ten megabytes at most. */
 #define PICTURE_BYTES (6 * MIB)
@@ -44,6 +49,16 @@ static int add_hint(struct buf *out, const char *hint)
     return hint ? buf_printf(out, NULL, "hint: %s\n", hint) : 0;
 }
 
+/* A hint is given once. */
+static bool is_repeated(const struct run *run, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (run->result.violations[i].hint &&
+            strcmp(run->result.violations[i].hint, run->result.violations[at].hint) == 0)
+            return true;
+    return false;
+}
+
 static int add_violations(const struct run *run, struct buf *out)
 {
     if (buf_add_str(out, "refused: nothing was run\n", NULL) < 0)
@@ -54,7 +69,7 @@ static int add_violations(const struct run *run, struct buf *out)
         if (buf_add_str(out, "- ", NULL) < 0 ||
             (v->line && buf_printf(out, NULL, "line %u: ", v->line) < 0) ||
             buf_add_str(out, v->message ? v->message : v->rule, NULL) < 0 ||
-            (v->hint && buf_printf(out, NULL, " — %s", v->hint) < 0) ||
+            (v->hint && !is_repeated(run, i) && buf_printf(out, NULL, " — %s", v->hint) < 0) ||
             buf_add_str(out, "\n", NULL) < 0)
             return -1;
     }
@@ -66,14 +81,13 @@ static int add_violations(const struct run *run, struct buf *out)
 /* So much of a text is shown, and no half of a character. */
 static size_t shown_length(const char *text, size_t len)
 {
-    size_t shown = len < VALUE_SHOWN ? len : VALUE_SHOWN;
+    size_t shown = len < MESSAGE_SHOWN ? len : MESSAGE_SHOWN;
 
     while (shown < len && shown && ((unsigned char)text[shown] & 0xc0) == 0x80)
         shown--;
     return shown;
 }
 
-/* A program chooses the text of its exceptions. Nobody reads megabytes of it. */
 static int add_message(const char *message, struct buf *out)
 {
     size_t len = message ? strlen(message) : 0, shown = shown_length(message, len);
@@ -124,9 +138,25 @@ static int add_status(const struct run *run, struct buf *out)
     return buf_printf(out, NULL, "error: exit code %d\n", run->result.exit_code);
 }
 
-static int add_stream(const struct run_stream *stream, const char *label, struct buf *out)
+/* Beginning and end of a stream that can be read as a whole elsewhere. */
+static int add_ends(const struct run_stream *stream, const char *text, size_t len, size_t budget,
+                    struct buf *out)
+{
+    size_t head, tail;
+
+    mcp_cut(text, len, budget, &head, &tail);
+    if (add_lines(out, text, head) < 0 ||
+        buf_printf(out, NULL, "… [%llu bytes omitted] …\n",
+                   (unsigned long long)(stream->total - head - (len - tail))) < 0)
+        return -1;
+    return add_lines(out, text + tail, len - tail);
+}
+
+static int add_stream(const struct mcp_call *call, const struct run_stream *stream,
+                      const char *label, struct buf *out)
 {
     cleanup(buf_done) struct buf text = {0};
+    size_t budget = call->max_tokens / STREAM_PART;
 
     buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
     if (run_stream_render(stream, &text, NULL) < 0)
@@ -135,30 +165,39 @@ static int add_stream(const struct run_stream *stream, const char *label, struct
         return 0;
     if (label && buf_add_str(out, label, NULL) < 0)
         return -1;
+    if (stream->spool && budget && mcp_tokens(buf_str(&text), text.len, budget) > budget)
+        return add_ends(stream, buf_str(&text), text.len, budget, out);
     return add_lines(out, buf_str(&text), text.len);
 }
 
-/* Python writes a traceback to stderr itself; where it could not, it is here. */
+/* A stream that was cut has the whole of itself elsewhere. */
+static bool is_said(const struct run *run, const char *text, size_t len, const struct buf *out)
+{
+    return run->result.err.spool || run->result.err.dropped ||
+           memmem(buf_str(out), out->len, text, len);
+}
+
+/* Python writes a traceback to stderr itself; where it could not, it is here. So is a message of
+ * which the first line has only the beginning. */
 static int add_traceback(const struct run *run, struct buf *out)
 {
-    const char *text = run->result.exception.traceback;
-    size_t len = text ? strlen(text) : 0, shown = shown_length(text, len);
+    const char *text = run->result.exception.traceback, *message = run->result.exception.message;
+    size_t len = text ? strlen(text) : 0, message_len = message ? strlen(message) : 0;
 
-    if (!len || memmem(buf_str(out), out->len, text, shown))
-        return 0;
-    if (buf_add_str(out, "[traceback]\n", NULL) < 0 || add_lines(out, text, shown) < 0)
+    if (len && !is_said(run, text, len, out) &&
+        (buf_add_str(out, "[traceback]\n", NULL) < 0 || add_lines(out, text, len) < 0))
         return -1;
-    return shown < len ? buf_printf(out, NULL, "… (%zu bytes more)\n", len - shown) : 0;
+    if (message_len <= MESSAGE_SHOWN || is_said(run, message, message_len, out))
+        return 0;
+    if (buf_add_str(out, "[message] ", NULL) < 0)
+        return -1;
+    return add_lines(out, message, message_len);
 }
 
 static int add_value(const char *label, const char *text, size_t len, struct buf *out)
 {
-    size_t shown = shown_length(text, len);
-
-    if (buf_add_str(out, label, NULL) < 0 || buf_add(out, text, shown, NULL) < 0)
+    if (buf_add_str(out, label, NULL) < 0 || buf_add(out, text, len, NULL) < 0)
         return -1;
-    if (shown < len)
-        return buf_printf(out, NULL, "… (%zu characters more; print parts of it)\n", len - shown);
     return buf_add_str(out, "\n", NULL);
 }
 
@@ -176,6 +215,17 @@ static const struct run_form *picture_of(const struct run_display *display)
     return NULL;
 }
 
+/* A table that is the result is shown once, as text: its other form says the same at many times
+ * the length. */
+static bool is_result(const struct run *run, size_t i)
+{
+    const struct run_display *display = &run->result.displays[i];
+
+    return run->result.value_text && i + 1 == run->result.n_displays &&
+           run_display_form(display, "text/html") && !run_display_form(display, "text/plain") &&
+           !run_display_form(display, "text/markdown");
+}
+
 /* What is shown and no picture, in the plainest form there is; pictures follow the text. */
 static int add_displays(const struct run *run, struct buf *out)
 {
@@ -186,7 +236,7 @@ static int add_displays(const struct run *run, struct buf *out)
         const struct run_form *form = run_display_form(display, "text/plain");
 
         pictures += picture_of(display) != NULL;
-        if (picture_of(display))
+        if (picture_of(display) || is_result(run, i))
             continue;
         if (!form)
             form = run_display_form(display, "text/markdown");
@@ -254,14 +304,20 @@ static int add_files(const struct mcp_host *host, const struct run *run, struct 
                        NULL);
 }
 
-static int add_rest(const struct run *run, struct buf *out)
+static int add_rest(const struct mcp_call *call, const struct run *run, struct buf *out)
 {
+    const char *stream = run->result.out.spool ? "stdout" : "stderr";
+    char arguments[96];
+
     if (!run->result.out.spool && !run->result.err.spool)
         return 0;
-    return buf_printf(out, NULL,
-                      "[output] its middle is omitted here; read_output with handle \"%s\" pages "
-                      "through the whole, or searches it\n",
-                      run->id);
+    (void)snprintf(arguments, sizeof(arguments), "\"handle\": \"%s\"%s", run->id,
+                   run->result.out.spool ? "" : ", \"stream\": \"stderr\"");
+    if (buf_printf(out, NULL, "[output] the middle of %s is omitted; page or search: ",
+                   run->result.out.spool && run->result.err.spool ? "both streams" : stream) < 0 ||
+        mcp_add_way(call, mcp_tool_output.name, arguments, out) < 0)
+        return -1;
+    return buf_add_str(out, "\n", NULL);
 }
 
 static int add_state(const struct run *run, struct buf *out)
@@ -303,18 +359,20 @@ static int add_denials(const struct run *run, struct buf *out)
                                     : 0;
 }
 
-int mcp_result_text(const struct mcp_host *host, const struct run *run, const char *note,
+int mcp_result_text(const struct mcp_call *call, const struct run *run, const char *note,
                     struct buf *out)
 {
-    if (add_status(run, out) < 0 || add_stream(&run->result.out, NULL, out) < 0 ||
-        add_stream(&run->result.err, "[stderr]\n", out) < 0 || add_traceback(run, out) < 0 ||
+    const struct mcp_host *host = mcp_host_of(call);
+
+    if (add_status(run, out) < 0 || add_stream(call, &run->result.out, NULL, out) < 0 ||
+        add_stream(call, &run->result.err, "[stderr]\n", out) < 0 || add_traceback(run, out) < 0 ||
         (run->result.value_text && strcmp(run->result.value_text, "None") != 0 &&
          add_value("[result] ", run->result.value_text, strlen(run->result.value_text), out) < 0) ||
         add_displays(run, out) < 0)
         return -1;
     if (!out->len && buf_add_str(out, "(no output)\n", NULL) < 0)
         return -1;
-    if (add_files(host, run, out) < 0 || add_rest(run, out) < 0 || add_state(run, out) < 0 ||
+    if (add_files(host, run, out) < 0 || add_rest(call, run, out) < 0 || add_state(run, out) < 0 ||
         add_denials(run, out) < 0 || add_masked(run, out) < 0)
         return -1;
     return note ? buf_printf(out, NULL, "[note] %s\n", note) : 0;
@@ -400,6 +458,7 @@ static void add_incidents(const struct run *run, const json_t *whole, json_t *ob
         (void)json_object_set(object, "masked", json_object_get(whole, "masked"));
 }
 
+/* The first line of the text has no more of it either. */
 static void shorten(json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -407,9 +466,9 @@ static void shorten(json_t *object, const char *key)
     const char *text = json_string_value(value);
     cleanup(buf_done) struct buf cut = {0};
 
-    if (!text || len <= VALUE_SHOWN)
+    if (!text || len <= MESSAGE_SHOWN)
         return;
-    buf_init(&cut, 2 * VALUE_SHOWN);
+    buf_init(&cut, 2 * MESSAGE_SHOWN);
     if (buf_add(&cut, text, shown_length(text, len), NULL) == 0 &&
         buf_printf(&cut, NULL, "… (%zu bytes more)", len - shown_length(text, len)) == 0)
         set(object, key, json_text_string(buf_str(&cut), cut.len));
@@ -515,7 +574,7 @@ static void add_links(const struct run *run, json_t *content)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < run->result.n_files && count < FILES_SHOWN; i++) {
+    for (size_t i = 0; i < run->result.n_files && count < FILES_LINKED; i++) {
         const struct run_file *file = &run->result.files[i];
         cleanup(buf_done) struct buf uri = {0};
 
@@ -548,7 +607,7 @@ json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *not
     json_t *result = json_pack("{s:o}", "content", content);
 
     buf_init(&text, TEXT_MAX);
-    (void)mcp_result_text(mcp_host_of(call), run, note, &text);
+    (void)mcp_result_text(call, run, note, &text);
     (void)json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text",
                                                    json_text_string(buf_str(&text), text.len)));
     add_pictures(run, content);

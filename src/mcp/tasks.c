@@ -121,6 +121,7 @@ void mcp_server_forget(struct mcp_server *server, const char *owner)
             mcp_call_cancel(task->call, false);
         free_task(task);
     }
+    mcp_kept_forget(server, owner);
 }
 
 /* --- as JSON --- */
@@ -258,8 +259,8 @@ static void cancel_task(struct mcp_request *request)
 }
 
 const struct mcp_method mcp_task_methods[] = {
-    {"tasks/get",    ERA_MODERN, get_task, "taskId", mcp_has_tasks},
-    {"tasks/update",      ERA_MODERN, update_task, "taskId", mcp_has_tasks},
+    {"tasks/get", ERA_MODERN, get_task, "taskId", mcp_has_tasks},
+    {"tasks/update", ERA_MODERN, update_task, "taskId", mcp_has_tasks},
     {"tasks/cancel", ERA_MODERN, cancel_task, "taskId", mcp_has_tasks},
     {0},
 };

@@ -8,11 +8,13 @@
 #include "base/terminal_text.h"
 #include "mcp/tools.h"
 
-/* What a model reads of one list; paths narrow it down. */
-#define SHOWN_BYTES (32 * KIB)
+/* What a model reads of one list, for each token of its answer; paths narrow it down. */
+#define SHOWN_BYTES ((size_t)3)
 
 /* Of it so much is for diffs. A change that does not fit counts as hidden. */
-#define DIFF_BYTES (24 * KIB)
+#define DIFF_BYTES ((size_t)2)
+
+#define ROOM_MAX ((size_t)512 * KIB)
 
 /* It is done whether somebody waits for it or not. */
 struct reviewing {
@@ -24,6 +26,13 @@ static void on_cancel(struct mcp_call *call)
     struct reviewing *reviewing = call->user;
 
     reviewing->call = NULL;
+}
+
+static size_t room_of(const struct mcp_call *call, size_t bytes)
+{
+    size_t room = call->max_tokens * bytes;
+
+    return room && room < ROOM_MAX ? room : ROOM_MAX;
 }
 
 static const char *string_of(const json_t *object, const char *key)
@@ -98,7 +107,7 @@ static int add_list(const json_t *answer, struct buf *out)
     return 0;
 }
 
-static void add_shown(const json_t *answer, struct buf *out)
+static void add_shown(const struct mcp_call *call, const json_t *answer, struct buf *out)
 {
     struct buf list;
 
@@ -106,7 +115,7 @@ static void add_shown(const json_t *answer, struct buf *out)
         (void)buf_add_str(out, "nothing has changed", NULL);
         return;
     }
-    buf_init(&list, SHOWN_BYTES);
+    buf_init(&list, room_of(call, SHOWN_BYTES));
     if (add_list(answer, &list) < 0)
         (void)buf_printf(out, NULL, "%s\n… there is more: name `paths`\n", buf_str(&list));
     else
@@ -153,9 +162,9 @@ static void on_settled(void *user, json_t *answer, struct error *err)
         mcp_call_fail(call, err);
         return;
     }
-    buf_init(&text, 2 * SHOWN_BYTES);
+    buf_init(&text, 2 * room_of(call, SHOWN_BYTES) + KIB);
     if (json_object_get(answer, "changes"))
-        add_shown(answer, &text);
+        add_shown(call, answer, &text);
     else
         add_settled(answer,
                     strcmp(string_of(call->arguments, "action"), "apply") == 0 ? "applied"
@@ -182,7 +191,7 @@ static void review(struct mcp_call *call)
         .has_diffs = true,
         .accept_hidden =
             (uint64_t)json_integer_value(json_object_get(call->arguments, "accept_hidden")),
-        .room = DIFF_BYTES,
+        .room = room_of(call, DIFF_BYTES),
     };
     struct reviewing *reviewing = calloc(1, sizeof(*reviewing));
     struct error err = {0};

@@ -17,6 +17,12 @@
 #define READ_MAX     MIB
 #define PIECE        (64 * KIB)
 
+/* A text has hardly more of them in a token. */
+#define BYTES_OF_TOKEN ((size_t)6)
+
+/* For the words behind a page. */
+#define WORDS_TOKENS 50
+
 /* Bytes of a file that are not text are given out whole or not at all. */
 #define BINARY_MAX (4 * MIB)
 
@@ -289,6 +295,14 @@ static void trim_character(struct buf *text)
         }
 }
 
+/* More is not shown at once. */
+static size_t default_limit(const struct mcp_call *call)
+{
+    size_t limit = call->max_tokens * BYTES_OF_TOKEN;
+
+    return !limit ? READ_DEFAULT : limit < READ_MAX ? limit : READ_MAX;
+}
+
 static int answer_text(struct mcp_call *call, const struct reader *r, struct error *err)
 {
     const json_t *offset = json_object_get(call->arguments, "offset");
@@ -296,13 +310,20 @@ static int answer_text(struct mcp_call *call, const struct reader *r, struct err
     cleanup(buf_done) struct buf text = {0};
     struct page page = {
         .from = (uint64_t)json_integer_value(offset),
-        .limit = limit ? (size_t)json_integer_value(limit) : READ_DEFAULT,
+        .limit = limit ? (size_t)json_integer_value(limit) : default_limit(call),
         .out = &text,
     };
+
+    size_t fits;
 
     buf_init(&text, READ_MAX + KIB);
     if (read_text(mcp_host_of(call), r, &page, err) < 0)
         return -1;
+    fits = call->max_tokens
+               ? mcp_tokens_fit(buf_str(&text), text.len, call->max_tokens - WORDS_TOKENS, NULL)
+               : text.len;
+    page.has_more |= fits < text.len;
+    text.len = fits;
     if (page.has_more) {
         trim_character(&text);
         (void)buf_printf(&text, NULL,
@@ -546,7 +567,7 @@ static const struct schema_field read_fields[] = {
      .help = "path below /workspace"},
     {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e12, .example = "0", .help = "first byte"},
     {"limit", SCHEMA_INTEGER, .min = 1, .max = READ_MAX, .example = "10000",
-     .help = "most bytes (default 32768)"},
+     .help = "most bytes"},
     MCP_SESSION_FIELD,
     {0},
 };

@@ -4,14 +4,23 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/spool.h"
 #include "mcp/tools.h"
 
 #define LINES_DEFAULT 200
 
+/* For the words behind a page. */
+#define WORDS_TOKENS 60
+
+/* Of one line that matches, around the match. */
+#define MATCH_BEFORE ((size_t)100)
+#define MATCH_SHOWN  ((size_t)400)
+
 /* The same fields as over HTTP, without their finer points. */
 static json_t *query_of(const struct mcp_call *call)
 {
-    static const char *const names[] = {"stream", "line", "limit", "search", "ignore_case"};
+    static const char *const names[] = {"stream", "line",   "offset",
+                                        "limit",  "search", "ignore_case"};
     json_t *query = json_object();
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -24,41 +33,138 @@ static json_t *query_of(const struct mcp_call *call)
     return query;
 }
 
-static void add_matches(const json_t *matches, struct buf *text)
+static size_t room_of(const struct mcp_call *call)
+{
+    return call->max_tokens ? call->max_tokens - WORDS_TOKENS : SIZE_MAX;
+}
+
+static json_int_t integer(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+/* "12: …the line around the match…" */
+static void add_match(const json_t *match, struct buf *text)
+{
+    const json_t *line = json_object_get(match, "text");
+    const char *words = json_string_value(line);
+    size_t len = json_string_length(line), start = (size_t)integer(match, "start"), end;
+
+    start = start > MATCH_BEFORE && start < len && len > MATCH_SHOWN ? start - MATCH_BEFORE : 0;
+    while (start && ((unsigned char)words[start] & 0xc0) == 0x80)
+        start--;
+    end = len - start > MATCH_SHOWN ? start + MATCH_SHOWN : len;
+    while (end < len && ((unsigned char)words[end] & 0xc0) == 0x80)
+        end++;
+    (void)buf_printf(text, NULL, "%" JSON_INTEGER_FORMAT ": %s", integer(match, "line"),
+                     start ? "…" : "");
+    (void)buf_add(text, words + start, end - start, NULL);
+    (void)buf_add_str(text, end < len ? "…\n" : "\n", NULL);
+}
+
+/* What was found and does not fit is where to go on. */
+static void add_matches(const struct mcp_call *call, const json_t *matches, struct buf *text,
+                        json_int_t *ret_line)
 {
     const json_t *match;
     size_t i;
 
     json_array_foreach(matches, i, match)
     {
-        (void)buf_printf(text, NULL, "%" JSON_INTEGER_FORMAT ": %s\n",
-                         json_integer_value(json_object_get(match, "line")),
-                         json_string_value(json_object_get(match, "text")));
+        size_t before = text->len;
+
+        add_match(match, text);
+        if (i && mcp_tokens(buf_str(text), text->len, room_of(call)) > room_of(call)) {
+            text->len = before;
+            *ret_line = integer(match, "line");
+            return;
+        }
     }
     if (!json_array_size(matches))
         (void)buf_add_str(text, "(no line matches)\n", NULL);
 }
 
-static void answer_page(struct mcp_call *call, const json_t *page)
+/* Where a page ends, in lines and bytes. */
+struct end {
+    json_int_t line;
+    json_int_t offset; /* inside of a line; 0: none */
+};
+
+/* As many whole lines as fit, or a part of one. */
+static void add_lines(const struct mcp_call *call, const json_t *page,
+                      const struct spool_place *from, struct buf *out, struct end *end)
 {
-    const json_t *matches = json_object_get(page, "matches");
     const json_t *text = json_object_get(page, "text"), *next = json_object_get(page, "next");
+    const char *words = json_string_value(text);
+    size_t len = json_string_length(text), fits = mcp_tokens_fit(words, len, room_of(call), NULL);
+    const char *newline = fits < len ? memrchr(words, '\n', fits) : NULL;
+
+    if (newline)
+        fits = (size_t)(newline - words) + 1;
+    (void)buf_add(out, words, fits, NULL);
+    if (fits < len) {
+        end->line = (json_int_t)from->line;
+        for (size_t i = 0; i < fits; i++)
+            end->line += words[i] == '\n';
+        end->offset = newline ? 0 : (json_int_t)(from->offset + fits);
+    } else if (json_is_object(next)) {
+        end->line = integer(next, "line");
+        end->offset = len && words[len - 1] != '\n' ? integer(next, "offset") : 0;
+    }
+}
+
+static void answer_page(struct mcp_call *call, const json_t *page, const struct spool_place *from)
+{
+    const json_t *matches = json_object_get(page, "matches"), *next = json_object_get(page, "next");
     cleanup(buf_done) struct buf out = {0};
+    struct end end = {0};
 
     buf_init(&out, 16 * MIB);
-    if (matches)
-        add_matches(matches, &out);
-    else
-        (void)buf_add(&out, json_string_value(text), json_string_length(text), NULL);
+    if (matches) {
+        end.line = json_is_object(next) ? integer(next, "line") : 0;
+        add_matches(call, matches, &out, &end.line);
+    } else {
+        add_lines(call, page, from, &out, &end);
+    }
     (void)buf_printf(&out, NULL,
                      "\n[output] %" JSON_INTEGER_FORMAT " lines, %" JSON_INTEGER_FORMAT
                      " bytes in all",
-                     json_integer_value(json_object_get(page, "lines")),
-                     json_integer_value(json_object_get(page, "size")));
-    if (json_is_object(next))
-        (void)buf_printf(&out, NULL, "; go on with line %" JSON_INTEGER_FORMAT,
-                         json_integer_value(json_object_get(next, "line")));
+                     integer(page, "lines"), integer(page, "size"));
+    if (end.offset)
+        (void)buf_printf(&out, NULL,
+                         "; go on with line %" JSON_INTEGER_FORMAT ", offset %" JSON_INTEGER_FORMAT,
+                         end.line, end.offset);
+    else if (end.line)
+        (void)buf_printf(&out, NULL, "; go on with line %" JSON_INTEGER_FORMAT, end.line);
     mcp_call_answer(call, mcp_text_result(buf_str(&out), out.len, false));
+}
+
+/* --- where it is kept --- */
+
+/* An answer that was cut, or the stream of a run. NULL: *err says why. */
+static const struct spool *find_spool(const struct mcp_call *call, struct error *err)
+{
+    const char *handle = json_string_value(json_object_get(call->arguments, "handle"));
+    const char *stream = json_string_value(json_object_get(call->arguments, "stream"));
+    bool is_stderr = stream && strcmp(stream, "stderr") == 0;
+    const struct spool *spool = mcp_kept_find(call->server, call->owner, handle);
+    struct job *job =
+        spool ? NULL : jobs_find(mcp_host_of(call)->api->jobs, call->owner, handle, err);
+
+    if (spool)
+        return spool;
+    if (!job) {
+        error_hint(err, "`handle` is what a cut answer names; outputs are kept for a while");
+        return NULL;
+    }
+    spool = job_spool(job, is_stderr);
+    if (!spool) {
+        error_set(err, E_NOT_FOUND, "the answer has all of this %s",
+                  is_stderr ? "stderr" : "stdout");
+        if (job_spool(job, !is_stderr))
+            error_hint(err, "of `stream` \"%s\" there is more", is_stderr ? "stdout" : "stderr");
+    }
+    return spool;
 }
 
 /* A search looks at so much at a time, so that others get their turn: this is one that goes on
@@ -116,20 +222,23 @@ static void look(void *arg)
 {
     struct searching *s = arg;
     struct mcp_call *call = s->call;
-    const char *handle = json_string_value(json_object_get(call->arguments, "handle"));
     struct error err = {0};
-    struct job *job = jobs_find(mcp_host_of(call)->api->jobs, call->owner, handle, &err);
-    json_t *page = job ? api_output_json(job, s->query, &err) : NULL;
+    const struct spool *spool = find_spool(call, &err);
+    json_t *page = spool ? api_spool_json(spool, s->query, &err) : NULL;
+    struct spool_place from = {(uint64_t)integer(s->query, "offset"),
+                               (uint64_t)integer(s->query, "line")};
 
     if (page && json_object_get(page, "matches") && keep_matches(s, page)) {
         json_decref(page);
         look_later(s);
         return;
     }
+    if (page && !json_object_get(page, "matches") && !json_object_get(s->query, "offset"))
+        (void)spool_find_line(spool, from.line, &from, NULL);
     free_searching(s);
     call->on_cancel = NULL;
     if (page)
-        answer_page(call, page);
+        answer_page(call, page, &from);
     else
         mcp_call_fail(call, &err);
     json_decref(page);
@@ -137,12 +246,10 @@ static void look(void *arg)
 
 static void read_output(struct mcp_call *call)
 {
-    const char *handle = json_string_value(json_object_get(call->arguments, "handle"));
-    struct api *api = mcp_host_of(call)->api;
     struct searching *s = calloc(1, sizeof(*s));
     struct error err = {0};
 
-    if (s && jobs_find(api->jobs, call->owner, handle, &err)) {
+    if (s && find_spool(call, &err)) {
         *s = (struct searching){.call = call, .query = query_of(call)};
         call->user = s;
         call->on_cancel = on_cancel;
@@ -157,18 +264,17 @@ static void read_output(struct mcp_call *call)
     free(s);
     if (err.code == E_NONE)
         error_memory(&err);
-    else
-        error_hint(&err, "`handle` is the output_handle of a result; outputs are kept for a while");
     mcp_call_fail(call, &err);
 }
 
 /* clang-format off */
 static const struct schema_field output_fields[] = {
     {"handle", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"run_…\"",
-     .help = "output_handle of a result"},
+     .help = "as a cut answer names it"},
     {"stream", SCHEMA_STRING, .choices = "stdout,stderr", .example = "\"stdout\"",
      .help = "stdout (default) or stderr"},
     {"line", SCHEMA_INTEGER, .min = 1, .max = 1e15, .example = "1", .help = "first line (default 1)"},
+    {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e15, .example = "8000", .help = "inside a long line"},
     {"limit", SCHEMA_INTEGER, .min = 1, .max = 1000, .example = "100",
      .help = "most lines or matches (default 200)"},
     {"search", SCHEMA_STRING, .max_len = LIMIT_PATTERN_BYTES, .example = "\"error|warning\"",
@@ -180,7 +286,7 @@ static const struct schema_field output_fields[] = {
 const struct mcp_tool mcp_tool_output = {
     .name = "read_output",
     .title = "Read long output",
-    .description = "Page through, or search, the whole output of a run whose result was cut.",
+    .description = "Page through, or search, an answer or output that was cut.",
     .input = output_fields,
     .hints = MCP_READ_ONLY,
     .call = read_output,

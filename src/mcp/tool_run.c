@@ -12,9 +12,9 @@
 #include "mcp/tools.h"
 #include "store/skill.h"
 
-/* Kept of each stream in one answer: about ten thousand tokens, where some clients begin to warn.
- * The whole is there to be read in pages. */
-#define OUTPUT_BYTES (32 * KIB)
+/* Of each stream so much is in an answer for each token it may have. The whole is there to be read
+ * in pages. */
+#define BYTES_OF_TOKEN ((uint64_t)3)
 
 /* How often output is passed on as progress, and how much of it at a time. */
 #define PROGRESS_MS    200
@@ -356,6 +356,13 @@ static void on_done(void *user, const struct run *run)
 
 /* --- the beginning --- */
 
+static uint64_t output_bytes(const struct mcp_call *call)
+{
+    uint64_t bytes = call->max_tokens * BYTES_OF_TOKEN;
+
+    return bytes && bytes < LIMIT_OUTPUT_BYTES_MAX ? bytes : LIMIT_OUTPUT_BYTES_MAX;
+}
+
 static int admit(struct mcp_call *call, const struct mcp_program *program, struct run **ret_run,
                  struct error *err)
 {
@@ -365,7 +372,7 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
         .language = program->language,
         .profile = program->profile,
         .masks_all = program->masks_all,
-        .max_output_bytes = OUTPUT_BYTES,
+        .max_output_bytes = output_bytes(call),
         .can_ask = json_object_get(call->capabilities, "elicitation") != NULL,
     };
 

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/tokens.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/task.h"
 #include "mcp/tools.h"
-#include "admit/tokens.h"
 
 /* What one answer may have: a state in escapes, twice over. */
 #define ANSWER_MAX (16 * MIB)
@@ -24,15 +24,28 @@ const char *mcp_kept_owner(const struct mcp_call *call)
 }
 
 /* What was kept was a stranger's text, and is masked as a whole: a name beside a value says what
- * that is. Where a label breaks the JSON there is the text alone. */
+ * that is. Where a label breaks the JSON, or both would be too long, there is the text alone. */
 static json_t *masked_result(struct mcp_call *call, const char *text, size_t len, bool is_error)
 {
     static const struct json_text_limits limits = {
         .bytes = ANSWER_MAX, .depth = 200, .allows_nul = true};
-    json_t *result = mcp_text_result(text, len, is_error), *object = NULL;
+    cleanup(buf_done) struct buf shown = {0};
+    json_t *result, *object = NULL, *whole = NULL;
 
-    if (mcp_result_has_links(call) && json_text_load(text, len, &limits, &object, NULL) == 0)
-        (void)json_object_set_new(result, "structuredContent", object);
+    if (json_text_load(text, len, &limits, &whole, NULL) < 0)
+        return mcp_text_result(text, len, is_error);
+    object = mcp_bound_object(call, whole, call->max_tokens);
+    buf_init(&shown, ANSWER_MAX);
+    if (json_text_dump(object, JSON_TEXT_COMPACT, &shown, NULL) == 0)
+        result = mcp_text_result(buf_str(&shown), shown.len, is_error);
+    else
+        result = mcp_text_result(text, len, is_error);
+    if (mcp_result_has_links(call) &&
+        (!call->max_tokens ||
+         mcp_tokens(buf_str(&shown), shown.len, call->max_tokens / 2) <= call->max_tokens / 2))
+        (void)json_object_set(result, "structuredContent", object);
+    json_decref(object);
+    json_decref(whole);
     return result;
 }
 

@@ -150,6 +150,8 @@ int mcp_host_open(struct mcp_host *host, const char *compat, struct error *err)
         .prompts = mcp_prompts,
         .list_resources = mcp_resources_list,
         .on_peer_end = on_peer_end,
+        .answer_tokens = (size_t)host->api->config->mcp_answer_tokens,
+        .add_way = mcp_add_way,
         .task_after_ms = TASK_AFTER_MS,
         .user = host,
     };

@@ -95,7 +95,7 @@ const char *mcp_runner(const struct mcp_call *call);
 json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *note);
 
 /* Adds what the model reads of it to `out`. */
-int mcp_result_text(const struct mcp_host *host, const struct run *run, const char *note,
+int mcp_result_text(const struct mcp_call *call, const struct run *run, const char *note,
                     struct buf *out);
 
 /* {"content":[{"type":"text",…}]} */

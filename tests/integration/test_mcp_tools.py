@@ -90,7 +90,7 @@ def test_an_exit_code_is_an_error(client):
 def test_cut_output_says_how_to_read_the_rest(client):
     result = python(client, "for i in range(100000): print('line', i)")
     text, handle = mcp.text_of(result), result["structuredContent"]["output_handle"]
-    assert len(text) < 40_000 and f'read_output with handle "{handle}"' in text
+    assert len(text) < 8_000 and f'read_output {{"handle": "{handle}"}}' in text
     assert text.startswith("line 0\n") and "line 99999\n" in text
     page = client.text("read_output", {"handle": handle, "line": 50001, "limit": 2})
     assert page.startswith("line 50000\nline 50001\n") and "100000 lines" in page and "go on with line 50003" in page

@@ -29,7 +29,7 @@ def client(who, home):
 
 
 def ask(client, **arguments):
-    result = client.call("list_available_apis", arguments)
+    result = client.call("list_available_apis", {"max_tokens": 100_000, **arguments})
     assert "isError" not in result, result
     assert json.loads(mcp.text_of(result)) == result["structuredContent"]
     return result["structuredContent"]
