@@ -304,8 +304,8 @@ void box_sacrifice(struct box *b)
     if (b->model && b->failure.code == E_NONE)
         error_set(&b->failure, E_TOO_LARGE,
                   "the server ran short of memory, and this session had the most of it");
-    if (b->verdict == BOX_NO_VERDICT)
-        b->verdict = BOX_MEMORY;
+    if (b->cell.verdict == BOX_NO_VERDICT)
+        b->cell.verdict = BOX_MEMORY;
     box_kill(b);
 }
 
@@ -522,7 +522,7 @@ void box_on_gone(struct box *b, const struct error *err)
 {
     loop_work_cancel(&b->going);
     b->is_gone_due = false;
-    if (!b->is_answering)
+    if (b->cell.state != CELL_ANSWERING)
         (void)task_end(&b->text); /* the rest of a long message is lost */
     leave(b);
     if (b->run)
@@ -573,12 +573,13 @@ static void on_kernel_exited(struct box *b, struct unpack *u)
         box_session_on_exited(&b->kernels[exited.kernel], &exited);
         return;
     }
-    b->has_exited = true;
-    b->exited = exited;
-    if (b->run)
-        box_finish(b);
-    else
+    if (!b->run) {
         box_kill(b);
+        return;
+    }
+    b->cell.exited = exited;
+    box_enter(b, CELL_EXITED);
+    box_finish(b);
 }
 
 static void on_init_message(void *owner, const struct frame *frame)
@@ -624,11 +625,11 @@ void box_on_deadline(void *arg)
 {
     struct box *b = arg;
 
-    if (b->state == BOX_RUNNING && b->model && b->verdict != BOX_NO_VERDICT) {
+    if (b->state == BOX_RUNNING && b->model && b->cell.verdict != BOX_NO_VERDICT) {
         box_session_on_deadline(b);
         return;
     }
-    if (b->state == BOX_RUNNING && b->verdict == BOX_NO_VERDICT && box_is_held(b))
+    if (b->state == BOX_RUNNING && b->cell.verdict == BOX_NO_VERDICT && box_is_held(b))
         return;
     if (b->state == BOX_RUNNING) {
         box_end_run(b, BOX_TIMEOUT);
@@ -661,12 +662,12 @@ void box_on_deadline(void *arg)
 
 void box_end_run(struct box *b, enum box_verdict verdict)
 {
-    if (b->verdict == BOX_NO_VERDICT)
-        b->verdict = verdict;
+    if (b->cell.verdict == BOX_NO_VERDICT)
+        b->cell.verdict = verdict;
     /* Nobody waits for the text, or has time for it. */
-    if (b->verdict == BOX_CANCELLED || b->verdict == BOX_WORK)
+    if (b->cell.verdict == BOX_CANCELLED || b->cell.verdict == BOX_WORK)
         task_cancel(&b->text);
-    if (b->is_answering && box_is_busy(b))
+    if (b->cell.state == CELL_ANSWERING && box_is_busy(b))
         return;
     if (b->model && b->state == BOX_RUNNING)
         box_session_stop_cell(b);

@@ -28,7 +28,7 @@ bool box_is_checker(const struct box_kernel *k)
 
 bool box_check_is_pending(const struct box *b)
 {
-    return b->check != BOX_CHECK_NONE && b->kernels[WIRE_KERNEL_CHECKER].is_alive;
+    return b->cell.check != BOX_CHECK_NONE && b->kernels[WIRE_KERNEL_CHECKER].is_alive;
 }
 
 static void on_late(void *arg)
@@ -43,13 +43,13 @@ void box_check_begin(struct box *b)
 {
     struct error err = {0};
 
-    b->check = BOX_CHECK_UNKNOWN;
+    b->cell.check = BOX_CHECK_UNKNOWN;
     if (!b->check_timer)
         b->check_timer = loop_timer(b->loop, on_late, b);
     if (!b->check_timer || checker_of(b)->is_alive)
         return;
     if (box_start_kernel(checker_of(b), &err) == 0) {
-        b->check = BOX_CHECK_PENDING;
+        b->cell.check = BOX_CHECK_PENDING;
         loop_timer_start(b->check_timer, CHECK_MS);
     }
     error_done(&err);
@@ -83,7 +83,7 @@ void box_check_on_waiting(struct box_kernel *k)
 {
     struct error err = {0};
 
-    if (!k->box->run || k->box->check != BOX_CHECK_PENDING || send_cell(k, &err) < 0)
+    if (!k->box->run || k->box->cell.check != BOX_CHECK_PENDING || send_cell(k, &err) < 0)
         box_signal_kernel(k, SIGKILL);
     error_done(&err);
 }
@@ -93,33 +93,33 @@ void box_check_on_message(struct box_kernel *k, const struct frame *frame)
     struct box *b = k->box;
     struct unpack u;
 
-    if (!b->run || b->check != BOX_CHECK_PENDING)
+    if (!b->run || b->cell.check != BOX_CHECK_PENDING)
         return;
     unpack_init(&u, frame->body, frame->len);
     if (frame->type == WIRE_STARTED)
-        b->check = BOX_CHECK_PASSED;
+        b->cell.check = BOX_CHECK_PASSED;
     else if (frame->type == WIRE_REFUSED && box_take_violations(b->run, &u))
-        b->check = BOX_CHECK_REFUSED;
+        b->cell.check = BOX_CHECK_REFUSED;
     else
-        b->check = BOX_CHECK_UNKNOWN;
+        b->cell.check = BOX_CHECK_UNKNOWN;
 }
 
 /* The cell is over and waited for this. */
 static void conclude(struct box *b)
 {
-    if (b->check == BOX_CHECK_PASSED) {
+    if (b->cell.check == BOX_CHECK_PASSED) {
         box_end_run(b, BOX_BROKEN);
         return;
     }
-    b->is_refused = b->check == BOX_CHECK_REFUSED;
-    if (b->is_done && !b->is_answering)
+    b->cell.is_refused = b->cell.check == BOX_CHECK_REFUSED;
+    if (cell_is_done(&b->cell) && b->cell.state != CELL_ANSWERING)
         box_finish(b);
 }
 
 void box_check_on_exited(struct box_kernel *k)
 {
     struct box *b = k->box;
-    bool is_asked = b->check != BOX_CHECK_NONE && b->run;
+    bool is_asked = b->cell.check != BOX_CHECK_NONE && b->run;
 
     /* Its word comes on another channel, and may not have been read yet. */
     if (k->peer.loop)
@@ -132,14 +132,14 @@ void box_check_on_exited(struct box_kernel *k)
     box_close_kernel(k);
     if (b->state == BOX_ENDING || !is_asked)
         return;
-    if (b->check == BOX_CHECK_PENDING)
-        b->check = BOX_CHECK_UNKNOWN;
+    if (b->cell.check == BOX_CHECK_PENDING)
+        b->cell.check = BOX_CHECK_UNKNOWN;
     conclude(b);
 }
 
 void box_check_end(struct box *b)
 {
-    b->check = BOX_CHECK_NONE;
+    b->cell.check = BOX_CHECK_NONE;
     if (checker_of(b)->is_alive)
         box_signal_kernel(checker_of(b), SIGKILL);
 }

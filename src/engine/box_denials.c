@@ -17,12 +17,13 @@ static double mebibytes(uint64_t bytes)
 static void note_time(const struct box *b, struct run *run)
 {
     char what[128];
-    bool is_cpu = b->verdict == BOX_CPU_TIME ||
-                  (b->verdict == BOX_NO_VERDICT && run->terms.limits.cpu_ms && run->result.signal);
+    bool is_cpu =
+        b->cell.verdict == BOX_CPU_TIME ||
+        (b->cell.verdict == BOX_NO_VERDICT && run->terms.limits.cpu_ms && run->result.signal);
 
     if (run->result.status != RUN_TIMEOUT)
         return;
-    if (b->verdict == BOX_WORK) {
+    if (b->cell.verdict == BOX_WORK) {
         box_deny_work(run);
         return;
     }
@@ -147,7 +148,7 @@ void box_note_denials(struct box *b, struct run *run)
 {
     note_time(b, run);
     note_memory(run);
-    if (!b->is_refused) {
+    if (!b->cell.is_refused) {
         note_processes(b, run);
         note_disk(b, run);
         note_file_size(run);

@@ -152,7 +152,7 @@ void box_note_files(struct box *b, struct run *run)
 {
     struct files_list after;
 
-    if (b->files.fd < 0 || b->is_refused)
+    if (b->files.fd < 0 || b->cell.is_refused)
         return;
     if (files_snapshot(&b->files, &after, NULL) < 0) {
         run->result.has_more_files = true;
@@ -271,7 +271,7 @@ static void end_files(void *arg)
     int (*next)(struct box * b, struct run * run, struct error * err) = b->after_files;
 
     b->after_files = NULL;
-    if (b->state == BOX_RUNNING && b->verdict == BOX_NO_VERDICT &&
+    if (b->state == BOX_RUNNING && b->cell.verdict == BOX_NO_VERDICT &&
         (b->files_error.code != E_NONE || next(b, run, &b->files_error) < 0))
         fail_files(b, run);
     error_done(&b->files_error);
@@ -283,7 +283,7 @@ void box_put_files_slowly(struct box *b, struct run *run,
 {
     static const struct task_steps steps = {work_on_files, end_files, spend_on_files};
 
-    b->run = run;
+    box_begin_cell(b, run);
     b->state = BOX_RUNNING;
     b->after_files = next;
     run->result.handed_ns = loop_now_ns();
@@ -371,7 +371,7 @@ void box_collect_files(const struct box *b, struct run *run)
     bool is_partial = false;
     size_t count = 0;
 
-    if (!run->program.collect || b->files.fd < 0 || b->is_refused)
+    if (!run->program.collect || b->files.fd < 0 || b->cell.is_refused)
         return;
     while (run->program.collect[count])
         count++;

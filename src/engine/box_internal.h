@@ -6,6 +6,7 @@
 #include "calls/call.h"
 #include "egress/egress.h"
 #include "engine/box.h"
+#include "engine/box_cell.h"
 #include "engine/broker_client.h"
 #include "engine/peer.h"
 #include "sandbox/files.h"
@@ -18,17 +19,6 @@
 /* A writer that was killed takes a moment to be gone. Beyond as many nobody waits: see box_copy.c.
  */
 #define BOX_IMAGE_GROUPS 2
-
-/* Why we ended the run; the program's own end needs no verdict. */
-enum box_verdict {
-    BOX_NO_VERDICT,
-    BOX_TIMEOUT,
-    BOX_CPU_TIME,
-    BOX_MEMORY,
-    BOX_CANCELLED,
-    BOX_BROKEN, /* it broke the rules of its channel */
-    BOX_WORK,   /* its output took too much of our own time */
-};
 
 /* One kernel as we see it. */
 struct box_kernel {
@@ -53,15 +43,6 @@ struct box_net {
     char *owner;
     uint64_t records; /* connections that were written down */
     uint64_t more;    /* those beyond */
-};
-
-/* Whether a cell is really refused, as a fresh process says (box_check.c). */
-enum box_check {
-    BOX_CHECK_NONE,    /* nobody asked */
-    BOX_CHECK_PENDING, /* the checker has not answered yet */
-    BOX_CHECK_REFUSED, /* the policy refuses the cell */
-    BOX_CHECK_PASSED,  /* the policy permits the cell: the kernel lied */
-    BOX_CHECK_UNKNOWN, /* the checker could not do its work */
 };
 
 struct box {
@@ -104,7 +85,8 @@ struct box {
     struct error failure; /* why it could not be made */
     bool is_given_up;     /* killed in every way we know */
 
-    struct run *run;
+    struct run *run;      /* the program that is here, or NULL */
+    struct box_cell cell; /* and how far it is */
     /* A long message, or the answer, is worked on: nothing else of the box is looked at while that
      * pauses. */
     struct task text;
@@ -119,44 +101,21 @@ struct box {
     struct error files_error;    /* why they could not be */
     struct masker *masks[2];     /* of its stdout and stderr, from their first byte on */
     struct loop_watch *deadline; /* of the run; then the patience after a kill */
-    unsigned n_held;             /* questions that somebody has to answer: the clock stands */
-    uint64_t held_since_ns;
-    uint64_t held_ns;        /* the run has so much more, by the clock on the wall */
-    bool is_due;             /* the deadline came while the clock stood */
-    struct loop_watch *tick; /* looks at counters where the kernel does not enforce a limit */
-    int input;               /* our end of the program's standard input */
-    size_t input_sent;
+    struct loop_watch *tick;     /* looks at counters where the kernel does not enforce a limit */
+    int input;                   /* our end of the program's standard input */
     struct loop_watch *input_watch;
-    uint64_t work_ns;           /* CPU time of ours that the run has taken so far */
-    struct loop_work finishing; /* it has ended, and what it wrote is still read: */
-    size_t drained;             /* so much by now */
+    struct loop_work finishing; /* it has ended, and what it wrote is still read */
     struct loop_work going;     /* it is gone, which is to be told */
-    enum box_verdict verdict;
-    bool is_refused;
-    bool has_exited;
-    struct wire_exited exited;
-    uint64_t memory_peak; /* seen by the monitor */
-    uint32_t processes_peak;
-    uint64_t cpu_ms;
 
     /* Of a session. */
-    struct run *model;   /* what every cell has in common; NULL: the box is not kept */
-    uint32_t cells;      /* so far */
-    bool is_handed;      /* the kernel has been sent the cell */
-    bool is_retried;     /* its kernel was dead when it was to be sent, and is replaced */
-    bool is_interrupted; /* the cell is to stop: SIGINT */
-    bool is_killed;      /* or SIGKILL was sent to its kernel */
-    bool is_cleared;     /* and to everything else but pid 1 */
-    uint32_t signals;    /* asked for and not sent yet, as far as we know */
-    bool has_run_code;   /* a program has run here: what kernels say is a program's word */
+    struct run *model; /* what every cell has in common; NULL: the box is not kept */
+    uint32_t cells;    /* so far */
+    uint32_t signals;  /* asked for and not sent yet, of this cell or the one before */
+    bool has_run_code; /* a program has run here: what kernels say is a program's word */
     struct loop_watch *refresh_watch; /* a child refreshes its overlays; NULL: none does */
     int refresh_fd;
     pid_t refresh_pid;
-    enum box_check check;
     struct loop_watch *check_timer;
-    bool is_done; /* the kernel said that the cell ended, with */
-    uint32_t done_code;
-    bool is_answering;
     struct box_copy *copy; /* an image is being written */
     struct buf bash;       /* of a copy: how its Bash begins, when it does */
     struct cgroup *image_groups[BOX_IMAGE_GROUPS]; /* of earlier ones, which are not empty yet */
@@ -271,11 +230,11 @@ void box_session_on_broken(struct box_kernel *k);
 /* Pid 1 has sent a signal we asked for. */
 void box_session_on_signalled(struct box *b);
 
-/* The cell is to end, for the reason in b->verdict; the clock of that has struck. */
+/* The cell is to end, for the reason in b->cell.verdict; the clock of that has struck. */
 void box_session_stop_cell(struct box *b);
 void box_session_on_deadline(struct box *b);
 
-/* The cell is answered: ready for the next one. */
+/* The cell is answered: the sandbox is ready for the next one. */
 void box_session_after(struct box *b);
 
 int box_start_kernel(struct box_kernel *k, struct error *err);
@@ -365,6 +324,12 @@ void box_close_kernel(struct box_kernel *k);
 int box_check_layers(const struct box *b, const struct run *run, struct error *err);
 int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err);
 void box_pack_run(const struct box *b, const struct run *run, struct pack *p);
+
+/* The program is the sandbox's from here on, and waits (box_cell.h). */
+void box_begin_cell(struct box *b, struct run *run);
+
+/* A change that the table does not permit would be a mistake of ours: the sandbox ends. */
+void box_enter(struct box *b, enum cell_state state);
 void box_start_clocks(struct box *b, const struct run *run);
 
 /* Fills the run's result from what is known now and gives it back to the owner, once per run. That

@@ -118,14 +118,14 @@ static int record_call(void *user, const struct call_record *record, struct erro
 
 bool box_is_held(struct box *b)
 {
-    if (b->n_held)
-        b->is_due = true;
-    else if (b->held_ns)
-        loop_timer_start(b->deadline, b->held_ns / 1000000 + 1);
+    if (b->cell.n_held)
+        b->cell.is_due = true;
+    else if (b->cell.held_ns)
+        loop_timer_start(b->deadline, b->cell.held_ns / 1000000 + 1);
     else
         return false;
-    if (!b->n_held)
-        b->held_ns = 0;
+    if (!b->cell.n_held)
+        b->cell.held_ns = 0;
     return true;
 }
 
@@ -146,8 +146,8 @@ static void on_ask(void *user, struct approval *approval)
     struct box *b = user;
     struct run *run = b->run;
 
-    if (b->n_held++ == 0)
-        b->held_since_ns = loop_now_ns();
+    if (b->cell.n_held++ == 0)
+        b->cell.held_since_ns = loop_now_ns();
     show_arguments(run, approval);
     if (run->on_event)
         run->on_event(run, &(struct run_event){.kind = RUN_EVENT_APPROVAL, .approval = approval});
@@ -158,11 +158,12 @@ static void on_asked(void *user, const struct approval *approval)
     struct box *b = user;
 
     (void)approval;
-    if (!b->n_held || --b->n_held)
+    if (!b->cell.n_held || --b->cell.n_held)
         return;
-    b->held_ns += loop_now_ns() - b->held_since_ns;
-    if (b->is_due && !b->is_answering && b->state == BOX_RUNNING && b->verdict == BOX_NO_VERDICT) {
-        b->is_due = false;
+    b->cell.held_ns += loop_now_ns() - b->cell.held_since_ns;
+    if (b->cell.is_due && b->cell.state != CELL_ANSWERING && b->state == BOX_RUNNING &&
+        b->cell.verdict == BOX_NO_VERDICT) {
+        b->cell.is_due = false;
         (void)box_is_held(b);
     }
 }
@@ -195,7 +196,7 @@ static bool take_call(struct box_kernel *k, struct unpack *u)
 
     if (!wire_unpack_call(u, &call))
         return false;
-    if (k->box->is_answering) /* nobody is there any more to be answered */
+    if (k->box->cell.state == CELL_ANSWERING) /* nobody is there any more to be answered */
         return true;
     return desk_of(k) && call_desk_take(desk_of(k), k->box->run, &call);
 }
@@ -258,7 +259,8 @@ static bool take_started(struct box_kernel *k, struct unpack *u)
 
 static bool take_done(struct box_kernel *k, struct unpack *u)
 {
-    if (k->box->is_handed && k->peer.state != WIRE_STATE_HANDED) /* else of the cell before */
+    if (k->box->model && cell_has_been(&k->box->cell, CELL_SENT) &&
+        k->peer.state != WIRE_STATE_HANDED) /* else of the cell before */
         box_session_on_done(k, unpack_u32(u));
     return true;
 }
@@ -316,7 +318,7 @@ static void take_message(struct box_kernel *k, const struct frame *frame)
     }
     if (!b->run || k != b->active || take_claim(k, frame))
         return;
-    b->is_refused |= frame->type == WIRE_REFUSED;
+    b->cell.is_refused |= frame->type == WIRE_REFUSED;
     unpack_init(&u, frame->body, frame->len);
     if (parts[frame->type])
         ok = parts[frame->type](b->run, &u);
@@ -354,7 +356,7 @@ static void spend_on_message(void *arg, uint64_t cpu_ns)
 {
     struct box *b = arg;
 
-    if (box_spend(b, cpu_ns) && b->verdict == BOX_NO_VERDICT)
+    if (box_spend(b, cpu_ns) && b->cell.verdict == BOX_NO_VERDICT)
         box_end_run(b, BOX_WORK);
 }
 

@@ -44,15 +44,15 @@ static uint64_t budget_ms(const struct run *run)
 
 bool box_spend(struct box *b, uint64_t cpu_ns)
 {
-    b->work_ns += cpu_ns;
-    return b->run && b->work_ns / 1000000 >= budget_ms(b->run);
+    b->cell.work_ns += cpu_ns;
+    return b->run && b->cell.work_ns / 1000000 >= budget_ms(b->run);
 }
 
 static void charge(struct box *b, uint64_t cpu_ns)
 {
-    if (!b->run || b->is_answering)
+    if (!b->run || b->cell.state == CELL_ANSWERING)
         return;
-    if (box_spend(b, cpu_ns) && b->verdict == BOX_NO_VERDICT)
+    if (box_spend(b, cpu_ns) && b->cell.verdict == BOX_NO_VERDICT)
         box_end_run(b, BOX_WORK);
 }
 
@@ -116,7 +116,7 @@ static size_t pump(struct box_kernel *k, int fd, struct loop_watch **watch, int 
         return 0;
     }
     /* Past its budget no more is spent on it: the rest is thrown away, and the program can end. */
-    if (run && k == k->box->active && k->box->verdict != BOX_WORK) {
+    if (run && k == k->box->active && k->box->cell.verdict != BOX_WORK) {
         deliver(run, stream, mask_stream(run, &k->box->masks[stream - 1], data, (size_t)n));
         if (stream == 2)
             display_take_bar(run, data, (size_t)n);
@@ -186,7 +186,7 @@ bool box_on_kernel_speaks(void *owner)
     struct box_kernel *k = owner;
     size_t n;
 
-    if (!k->box->run || k != k->box->active || k->box->is_answering)
+    if (!k->box->run || k != k->box->active || k->box->cell.state == CELL_ANSWERING)
         return true;
     n = pump_both(k);
     k->ahead += n;
@@ -217,19 +217,19 @@ static void finish_piece(void *arg)
 
     if (!box_is_busy(b))
         n = pump_both(k);
-    if (!n && k->peer.loop && !b->is_done)
+    if (!n && k->peer.loop && !cell_is_done(&b->cell))
         n = peer_read_some(&k->peer);
     if (!b->run) /* answered meanwhile */
         return;
-    b->drained += n;
+    b->cell.drained += n;
     is_over = box_spend(b, loop_cpu_ns() - began_ns);
-    if ((n || box_is_busy(b)) && b->drained < DRAIN_MAX && b->verdict == BOX_NO_VERDICT &&
+    if ((n || box_is_busy(b)) && b->cell.drained < DRAIN_MAX && b->cell.verdict == BOX_NO_VERDICT &&
         !is_over) {
         loop_work_post(b->loop, &b->finishing, finish_piece, b);
         return;
     }
-    if (n && is_over && b->verdict == BOX_NO_VERDICT)
-        b->verdict = BOX_WORK;
+    if (n && is_over && b->cell.verdict == BOX_NO_VERDICT)
+        b->cell.verdict = BOX_WORK;
     box_answer(b);
 }
 
@@ -237,7 +237,6 @@ void box_finish(struct box *b)
 {
     loop_timer_stop(b->deadline);
     loop_timer_stop(b->tick);
-    b->drained = 0;
     loop_work_post(b->loop, &b->finishing, finish_piece, b);
 }
 
@@ -245,12 +244,12 @@ void box_end_output(struct box *b, struct run *run)
 {
     uint64_t began_ns = loop_cpu_ns();
     struct box_kernel *k = b->active;
-    size_t n = b->verdict != BOX_WORK;
+    size_t n = b->cell.verdict != BOX_WORK;
 
     /* Past its budget only what was held back comes, so that no more time is spent. */
     while (n && !fiber_is_cancelled() && loop_cpu_ns() - began_ns < LAST_LOOK_NS) {
         n = pump_both(k);
-        if (!n && k->peer.loop && !b->is_done)
+        if (!n && k->peer.loop && !cell_is_done(&b->cell))
             n = peer_read_some(&k->peer);
     }
     for (int stream = 1; stream <= 2; stream++) {

@@ -35,13 +35,14 @@ static void on_input(void *arg)
     const struct buf *input = &b->run->program.input;
     ssize_t n = 0;
 
-    if (b->input_sent < input->len)
-        n = write(b->input, input->data + b->input_sent, input->len - b->input_sent);
+    if (b->cell.input_sent < input->len)
+        n = write(b->input, input->data + b->cell.input_sent, input->len - b->cell.input_sent);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n > 0)
-        b->input_sent += (size_t)n;
-    if (n < 0 || b->input_sent == input->len) /* all of it, or the program does not want the rest */
+        b->cell.input_sent += (size_t)n;
+    if (n < 0 ||
+        b->cell.input_sent == input->len) /* all of it, or the program does not want the rest */
         close_input(b);
 }
 
@@ -62,6 +63,20 @@ static int open_input(struct box *b, int *ret_theirs, struct error *err)
 }
 
 /* --- hand-over --- */
+
+void box_begin_cell(struct box *b, struct run *run)
+{
+    if (b->cell.state != CELL_NONE) /* it has waited for its files */
+        return;
+    b->run = run;
+    b->cell = BOX_CELL_INIT;
+}
+
+void box_enter(struct box *b, enum cell_state state)
+{
+    if (!cell_enter(&b->cell, state))
+        box_kill(b);
+}
 
 int box_check_layers(const struct box *b, const struct run *run, struct error *err)
 {
@@ -175,10 +190,6 @@ static int send_run(struct box *b, struct run *run, struct error *err)
 
 void box_start_clocks(struct box *b, const struct run *run)
 {
-    b->n_held = 0;
-    b->held_ns = 0;
-    b->is_due = false;
-    b->work_ns = 0;
     loop_timer_start(b->deadline, run->terms.limits.timeout_ms);
     if (run->terms.limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
         loop_timer_start(b->tick, TICK_MS);
@@ -196,7 +207,7 @@ static int start_program(struct box *b, struct run *run, struct error *err)
         return -1;
     peer_enter(&b->active->peer, WIRE_STATE_HANDED);
     run->result.handed_ns = loop_now_ns();
-    b->run = run;
+    box_begin_cell(b, run);
     box_own_gate(b, run);
     if (send_run(b, run, err) < 0) {
         close_input(b);
@@ -207,6 +218,7 @@ static int start_program(struct box *b, struct run *run, struct error *err)
     run_drop_given(run);
     b->state = BOX_RUNNING;
     box_start_clocks(b, run);
+    box_enter(b, CELL_SENT);
     return 0;
 }
 
@@ -225,6 +237,7 @@ int box_start(struct box *b, struct run *run, struct error *err)
     if (start_program(b, run, err) == 0)
         return 0;
     b->run = NULL;
+    b->cell = (struct box_cell){0};
     return -1;
 }
 
@@ -255,18 +268,18 @@ static void look(struct box *b)
         /* What is in the buffers of sockets nobody outside can see: they count as full. */
         if (usage.sockets > SOCKETS_FREE)
             usage.memory_bytes += (uint64_t)(usage.sockets - SOCKETS_FREE) * SOCKET_BYTES;
-        if (usage.memory_bytes > b->memory_peak)
-            b->memory_peak = usage.memory_bytes;
-        if (usage.processes > b->processes_peak)
-            b->processes_peak = usage.processes;
+        if (usage.memory_bytes > b->cell.memory_peak)
+            b->cell.memory_peak = usage.memory_bytes;
+        if (usage.processes > b->cell.processes_peak)
+            b->cell.processes_peak = usage.processes;
         usage.cpu_ms += broker_cpu_ns(b) / 1000000;
-        if (usage.cpu_ms > b->cpu_ms)
-            b->cpu_ms = usage.cpu_ms;
+        if (usage.cpu_ms > b->cell.cpu_ms)
+            b->cell.cpu_ms = usage.cpu_ms;
     } else {
         struct cgroup_usage usage;
 
         if (cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL) == 0)
-            b->cpu_ms = (usage.cpu_ns - b->cpu_ns_before + broker_cpu_ns(b)) / 1000000;
+            b->cell.cpu_ms = (usage.cpu_ns - b->cpu_ns_before + broker_cpu_ns(b)) / 1000000;
     }
 }
 
@@ -277,9 +290,9 @@ void box_on_tick(void *arg)
     if (b->state != BOX_RUNNING)
         return;
     look(b);
-    if (b->memory_peak > b->run->terms.limits.memory_bytes)
+    if (b->cell.memory_peak > b->run->terms.limits.memory_bytes)
         box_end_run(b, BOX_MEMORY);
-    else if (b->run->terms.limits.cpu_ms && b->cpu_ms >= b->run->terms.limits.cpu_ms)
+    else if (b->run->terms.limits.cpu_ms && b->cell.cpu_ms >= b->run->terms.limits.cpu_ms)
         box_end_run(b, BOX_CPU_TIME);
     else
         loop_timer_start(b->tick, TICK_MS);
@@ -295,13 +308,13 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
     *ret_oom_kills = 0;
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
         look(b);
-        run->result.usage.cpu_ms = (double)b->cpu_ms;
-        run->result.usage.memory_peak_bytes = b->memory_peak;
-        run->result.usage.processes_peak = b->processes_peak;
+        run->result.usage.cpu_ms = (double)b->cell.cpu_ms;
+        run->result.usage.memory_peak_bytes = b->cell.memory_peak;
+        run->result.usage.processes_peak = b->cell.processes_peak;
         /* The kernel process itself was waited for, which is exact and covers a run shorter than a
          * tick. */
-        exited_ms = (double)b->exited.cpu_us / 1e3 + (double)broker_cpu_ns(b) / 1e6;
-        if (b->has_exited && exited_ms > run->result.usage.cpu_ms)
+        exited_ms = (double)b->cell.exited.cpu_us / 1e3 + (double)broker_cpu_ns(b) / 1e6;
+        if (cell_has_been(&b->cell, CELL_EXITED) && exited_ms > run->result.usage.cpu_ms)
             run->result.usage.cpu_ms = exited_ms;
     } else if (cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL) == 0) {
         *ret_oom_kills = usage.oom_kills - b->oom_before;
@@ -327,26 +340,26 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
         [BOX_MEMORY] = {RUN_MEMORY_EXCEEDED, 137}, [BOX_CANCELLED] = {RUN_CANCELLED, 130},
         [BOX_BROKEN] = {RUN_ERROR, 128 + 9},       [BOX_WORK] = {RUN_TIMEOUT, 124},
     };
-    int status = b->has_exited ? (int)b->exited.status : 9;
+    int status = cell_has_been(&b->cell, CELL_EXITED) ? (int)b->cell.exited.status : 9;
 
-    if (b->is_done) {
-        run->result.exit_code = (int)(b->done_code & 0xff);
+    if (cell_is_done(&b->cell)) {
+        run->result.exit_code = (int)(b->cell.done_code & 0xff);
     } else if (WIFSIGNALED(status)) {
         run->result.signal = WTERMSIG(status);
         run->result.exit_code = 128 + run->result.signal;
     } else {
         run->result.exit_code = WEXITSTATUS(status);
     }
-    if (b->verdict != BOX_NO_VERDICT) {
-        run->result.status = verdicts[b->verdict].status;
-        run->result.exit_code = verdicts[b->verdict].exit_code;
+    if (b->cell.verdict != BOX_NO_VERDICT) {
+        run->result.status = verdicts[b->cell.verdict].status;
+        run->result.exit_code = verdicts[b->cell.verdict].exit_code;
     } else if (oom_kills) {
         run->result.status = RUN_MEMORY_EXCEEDED;
         run->result.exit_code = 137;
-    } else if (b->is_refused) {
+    } else if (b->cell.is_refused) {
         run->result.status = RUN_REFUSED;
         run->result.exit_code = 126;
-    } else if (b->check == BOX_CHECK_UNKNOWN) {
+    } else if (b->cell.check == BOX_CHECK_UNKNOWN) {
         run->result.status = RUN_ERROR;
         run->result.exit_code = 126;
     } else if (run->terms.limits.cpu_ms && run->result.signal &&
@@ -360,18 +373,18 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
 
 static void explain(const struct box *b, struct run *run)
 {
-    if (b->verdict == BOX_WORK) /* the program's own word is of the signal we sent */
+    if (b->cell.verdict == BOX_WORK) /* the program's own word is of the signal we sent */
         box_explain_work(run);
     if (run->result.exception.name)
         return;
     run->result.exception.is_ours = true;
-    if (b->check == BOX_CHECK_UNKNOWN && b->verdict == BOX_NO_VERDICT) {
+    if (b->cell.check == BOX_CHECK_UNKNOWN && b->cell.verdict == BOX_NO_VERDICT) {
         run->result.exception.name = strdup("RefusalNotConfirmed");
         run->result.exception.message =
             strdup("the session's kernel did not run the cell and says that the policy refuses it; "
                    "Belljar could not confirm that");
         run->result.exception.hint = strdup("send the cell again, or restart the session's kernel");
-    } else if (b->verdict == BOX_BROKEN) {
+    } else if (b->cell.verdict == BOX_BROKEN) {
         run->result.exception.name = strdup("ProtocolViolation");
         run->result.exception.message =
             strdup("the program wrote to Belljar's control channel and was ended");
@@ -405,11 +418,13 @@ static void note_leftovers(struct box *b, struct run *run)
 /* What the session's next cell will find. */
 static void note_state(struct box *b, struct run *run)
 {
+    bool was_sent = cell_has_been(&b->cell, CELL_SENT);
+
     if (b->model)
-        run->result.state = !b->is_done                           ? RUN_STATE_LOST
-                            : b->is_handed && b->active->was_lost ? RUN_STATE_FRESH
-                                                                  : RUN_STATE_KEPT;
-    if (b->is_handed)
+        run->result.state = !cell_is_done(&b->cell)           ? RUN_STATE_LOST
+                            : was_sent && b->active->was_lost ? RUN_STATE_FRESH
+                                                              : RUN_STATE_KEPT;
+    if (was_sent)
         b->active->was_lost = false;
 }
 
@@ -421,8 +436,8 @@ static void judge(struct box *b, struct run *run)
     decide(b, run, oom_kills);
     note_state(b, run);
     explain(b, run);
-    if (!b->has_exited && !b->is_done && b->verdict == BOX_NO_VERDICT && !oom_kills &&
-        run->result.error.code == E_NONE)
+    if (!cell_has_been(&b->cell, CELL_EXITED) && !cell_is_done(&b->cell) &&
+        b->cell.verdict == BOX_NO_VERDICT && !oom_kills && run->result.error.code == E_NONE)
         error_set(&run->result.error, E_SYSTEM, "the sandbox was lost");
     run->result.layers = b->layers | (run->terms.may_spawn ? 0 : LAYER_NO_EXEC);
     run->result.usage.wall_ms = (double)(run->result.ended_ns - run->result.handed_ns) / 1e6;
@@ -449,8 +464,8 @@ static void spend_on_answer(void *arg, uint64_t cpu_ns)
 
     if (!box_spend(b, cpu_ns) || !task_is_under_way(&b->text))
         return;
-    if (b->verdict == BOX_NO_VERDICT)
-        b->verdict = BOX_WORK;
+    if (b->cell.verdict == BOX_NO_VERDICT)
+        b->cell.verdict = BOX_WORK;
     task_cancel(&b->text);
 }
 
@@ -459,12 +474,12 @@ static void end_answer(void *arg)
     struct box *b = arg;
     struct run *run = b->run;
 
-    run->result.server_cpu_ns += b->work_ns;
+    run->result.server_cpu_ns += b->cell.work_ns;
     close_input(b);
     b->run = NULL;
-    b->is_answering = false;
     if (b->model)
         box_session_after(b);
+    b->cell = (struct box_cell){0};
     b->events->on_done(b->owner, b, run);
     if (b->is_gone_due) {
         box_on_gone(b, NULL);
@@ -481,7 +496,7 @@ static const struct task_steps answer_steps = {work_on_answer, end_answer, spend
 
 static void begin_answer(struct box *b)
 {
-    b->is_answering = true;
+    box_enter(b, CELL_ANSWERING);
     b->is_answer_due = false;
     loop_work_cancel(&b->finishing);
     call_desk_end_run(b->active->calls);
@@ -491,7 +506,7 @@ static void begin_answer(struct box *b)
 
 void box_answer(struct box *b)
 {
-    if (b->is_answering)
+    if (b->cell.state == CELL_ANSWERING)
         return;
     if (task_is_under_way(&b->text)) {
         b->is_answer_due = true;
@@ -503,7 +518,7 @@ void box_answer(struct box *b)
 
 void box_answer_now(struct box *b)
 {
-    if (!b->is_answering) {
+    if (b->cell.state != CELL_ANSWERING) {
         begin_answer(b);
         task_begin(&b->text, b->loop, &answer_steps, b);
     }

@@ -226,16 +226,21 @@ static int hand_over(struct box_kernel *k, struct error *err)
                                            : send_python(&k->peer, cell, ++b->cells, err);
 }
 
+static void kill_kernel(struct box *b)
+{
+    box_enter(b, CELL_KILLED);
+    box_signal_kernel(b->active, SIGKILL);
+    loop_timer_start(b->deadline, KILL_PATIENCE_MS);
+}
+
 /* A cell that could not be handed over: it is the kernel that is gone, or memory that is short. */
 static void fail_cell(struct box *b, struct error *err)
 {
     if (b->run->result.error.code == E_NONE)
         error_move(&b->run->result.error, err);
     error_done(err);
-    b->verdict = BOX_CANCELLED;
-    b->is_killed = true;
-    box_signal_kernel(b->active, SIGKILL);
-    loop_timer_start(b->deadline, KILL_PATIENCE_MS);
+    b->cell.verdict = BOX_CANCELLED;
+    kill_kernel(b);
 }
 
 /* Hands the cell over as soon as its kernel is ready for it, and not before the signals meant for
@@ -246,19 +251,19 @@ static void try_to_hand_over(struct box *b)
     struct box_kernel *k = b->active;
     struct error err = {0};
 
-    if (!b->run || b->state != BOX_RUNNING || b->is_handed || b->is_interrupted || b->signals ||
+    if (b->cell.state != CELL_WAITING || b->state != BOX_RUNNING || b->signals ||
         box_is_refreshing(b) || box_is_filling(b) ||
         (b->broker && !broker_client_has_begun(b->broker)) || k->is_restarting ||
         k->peer.state != WIRE_STATE_READY || k->peer.channel != WIRE_CHANNEL_CELLS)
         return;
     if (hand_over(k, &err) == 0) {
-        b->is_handed = true;
-    } else if ((k->peer.is_over || err.errnum == EPIPE) && !b->is_retried) {
+        box_enter(b, CELL_SENT);
+    } else if ((k->peer.is_over || err.errnum == EPIPE) && !b->cell.is_retried) {
         /* It died since its last cell, and pid 1 has not said so yet. It has read nothing of this
          * one. */
         error_done(&err);
         box_unwatch_output(k);
-        b->is_retried = k->was_lost = true;
+        b->cell.is_retried = k->was_lost = true;
         replace(k);
     } else {
         fail_cell(b, &err);
@@ -277,7 +282,7 @@ static int begin_cell(struct box *b, struct run *cell, struct error *err)
         return -1;
     if (cell->terms.masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
         cell->terms.masking = b->model->terms.masking;
-    b->run = cell;
+    box_begin_cell(b, cell);
     box_own_gate(b, cell);
     b->active = k;
     b->state = BOX_RUNNING;
@@ -338,7 +343,7 @@ void box_session_on_signalled(struct box *b)
 {
     if (b->signals)
         b->signals--;
-    if (b->run && b->is_killed && !b->signals)
+    if ((b->cell.state == CELL_KILLED || b->cell.state == CELL_CLEARED) && !b->signals)
         loop_timer_start(b->deadline, DEATH_PATIENCE_MS);
     try_to_hand_over(b);
 }
@@ -348,7 +353,7 @@ void box_session_on_signalled(struct box *b)
 void box_session_on_started(struct box_kernel *k)
 {
     k->box->has_run_code = true;
-    if (!k->box->is_interrupted || k->box->is_killed)
+    if (k->box->cell.state != CELL_STOPPING)
         return;
     box_signal_kernel(k, SIGINT);
     loop_timer_start(k->box->deadline, INTERRUPT_GRACE_MS);
@@ -374,13 +379,13 @@ void box_session_on_done(struct box_kernel *k, uint32_t code)
     struct box *b = k->box;
 
     /* Too late: it dies, and what it remembers with it. Its end is the answer. */
-    if (b->is_killed)
+    if (cell_has_been(&b->cell, CELL_KILLED))
         return;
-    b->is_done = true;
-    b->done_code = code;
+    box_enter(b, CELL_DONE);
+    b->cell.done_code = code;
     if (box_check_is_pending(b))
         loop_timer_stop(b->deadline); /* the checker has its own time limit */
-    else if (!b->is_answering)
+    else if (b->cell.state != CELL_ANSWERING)
         box_finish(b);
 }
 
@@ -395,6 +400,13 @@ static void start_next(struct box_kernel *k)
         box_answer(b);
     }
     error_done(&err);
+}
+
+/* The kernel died before it was sent this cell, which goes to the next kernel. */
+static bool may_retry(const struct box_cell *cell)
+{
+    return !cell_has_been(cell, CELL_SENT) && !cell_has_been(cell, CELL_KILLED) &&
+           !cell->is_retried;
 }
 
 void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exited)
@@ -418,15 +430,15 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         start_next(k);
         return;
     }
-    if (b->run && b->active == k && !b->is_handed && !b->is_retried) {
-        b->is_retried = true; /* it died before it was sent this cell */
+    if (b->run && b->active == k && may_retry(&b->cell)) {
+        b->cell.is_retried = true;
         k->was_lost |= was_born;
         start_next(k);
         return;
     }
     if (b->run && b->active == k) {
-        b->has_exited = true;
-        b->exited = *exited;
+        b->cell.exited = *exited;
+        box_enter(b, CELL_EXITED);
         if (!was_born)
             error_set(&b->run->result.error, E_BUSY,
                       "a kernel could not be started in the session");
@@ -459,54 +471,63 @@ void box_session_after(struct box *b)
     box_unwatch_output(b->active);
     if (b->active->peer.loop)                           /* else it was never started */
         (void)peer_hold(&b->active->peer, false, NULL); /* without memory: as if it were silent */
-    b->verdict = BOX_NO_VERDICT;
-    b->is_refused = b->has_exited = b->is_done = b->is_interrupted = b->is_killed = false;
-    b->is_handed = b->is_retried = b->is_cleared = false;
     box_check_end(b);
-    b->memory_peak = 0;
-    b->processes_peak = 0;
-    b->cpu_ms = 0;
     if (b->state == BOX_RUNNING)
         b->state = BOX_KEPT;
 }
 
 /* --- stopping --- */
 
+/* It runs nothing now: it has not been sent, or it is done. */
+static bool is_at_rest(const struct box_cell *cell)
+{
+    return cell->state == CELL_DONE || !cell_has_been(cell, CELL_SENT);
+}
+
+static void interrupt(struct box *b)
+{
+    bool is_at_limit = b->cell.verdict != BOX_CANCELLED;
+
+    if (b->cell.state == CELL_STOPPING)
+        return;
+    if (b->cell.state != CELL_DONE)
+        box_enter(b, CELL_STOPPING);
+    if (is_at_rest(&b->cell)) { /* answered from the loop */
+        loop_timer_start(b->deadline, 0);
+    } else if (b->active->peer.state != WIRE_STATE_RUNNING) { /* see box_session_on_started() */
+        loop_timer_start(b->deadline, is_at_limit ? INTERRUPT_GRACE_MS : START_PATIENCE_MS);
+    } else {
+        box_signal_kernel(b->active, SIGINT);
+        loop_timer_start(b->deadline, INTERRUPT_GRACE_MS);
+    }
+}
+
 void box_session_stop_cell(struct box *b)
 {
-    bool asks = b->verdict != BOX_BROKEN && b->verdict != BOX_MEMORY;
-
-    if (b->is_killed || (asks && b->is_interrupted))
-        return;
-    if (asks) {
-        b->is_interrupted = true;
-    } else {
-        b->is_killed = true;
-        b->is_done = false;
+    switch (b->cell.state) {
+    case CELL_WAITING:
+    case CELL_SENT:
+    case CELL_STOPPING:
+    case CELL_DONE:
+        if (b->cell.verdict == BOX_BROKEN || b->cell.verdict == BOX_MEMORY)
+            kill_kernel(b);
+        else
+            interrupt(b);
+        break;
+    default: /* it dies, or has ended */
+        break;
     }
-    if (asks && (!b->is_handed || b->is_done)) { /* it does not run: answered from the loop */
-        loop_timer_start(b->deadline, 0);
-        return;
-    }
-    if (asks && b->active->peer.state != WIRE_STATE_RUNNING) { /* see box_session_on_started() */
-        loop_timer_start(b->deadline,
-                         b->verdict == BOX_CANCELLED ? START_PATIENCE_MS : INTERRUPT_GRACE_MS);
-        return;
-    }
-    box_signal_kernel(b->active, asks ? SIGINT : SIGKILL);
-    loop_timer_start(b->deadline, asks ? INTERRUPT_GRACE_MS : KILL_PATIENCE_MS);
 }
 
 /* Pid 1 has not killed the kernel yet: the sandbox has everything in a spin, or the host has. We do
  * not need it for that. Its last resort, the end of the sandbox, would cost the files. */
 static void kill_more(struct box *b)
 {
-    if (b->is_cleared || !b->signals || cgroup_host_kind(b->cgroups) == CGROUP_NONE ||
-        box_pid(b) < 0) {
+    if (!b->signals || cgroup_host_kind(b->cgroups) == CGROUP_NONE || box_pid(b) < 0) {
         box_kill(b);
         return;
     }
-    b->is_cleared = true;
+    box_enter(b, CELL_CLEARED);
     cgroup_kill_others(b->cgroup, box_pid(b));
     for (size_t i = 0; i < WIRE_KERNELS; i++)
         if (&b->kernels[i] != b->active && b->kernels[i].is_alive &&
@@ -517,18 +538,27 @@ static void kill_more(struct box *b)
 
 void box_session_on_deadline(struct box *b)
 {
-    if (b->is_killed) {
-        kill_more(b);
-        return;
-    }
-    if (!b->is_handed || b->is_done) {
-        b->is_done = true;
+    switch (b->cell.state) {
+    case CELL_WAITING:
+    case CELL_SENT:
+    case CELL_STOPPING:
+    case CELL_DONE:
+        if (!is_at_rest(&b->cell)) {
+            kill_kernel(b);
+            break;
+        }
+        box_enter(b, CELL_DONE); /* nothing of the session was touched */
         box_answer(b);
-        return;
+        break;
+    case CELL_KILLED:
+        kill_more(b);
+        break;
+    case CELL_CLEARED:
+        box_kill(b);
+        break;
+    default: /* it has ended, and its answer is on its way */
+        break;
     }
-    b->is_killed = true;
-    box_signal_kernel(b->active, SIGKILL);
-    loop_timer_start(b->deadline, KILL_PATIENCE_MS);
 }
 
 void box_restart(struct box *b, enum run_language language)
