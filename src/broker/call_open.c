@@ -66,8 +66,11 @@ static long open_old(struct call *c, struct place *p, int flags)
         return -EISDIR;
     if (p->has_slash || (flags & O_DIRECTORY))
         return -ENOTDIR;
-    /* FIFOs, sockets and devices are not changed by opening them, and the mount has no devices.
-     * What is only read is opened as the sandbox sees it: our mount has nothing covered. */
+    /* A FIFO is a way to a process of the host, and neither the mount nor, below /tmp, Landlock
+     * stops it. Its devices cannot be opened, nor sockets. */
+    if (!S_ISREG(p->st.st_mode) && (flags & O_ACCMODE) != O_RDONLY)
+        return -EACCES;
+    /* What is only read is opened as the sandbox sees it: our mount has nothing covered. */
     if (!S_ISREG(p->st.st_mode) || ((flags & O_ACCMODE) == O_RDONLY && !(flags & O_TRUNC)))
         return ANSWER_CONTINUE;
     return open_to_change(c, p, flags);

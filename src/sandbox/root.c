@@ -475,7 +475,7 @@ static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, int
             overlay_open(path, &layer_fds[2 * layers++ + 1], err) < 0)
             return error_wrap(err, "grant %s", path);
     }
-    return cover_places(spec, err);
+    return cover_places(spec, err) < 0 ? -1 : cover_fifos(spec, err);
 }
 
 int root_enter(const struct wire_spawn *spec, int *grant_fds, int *layer_fds, struct error *err)

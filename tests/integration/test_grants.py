@@ -1,9 +1,12 @@
 """--allow: a directory of the host at its own place, read-only unless asked, and what stays closed even then."""
 import os
 import secrets
+import shutil
 import socket
 import stat
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -303,6 +306,66 @@ def test_a_socket_in_a_grant_is_no_door(who, folder):
         assert answer.json["stdout"] == "1\n" and answer.status == "success", answer
         with pytest.raises(TimeoutError):
             listener.accept()
+
+
+WRITES_TO_A_FIFO = """
+import os
+os.chdir({path!r}.rsplit("/", 1)[0])
+for path in ({path!r}, "fifo", "./../" + os.getcwd().rsplit("/", 1)[1] + "/fifo", "/proc/self/cwd/fifo"):
+    for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_TRUNC, os.O_WRONLY | os.O_APPEND):
+        try: os.write(os.open(path, flags | os.O_NONBLOCK), b"x")
+        except OSError: pass
+    for change in (lambda: os.rename(path, "moved"), lambda: os.link(path, "linked"), lambda: os.link("moved", "linked")):
+        try: change()
+        except OSError: pass
+    for new in ("moved", "linked"):
+        try: os.write(os.open(new, os.O_WRONLY | os.O_NONBLOCK), b"x")
+        except OSError: pass
+print("over")
+"""
+
+
+@pytest.mark.parametrize("mode", ["ro", "rw", "cow"])
+@pytest.mark.parametrize("place", ["/tmp", "/var/tmp", "/srv"])
+def test_a_fifo_in_a_grant_is_no_door(who, place, mode):
+    """A read-only mount does not stop writing to a FIFO, and neither does Landlock where the program may write around it."""
+    if not os.access(place, os.W_OK):
+        pytest.skip(f"needs to write in {place}")
+    top = Path(tempfile.mkdtemp(prefix="belljar-grant-", dir=place))
+    try:
+        deep = top / "sub" / "deep"
+        deep.mkdir(parents=True)
+        for path in (top / "fifo", deep / "fifo"):
+            os.mkfifo(path)
+            os.chmod(path, 0o666)
+            for p in (top, deep.parent, deep, path):
+                who.own(p)
+            held = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+            try:
+                answer = who.run(WRITES_TO_A_FIFO.format(path=str(path)), "--allow", f"{top}:{mode}")
+                assert answer.json["stdout"] == "over\n", answer
+                with pytest.raises(BlockingIOError):
+                    os.read(held, 1)
+            finally:
+                os.close(held)
+    finally:
+        shutil.rmtree(top)
+
+
+@pytest.mark.parametrize("mode", ["ro", "rw"])
+def test_a_grant_in_which_fifos_could_hide_is_refused(who, mode):
+    """Below /tmp, a directory that the program could enter but nobody can list for it."""
+    if who.name != "user" or os.getuid() != 0:
+        pytest.skip("needs root and a user")
+    top = Path(tempfile.mkdtemp(prefix="belljar-grant-", dir="/tmp"))
+    try:
+        who.own(top)
+        (top / "closed").mkdir(mode=0o711)
+        os.chmod(top / "closed", 0o711)
+        answer = who.run("print(1)", "--allow", f"{top}:{mode}")
+        assert answer.code != 0 and "FIFOs" in str(answer), answer
+    finally:
+        shutil.rmtree(top)
 
 
 @pytest.mark.parametrize("kind", ["SOCK_DGRAM", "SOCK_RAW"])
