@@ -47,6 +47,19 @@ void scene_begin(struct scene *s, struct pool_options options);
 /* Ends it and looks for what is left: processes, descriptors, cgroups, runs without an answer. */
 void scene_finish(struct scene *s);
 
+/* A test with a scene of its own; the rest are options of its pool. */
+#define IN_SCENE(name, ...)                                                                        \
+    static void name##_in(struct scene *s);                                                        \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        struct scene s;                                                                            \
+                                                                                                   \
+        scene_begin(&s, (struct pool_options){__VA_ARGS__});                                       \
+        name##_in(&s);                                                                             \
+        scene_finish(&s);                                                                          \
+    }                                                                                              \
+    static void name##_in(__attribute__((unused)) struct scene *s)
+
 /* A run that is the scene's; `tickets` has them in order. */
 struct run *scene_prepare(struct scene *s, const char *code);
 struct run *scene_submit(struct scene *s, const char *code);

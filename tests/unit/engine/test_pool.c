@@ -68,52 +68,41 @@ static bool pool_is_quiet(struct scene *s)
 
 /* --- where sandboxes come from --- */
 
-TEST(a_run_takes_a_finished_sandbox_and_the_stock_is_filled_again)
+IN_SCENE(a_run_takes_a_finished_sandbox_and_the_stock_is_filled_again, .size = 2)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){.size = 2});
-    scene_wait(&s, scene_stock_is_full);
-    assert_int_equal(scene_level(&s).made, 2);
-    scene_submit(&s, "print(6 * 7)");
-    assert_int_equal(scene_level(&s).active, 1); /* at once: nothing had to be made */
-    scene_wait(&s, scene_all_done);
-    scene_assert_ran(&s.tickets[0], "42\n");
-    scene_wait(&s, scene_stock_is_full);
-    assert_int_equal(scene_level(&s).made, 3);
-    scene_finish(&s);
+    scene_wait(s, scene_stock_is_full);
+    assert_int_equal(scene_level(s).made, 2);
+    scene_submit(s, "print(6 * 7)");
+    assert_int_equal(scene_level(s).active, 1); /* at once: nothing had to be made */
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[0], "42\n");
+    scene_wait(s, scene_stock_is_full);
+    assert_int_equal(scene_level(s).made, 3);
 }
 
-TEST(without_a_stock_sandboxes_are_made_when_asked_for)
+IN_SCENE(without_a_stock_sandboxes_are_made_when_asked_for, 0)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){0});
     for (int i = 0; i < 3; i++)
-        scene_submit(&s, "print('hi')");
-    scene_wait(&s, pool_is_quiet);
+        scene_submit(s, "print('hi')");
+    scene_wait(s, pool_is_quiet);
     for (int i = 0; i < 3; i++)
-        scene_assert_ran(&s.tickets[i], "hi\n");
-    assert_int_equal(scene_level(&s).made, 3);
-    assert_int_equal(scene_level(&s).idle, 0);
-    scene_finish(&s);
+        scene_assert_ran(&s->tickets[i], "hi\n");
+    assert_int_equal(scene_level(s).made, 3);
+    assert_int_equal(scene_level(s).idle, 0);
 }
 
-TEST(a_run_with_another_disk_gets_one_made_to_order)
+IN_SCENE(a_run_with_another_disk_gets_one_made_to_order, .size = 1)
 {
     struct run *run;
-    struct scene s;
 
-    scene_begin(&s, (struct pool_options){.size = 1});
-    scene_wait(&s, scene_stock_is_full);
-    run = scene_prepare(&s,
-                        "import os; v = os.statvfs('/workspace'); print(v.f_blocks * v.f_frsize)");
+    scene_wait(s, scene_stock_is_full);
+    run =
+        scene_prepare(s, "import os; v = os.statvfs('/workspace'); print(v.f_blocks * v.f_frsize)");
     run->terms.limits.disk_bytes = 3 << 20;
-    pool_submit(s.pool, run);
-    assert_int_equal(scene_level(&s).idle, 1);
-    scene_wait(&s, scene_all_done);
-    scene_assert_ran(&s.tickets[0], "3145728\n");
-    scene_finish(&s);
+    pool_submit(s->pool, run);
+    assert_int_equal(scene_level(s).idle, 1);
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[0], "3145728\n");
 }
 
 static bool is_active_beyond_two(struct scene *s)
@@ -122,18 +111,14 @@ static bool is_active_beyond_two(struct scene *s)
     return scene_all_done(s);
 }
 
-TEST(no_more_runs_are_on_at_once_than_allowed)
+IN_SCENE(no_more_runs_are_on_at_once_than_allowed, .max_active = 2)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){.max_active = 2});
-    scene_wait(&s, scene_zygote_is_ready);
+    scene_wait(s, scene_zygote_is_ready);
     for (int i = 0; i < 6; i++)
-        scene_submit(&s, "import time; time.sleep(0.05); print('hi')");
-    scene_wait(&s, is_active_beyond_two);
+        scene_submit(s, "import time; time.sleep(0.05); print('hi')");
+    scene_wait(s, is_active_beyond_two);
     for (int i = 0; i < 6; i++)
-        scene_assert_ran(&s.tickets[i], "hi\n");
-    scene_finish(&s);
+        scene_assert_ran(&s->tickets[i], "hi\n");
 }
 
 /* --- cancelling --- */
@@ -146,71 +131,59 @@ static void assert_cancelled(const struct scene_ticket *t)
     assert_int_equal(t->run->result.exit_code, 130);
 }
 
-TEST(a_run_that_waits_can_be_cancelled)
+IN_SCENE(a_run_that_waits_can_be_cancelled, .max_active = 1)
 {
     struct run *run;
-    struct scene s;
 
-    scene_begin(&s, (struct pool_options){.max_active = 1});
-    scene_submit(&s, "print('hi')");
-    run = scene_submit(&s, "print('never')");
-    assert_int_equal(scene_level(&s).queued, 1);
-    pool_cancel(s.pool, run);
-    assert_int_equal(s.tickets[1].done, 0); /* never while the caller is still at it */
-    scene_wait(&s, pool_is_quiet);
-    assert_cancelled(&s.tickets[1]);
-    scene_assert_ran(&s.tickets[0], "hi\n");
-    assert_string_equal(s.tickets[1].out, "");
-    scene_finish(&s);
+    scene_submit(s, "print('hi')");
+    run = scene_submit(s, "print('never')");
+    assert_int_equal(scene_level(s).queued, 1);
+    pool_cancel(s->pool, run);
+    assert_int_equal(s->tickets[1].done, 0); /* never while the caller is still at it */
+    scene_wait(s, pool_is_quiet);
+    assert_cancelled(&s->tickets[1]);
+    scene_assert_ran(&s->tickets[0], "hi\n");
+    assert_string_equal(s->tickets[1].out, "");
 }
 
-TEST(a_run_whose_sandbox_is_being_made_can_be_cancelled)
+IN_SCENE(a_run_whose_sandbox_is_being_made_can_be_cancelled, 0)
 {
     struct run *run;
-    struct scene s;
 
-    scene_begin(&s, (struct pool_options){0});
-    scene_wait(&s, scene_zygote_is_ready);
-    run = scene_submit(&s, "print('never')");
-    assert_true(one_is_being_made(&s));
-    pool_cancel(s.pool, run);
-    scene_wait(&s, pool_is_quiet);
-    assert_cancelled(&s.tickets[0]);
-    assert_string_equal(s.tickets[0].out, "");
-    scene_submit(&s, "print('hi')");
-    scene_wait(&s, scene_all_done);
-    scene_assert_ran(&s.tickets[1], "hi\n");
-    scene_finish(&s);
+    scene_wait(s, scene_zygote_is_ready);
+    run = scene_submit(s, "print('never')");
+    assert_true(one_is_being_made(s));
+    pool_cancel(s->pool, run);
+    scene_wait(s, pool_is_quiet);
+    assert_cancelled(&s->tickets[0]);
+    assert_string_equal(s->tickets[0].out, "");
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[1], "hi\n");
 }
 
-TEST(a_run_that_is_on_can_be_cancelled_and_keeps_its_output)
+IN_SCENE(a_run_that_is_on_can_be_cancelled_and_keeps_its_output, .size = 1)
 {
     struct run *run;
-    struct scene s;
 
-    scene_begin(&s, (struct pool_options){.size = 1});
-    scene_wait(&s, scene_stock_is_full);
-    run = scene_submit(&s, SLEEP);
-    scene_wait(&s, first_has_printed);
-    pool_cancel(s.pool, run);
-    pool_cancel(s.pool, run); /* twice does no harm */
-    scene_wait(&s, scene_all_done);
-    assert_cancelled(&s.tickets[0]);
-    assert_string_equal(s.tickets[0].out, "on\n");
-    scene_finish(&s);
+    scene_wait(s, scene_stock_is_full);
+    run = scene_submit(s, SLEEP);
+    scene_wait(s, first_has_printed);
+    pool_cancel(s->pool, run);
+    pool_cancel(s->pool, run); /* twice does no harm */
+    scene_wait(s, scene_all_done);
+    assert_cancelled(&s->tickets[0]);
+    assert_string_equal(s->tickets[0].out, "on\n");
 }
 
-TEST(cancelling_what_is_done_does_nothing)
+IN_SCENE(cancelling_what_is_done_does_nothing, 0)
 {
     struct run *run;
-    struct scene s;
 
-    scene_begin(&s, (struct pool_options){0});
-    run = scene_submit(&s, "print('hi')");
-    scene_wait(&s, scene_all_done);
-    pool_cancel(s.pool, run);
-    scene_assert_ran(&s.tickets[0], "hi\n");
-    scene_finish(&s);
+    run = scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    pool_cancel(s->pool, run);
+    scene_assert_ran(&s->tickets[0], "hi\n");
 }
 
 /* --- deaths --- */
@@ -222,70 +195,59 @@ static void assert_lost(const struct scene_ticket *t)
     assert_non_null(t->run->result.error.message);
 }
 
-TEST(a_zygote_that_dies_takes_its_runs_along_and_another_comes)
+IN_SCENE(a_zygote_that_dies_takes_its_runs_along_and_another_comes, .size = 2)
 {
-    struct scene s;
     pid_t first;
 
-    scene_begin(&s, (struct pool_options){.size = 2});
-    scene_wait(&s, scene_stock_is_full);
-    first = zygote_client_pid(pool_zygote(s.pool));
+    scene_wait(s, scene_stock_is_full);
+    first = zygote_client_pid(pool_zygote(s->pool));
     for (int i = 0; i < 3; i++)
-        scene_submit(&s, SLEEP);
-    scene_wait(&s, all_have_printed_a_line);
+        scene_submit(s, SLEEP);
+    scene_wait(s, all_have_printed_a_line);
     assert_int_equal(kill(first, SIGKILL), 0);
-    scene_wait(&s, scene_all_done);
+    scene_wait(s, scene_all_done);
     for (int i = 0; i < 3; i++)
-        assert_lost(&s.tickets[i]);
+        assert_lost(&s->tickets[i]);
 
-    scene_submit(&s, "print('hi')");
-    scene_wait(&s, scene_all_done);
-    scene_assert_ran(&s.tickets[3], "hi\n");
-    scene_wait(&s, scene_stock_is_full);
-    assert_int_not_equal(zygote_client_pid(pool_zygote(s.pool)), first);
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[3], "hi\n");
+    scene_wait(s, scene_stock_is_full);
+    assert_int_not_equal(zygote_client_pid(pool_zygote(s->pool)), first);
     /* Code is never run twice: each of the lost ones printed once, before. */
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(s.tickets[i].done, 1);
-        assert_string_equal(s.tickets[i].out, "on\n");
+        assert_int_equal(s->tickets[i].done, 1);
+        assert_string_equal(s->tickets[i].out, "on\n");
     }
-    scene_finish(&s);
 }
 
-TEST(a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer)
+IN_SCENE(a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer, 0)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){0});
-    scene_wait(&s, scene_zygote_is_ready);
-    scene_submit(&s, "print('hi')");
-    assert_true(one_is_being_made(&s));
-    assert_int_equal(kill(zygote_client_pid(pool_zygote(s.pool)), SIGKILL), 0);
-    scene_wait(&s, scene_all_done);
+    scene_wait(s, scene_zygote_is_ready);
+    scene_submit(s, "print('hi')");
+    assert_true(one_is_being_made(s));
+    assert_int_equal(kill(zygote_client_pid(pool_zygote(s->pool)), SIGKILL), 0);
+    scene_wait(s, scene_all_done);
     /* It may have been faster than the signal, but then it ran to its end. */
-    if (s.tickets[0].run->result.error.code == E_NONE)
-        scene_assert_ran(&s.tickets[0], "hi\n");
+    if (s->tickets[0].run->result.error.code == E_NONE)
+        scene_assert_ran(&s->tickets[0], "hi\n");
     else
-        assert_string_equal(s.tickets[0].out, "");
-    scene_submit(&s, "print('hi')");
-    scene_wait(&s, scene_all_done);
-    scene_assert_ran(&s.tickets[1], "hi\n");
-    scene_finish(&s);
+        assert_string_equal(s->tickets[0].out, "");
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[1], "hi\n");
 }
 
-TEST(a_zygote_that_dies_at_once_again_and_again_does_not_wear_the_pool_out)
+IN_SCENE(a_zygote_that_dies_at_once_again_and_again_does_not_wear_the_pool_out, .size = 1)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){.size = 1});
     for (int i = 0; i < 3; i++) {
-        scene_wait(&s, scene_zygote_is_ready);
-        assert_int_equal(kill(zygote_client_pid(pool_zygote(s.pool)), SIGKILL), 0);
+        scene_wait(s, scene_zygote_is_ready);
+        assert_int_equal(kill(zygote_client_pid(pool_zygote(s->pool)), SIGKILL), 0);
     }
-    scene_wait(&s, scene_zygote_is_ready);
-    scene_wait(&s, scene_stock_is_full);
-    scene_submit(&s, "print('hi')");
-    scene_wait(&s, scene_all_done);
-    scene_finish(&s);
+    scene_wait(s, scene_zygote_is_ready);
+    scene_wait(s, scene_stock_is_full);
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
 }
 
 TEST(a_program_that_is_no_zygote_is_an_error_and_not_a_loop)
@@ -348,37 +310,34 @@ static bool a_while_has_passed(struct scene *s)
     return turns-- == 0;
 }
 
-TEST(the_loop_goes_on_while_a_zygote_takes_long_to_die)
+IN_SCENE(the_loop_goes_on_while_a_zygote_takes_long_to_die, .size = 1)
 {
-    struct scene s;
     int release, status;
     pid_t holder;
 
-    scene_begin(&s, (struct pool_options){.size = 1});
-    scene_wait(&s, scene_stock_is_full);
-    scene_submit(&s, SLEEP);
-    scene_wait(&s, all_have_printed);
-    holder = hold_back(zygote_client_pid(pool_zygote(s.pool)), &release);
+    scene_wait(s, scene_stock_is_full);
+    scene_submit(s, SLEEP);
+    scene_wait(s, all_have_printed);
+    holder = hold_back(zygote_client_pid(pool_zygote(s->pool)), &release);
     if (holder < 0) {
-        pool_free(s.pool);
+        pool_free(s->pool);
         print_message("this user may not trace the zygote\n");
         skip();
     }
-    assert_int_equal(kill(zygote_client_pid(pool_zygote(s.pool)), SIGKILL), 0);
-    scene_wait(&s, zygote_is_ending);
+    assert_int_equal(kill(zygote_client_pid(pool_zygote(s->pool)), SIGKILL), 0);
+    scene_wait(s, zygote_is_ending);
     turns = 100;
-    scene_wait(&s, a_while_has_passed);
-    assert_true(zygote_is_ending(&s));
-    assert_int_equal(s.tickets[0].done, 0);
+    scene_wait(s, a_while_has_passed);
+    assert_true(zygote_is_ending(s));
+    assert_int_equal(s->tickets[0].done, 0);
     (void)close(release);
     assert_int_equal(waitpid(holder, &status, 0), holder);
     assert_int_equal(status, 0); /* it was we who let it go */
-    scene_wait(&s, scene_all_done);
-    assert_lost(&s.tickets[0]);
-    scene_submit(&s, "print('hi')");
-    scene_wait(&s, scene_all_done);
-    scene_assert_ran(&s.tickets[1], "hi\n");
-    scene_finish(&s);
+    scene_wait(s, scene_all_done);
+    assert_lost(&s->tickets[0]);
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[1], "hi\n");
 }
 
 static pid_t idle_pid;
@@ -402,98 +361,84 @@ static bool another_is_idle(struct scene *s)
     return is_new;
 }
 
-TEST(a_sandbox_that_dies_in_the_stock_is_replaced)
+IN_SCENE(a_sandbox_that_dies_in_the_stock_is_replaced, .size = 1)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){.size = 1});
-    scene_wait(&s, scene_stock_is_full);
-    pool_each_idle(s.pool, note_pid, NULL);
+    scene_wait(s, scene_stock_is_full);
+    pool_each_idle(s->pool, note_pid, NULL);
     assert_true(idle_pid > 1);
     assert_int_equal(kill(idle_pid, SIGKILL), 0);
-    scene_wait(&s, another_is_idle);
-    scene_submit(&s, "print('hi')");
-    scene_wait(&s, scene_all_done);
-    scene_assert_ran(&s.tickets[0], "hi\n");
-    scene_finish(&s);
+    scene_wait(s, another_is_idle);
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[0], "hi\n");
 }
 
 /* Dead, but nobody has heard of it yet when the run is handed over: it fails, or runs elsewhere,
  * and the input that was meant for it goes nowhere. */
-TEST(a_sandbox_that_is_dead_at_the_hand_over_does_no_harm)
+IN_SCENE(a_sandbox_that_is_dead_at_the_hand_over_does_no_harm, .size = 1)
 {
     struct error err = {0};
     struct run *run;
-    struct scene s;
     pid_t zygote;
 
-    scene_begin(&s, (struct pool_options){.size = 1});
-    scene_wait(&s, scene_stock_is_full);
-    pool_each_idle(s.pool, note_pid, NULL);
-    zygote = zygote_client_pid(pool_zygote(s.pool));
+    scene_wait(s, scene_stock_is_full);
+    pool_each_idle(s->pool, note_pid, NULL);
+    zygote = zygote_client_pid(pool_zygote(s->pool));
     assert_int_equal(kill(zygote, SIGSTOP), 0); /* so that nobody tells */
     assert_int_equal(kill(idle_pid, SIGKILL), 0);
     (void)usleep(50000); /* for the kernel to close its sockets; too short a time only makes the
                             test weaker */
-    run = scene_prepare(&s, "import sys; print(sys.stdin.read())");
+    run = scene_prepare(s, "import sys; print(sys.stdin.read())");
     run->program.has_input = true;
     assert_int_equal(buf_add_str(&run->program.input, "input", &err), 0);
-    pool_submit(s.pool, run);
+    pool_submit(s->pool, run);
     turns = 10;
-    scene_wait(&s, a_while_has_passed);
+    scene_wait(s, a_while_has_passed);
     assert_int_equal(kill(zygote, SIGCONT), 0);
-    scene_wait(&s, pool_is_quiet);
+    scene_wait(s, pool_is_quiet);
     if (run->result.error.code == E_NONE)
-        scene_assert_ran(&s.tickets[0], "input\n");
-    scene_wait(&s, scene_stock_is_full);
-    scene_submit(&s, "print('hi')");
-    scene_wait(&s, scene_all_done);
-    scene_assert_ran(&s.tickets[1], "hi\n");
-    scene_finish(&s);
+        scene_assert_ran(&s->tickets[0], "input\n");
+    scene_wait(s, scene_stock_is_full);
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[1], "hi\n");
 }
 
 /* --- replacing the zygote --- */
 
-TEST(a_zygote_is_replaced_after_so_many_sandboxes)
+IN_SCENE(a_zygote_is_replaced_after_so_many_sandboxes, .size = 2, .zygote_max_runs = 4)
 {
     pid_t seen[SCENE_RUNS_MAX];
     size_t n_seen = 0;
-    struct scene s;
 
-    scene_begin(&s, (struct pool_options){.size = 2, .zygote_max_runs = 4});
     for (int i = 0; i < 24; i++) {
         pid_t pid;
 
-        scene_wait(&s, scene_stock_is_full);
-        scene_submit(&s, "print('hi')");
-        scene_wait(&s, scene_all_done);
-        scene_assert_ran(&s.tickets[i], "hi\n");
-        scene_wait(&s, scene_zygote_is_ready);
-        pid = zygote_client_pid(pool_zygote(s.pool));
+        scene_wait(s, scene_stock_is_full);
+        scene_submit(s, "print('hi')");
+        scene_wait(s, scene_all_done);
+        scene_assert_ran(&s->tickets[i], "hi\n");
+        scene_wait(s, scene_zygote_is_ready);
+        pid = zygote_client_pid(pool_zygote(s->pool));
         if (!n_seen || seen[n_seen - 1] != pid)
             seen[n_seen++] = pid;
     }
     /* 24 runs of sandboxes of zygotes that make 4 and a few more while they are being replaced. */
     assert_true(n_seen >= 4);
-    scene_wait(&s, scene_stock_is_full);
-    scene_finish(&s);
+    scene_wait(s, scene_stock_is_full);
 }
 
-TEST(runs_of_a_zygote_that_is_replaced_end_in_peace)
+IN_SCENE(runs_of_a_zygote_that_is_replaced_end_in_peace, .zygote_max_runs = 1)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){.zygote_max_runs = 1});
     for (int i = 0; i < 5; i++) { /* the first in one zygote, the others in the next */
-        scene_submit(&s, "import time; print('on', flush=True); time.sleep(600)");
-        scene_wait(&s, all_have_printed);
+        scene_submit(s, "import time; print('on', flush=True); time.sleep(600)");
+        scene_wait(s, all_have_printed);
     }
     for (int i = 0; i < 5; i++)
-        pool_cancel(s.pool, s.tickets[i].run);
-    scene_wait(&s, pool_is_quiet);
+        pool_cancel(s->pool, s->tickets[i].run);
+    scene_wait(s, pool_is_quiet);
     for (int i = 0; i < 5; i++)
-        assert_cancelled(&s.tickets[i]);
-    scene_finish(&s);
+        assert_cancelled(&s->tickets[i]);
 }
 
 /* --- memory --- */
@@ -534,25 +479,17 @@ TEST(an_automatic_stock_is_small_where_memory_is)
 
 /* --- the end --- */
 
-TEST(a_pool_may_end_before_it_began)
+IN_SCENE(a_pool_may_end_before_it_began, .size = 1)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){.size = 1});
-    scene_finish(&s);
 }
 
-TEST(a_pool_that_ends_answers_every_run_once)
+IN_SCENE(a_pool_that_ends_answers_every_run_once, .size = 2, .max_active = 3)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){.size = 2, .max_active = 3});
-    scene_wait(&s, scene_stock_is_full);
-    scene_submit(&s, SLEEP);
-    scene_wait(&s, first_has_printed);
+    scene_wait(s, scene_stock_is_full);
+    scene_submit(s, SLEEP);
+    scene_wait(s, first_has_printed);
     for (int i = 0; i < 6; i++) /* from the stock, being made, waiting */
-        scene_submit(&s, SLEEP);
-    scene_finish(&s);
+        scene_submit(s, SLEEP);
 }
 
 static bool five_have_printed(struct scene *s)
@@ -563,15 +500,11 @@ static bool five_have_printed(struct scene *s)
     return true;
 }
 
-TEST(a_pool_may_end_with_two_zygotes)
+IN_SCENE(a_pool_may_end_with_two_zygotes, .size = 1, .zygote_max_runs = 2)
 {
-    struct scene s;
-
-    scene_begin(&s, (struct pool_options){.size = 1, .zygote_max_runs = 2});
     for (int i = 0; i < 5; i++)
-        scene_submit(&s, SLEEP);
-    scene_wait(&s, five_have_printed);
-    scene_finish(&s);
+        scene_submit(s, SLEEP);
+    scene_wait(s, five_have_printed);
 }
 
 int main(void)

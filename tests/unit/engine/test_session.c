@@ -43,6 +43,19 @@ static void finish(struct stage *g)
     scene_finish(&g->scene);
 }
 
+/* A test with a stage of its own. */
+#define STAGED(name, stock)                                                                        \
+    static void name##_on(struct stage *g);                                                        \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        struct stage g;                                                                            \
+                                                                                                   \
+        begin(&g, stock);                                                                          \
+        name##_on(&g);                                                                             \
+        finish(&g);                                                                                \
+    }                                                                                              \
+    static void name##_on(struct stage *g)
+
 static int try_open(struct stage *g, const struct session_options *options,
                     struct session **ret_session, struct error *err)
 {
@@ -123,44 +136,32 @@ static void assert_bash_says(struct stage *g, struct session *session, const cha
 
 /* --- kernels remember --- */
 
-TEST(variables_functions_and_imports_survive_from_cell_to_cell)
+STAGED(variables_functions_and_imports_survive_from_cell_to_cell, 0)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
 
-    begin(&g, 0);
-    session = open_session(&g);
-    assert_says(&g, session, "import math\nx = 20\ndef f(y): return x + y", "");
-    assert_says(&g, session, "x += 1; print(f(math.floor(1.5)))", "22\n");
-    assert_says(&g, session, "import os; os.chdir('/tmp')", "");
-    assert_says(&g, session, "print(os.getcwd())", "/tmp\n");
-    finish(&g);
+    assert_says(g, session, "import math\nx = 20\ndef f(y): return x + y", "");
+    assert_says(g, session, "x += 1; print(f(math.floor(1.5)))", "22\n");
+    assert_says(g, session, "import os; os.chdir('/tmp')", "");
+    assert_says(g, session, "print(os.getcwd())", "/tmp\n");
 }
 
-TEST(bash_keeps_variables_functions_and_its_directory)
+STAGED(bash_keeps_variables_functions_and_its_directory, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
 
-    begin(&g, 1);
-    session = open_session(&g);
-    assert_bash_says(&g, session, "x=1; f() { echo \"f $x\"; }; cd /tmp", "");
-    assert_bash_says(&g, session, "x=2; f; pwd; echo err >&2", "f 2\n/tmp\nerr\n");
-    assert_bash_says(&g, session, "printf 'a\\0b' | wc -c; cat", "3\n");
-    finish(&g);
+    assert_bash_says(g, session, "x=1; f() { echo \"f $x\"; }; cd /tmp", "");
+    assert_bash_says(g, session, "x=2; f; pwd; echo err >&2", "f 2\n/tmp\nerr\n");
+    assert_bash_says(g, session, "printf 'a\\0b' | wc -c; cat", "3\n");
 }
 
-TEST(both_languages_see_the_same_files)
+STAGED(both_languages_see_the_same_files, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
 
-    begin(&g, 1);
-    session = open_session(&g);
-    assert_says(&g, session, "open('a.txt', 'w').write('from python') and None", "");
-    assert_bash_says(&g, session, "cat a.txt; echo -n bash > b.txt", "from python");
-    assert_says(&g, session, "print(open('b.txt').read())", "bash\n");
-    finish(&g);
+    assert_says(g, session, "open('a.txt', 'w').write('from python') and None", "");
+    assert_bash_says(g, session, "cat a.txt; echo -n bash > b.txt", "from python");
+    assert_says(g, session, "print(open('b.txt').read())", "bash\n");
 }
 
 /* "+new ~changed -gone" of the cell, by path. */
@@ -191,156 +192,125 @@ static void put(struct session *session, const char *path)
         fail_msg("%s", err.message);
 }
 
-TEST(a_cell_lists_the_files_it_changed_itself)
+STAGED(a_cell_lists_the_files_it_changed_itself, 0)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
 
-    begin(&g, 0);
-    session = open_session(&g);
-    assert_leaves(&g, session, "for n in 'abc': open(n, 'w')", "+a +b +c ");
-    assert_leaves(&g, session, "1", "");
-    assert_leaves(&g, session,
+    assert_leaves(g, session, "for n in 'abc': open(n, 'w')", "+a +b +c ");
+    assert_leaves(g, session, "1", "");
+    assert_leaves(g, session,
                   "import os; os.remove('a'); open('b', 'w').write('x'); open('d', 'w')",
                   "-a ~b +d ");
     put(session, "from-outside");
     put(session, "c");
-    assert_leaves(&g, session, "assert os.path.exists('from-outside')", "");
-    assert_leaves(&g, session, "os.rename('from-outside', 'mine')", "-from-outside +mine ");
-    finish(&g);
+    assert_leaves(g, session, "assert os.path.exists('from-outside')", "");
+    assert_leaves(g, session, "os.rename('from-outside', 'mine')", "-from-outside +mine ");
 }
 
-TEST(cells_wait_for_each_other_in_order)
+STAGED(cells_wait_for_each_other_in_order, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
 
-    begin(&g, 1);
-    session = open_session(&g);
-    (void)submit(&g, session, "import time; n = []; time.sleep(0.05); n.append(1)");
-    (void)submit(&g, session, "n.append(2)");
-    (void)submit_bash(&g, session, "echo three > /workspace/3");
-    (void)submit(&g, session, "print(n, open('/workspace/3').read())");
-    wait_all(&g);
-    scene_assert_ran(&g.scene.tickets[3], "[1, 2] three\n\n");
-    finish(&g);
+    (void)submit(g, session, "import time; n = []; time.sleep(0.05); n.append(1)");
+    (void)submit(g, session, "n.append(2)");
+    (void)submit_bash(g, session, "echo three > /workspace/3");
+    (void)submit(g, session, "print(n, open('/workspace/3').read())");
+    wait_all(g);
+    scene_assert_ran(&g->scene.tickets[3], "[1, 2] three\n\n");
 }
 
-TEST(sessions_do_not_see_each_other)
+STAGED(sessions_do_not_see_each_other, 2)
 {
-    struct stage g;
     struct session *one, *two;
 
-    begin(&g, 2);
-    one = open_session(&g);
-    two = open_session(&g);
-    assert_says(&g, one, "x = 1; open('mine', 'w').close()", "");
-    assert_says(&g, two, "import os; print('x' in globals(), os.listdir('.'))", "False []\n");
-    finish(&g);
+    one = open_session(g);
+    two = open_session(g);
+    assert_says(g, one, "x = 1; open('mine', 'w').close()", "");
+    assert_says(g, two, "import os; print('x' in globals(), os.listdir('.'))", "False []\n");
 }
 
-TEST(a_result_is_that_of_its_own_cell)
+STAGED(a_result_is_that_of_its_own_cell, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
     struct scene_ticket *t;
 
-    begin(&g, 1);
-    session = open_session(&g);
-    t = submit(&g, session, "result = 5");
-    wait_all(&g);
+    t = submit(g, session, "result = 5");
+    wait_all(g);
     assert_string_equal(t->run->result.value_text, "5");
-    t = submit(&g, session, "result + 1");
-    wait_all(&g);
+    t = submit(g, session, "result + 1");
+    wait_all(g);
     assert_string_equal(t->run->result.value_text, "6");
-    t = submit(&g, session, "y = 1");
-    wait_all(&g);
+    t = submit(g, session, "y = 1");
+    wait_all(g);
     assert_null(t->run->result.value_text);
-    t = submit(&g, session, "result = result");
-    wait_all(&g);
+    t = submit(g, session, "result = result");
+    wait_all(g);
     assert_string_equal(t->run->result.value_text, "5");
-    finish(&g);
 }
 
-TEST(a_cell_may_await_at_its_top_level)
+STAGED(a_cell_may_await_at_its_top_level, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
     struct scene_ticket *t;
 
-    begin(&g, 1);
-    session = open_session(&g);
-    t = submit(&g, session,
+    t = submit(g, session,
                "import asyncio\n"
                "async def f(x):\n    await asyncio.sleep(0.01)\n    return x\n"
                "task = asyncio.create_task(f(7))\n"
                "print(await f(6))\n"
                "await task");
-    wait_all(&g);
+    wait_all(g);
     scene_assert_ran(t, "6\n");
     assert_string_equal(t->run->result.value_text, "7");
-    finish(&g);
 }
 
-TEST(input_is_that_of_its_own_cell)
+STAGED(input_is_that_of_its_own_cell, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
     struct scene_ticket *t;
 
-    begin(&g, 1);
-    session = open_session(&g);
     for (int i = 0; i < 2; i++) {
-        struct run *run = scene_prepare(&g.scene, i ? "cat" : "print(input(), input())");
+        struct run *run = scene_prepare(&g->scene, i ? "cat" : "print(input(), input())");
 
         run->program.has_input = true;
         run->program.language = i ? RUN_BASH : RUN_PYTHON;
         assert_int_equal(buf_add(&run->program.input, "one\ntwo\n", 8, NULL), 0);
         session_submit(session, run);
-        wait_all(&g);
-        scene_assert_ran(&g.scene.tickets[i], i ? "one\ntwo\n" : "one two\n");
+        wait_all(g);
+        scene_assert_ran(&g->scene.tickets[i], i ? "one\ntwo\n" : "one two\n");
     }
-    t = submit(&g, session, "input()");
-    wait_all(&g);
+    t = submit(g, session, "input()");
+    wait_all(g);
     assert_status(t, RUN_ERROR, RUN_STATE_KEPT);
     assert_string_equal(t->run->result.exception.name, "EOFError");
-    finish(&g);
 }
 
-TEST(a_nul_does_not_cut_a_cell_of_bash_in_two)
+STAGED(a_nul_does_not_cut_a_cell_of_bash_in_two, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
     struct run *run;
 
-    begin(&g, 1);
-    session = open_session(&g);
-    run = scene_prepare(&g.scene, "echo one");
+    run = scene_prepare(&g->scene, "echo one");
     run->program.language = RUN_BASH;
     assert_int_equal(buf_add(&run->program.code, "\0echo two\n", 10, NULL), 0);
     session_submit(session, run);
-    wait_all(&g);
+    wait_all(g);
     assert_int_equal(run->result.error.code, E_INVALID);
-    assert_bash_says(&g, session, "echo three", "three\n");
-    finish(&g);
+    assert_bash_says(g, session, "echo three", "three\n");
 }
 
-TEST(lines_of_earlier_cells_are_in_tracebacks)
+STAGED(lines_of_earlier_cells_are_in_tracebacks, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
     struct scene_ticket *t;
 
-    begin(&g, 1);
-    session = open_session(&g);
-    assert_says(&g, session, "def f():\n    return 1 / 0  # here", "");
-    t = submit(&g, session, "f()");
-    wait_all(&g);
+    assert_says(g, session, "def f():\n    return 1 / 0  # here", "");
+    t = submit(g, session, "f()");
+    wait_all(g);
     assert_status(t, RUN_ERROR, RUN_STATE_KEPT);
     assert_non_null(strstr(t->run->result.exception.traceback, "return 1 / 0  # here"));
     assert_non_null(strstr(t->run->result.exception.traceback, "<cell 2>"));
-    assert_says(&g, session, "print('on')", "on\n");
-    finish(&g);
+    assert_says(g, session, "print('on')", "on\n");
 }
 
 /* --- under a policy --- */
@@ -399,51 +369,43 @@ TEST(every_cell_meets_the_policy)
 
 /* --- interrupts --- */
 
-TEST(a_timeout_interrupts_the_cell_and_keeps_the_state)
+STAGED(a_timeout_interrupts_the_cell_and_keeps_the_state, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
     struct run *run;
 
-    begin(&g, 1);
-    session = open_session(&g);
-    assert_says(&g, session, "x = 41", "");
-    run = scene_prepare(&g.scene, "print('on')\nx += 1\nwhile True: pass");
+    assert_says(g, session, "x = 41", "");
+    run = scene_prepare(&g->scene, "print('on')\nx += 1\nwhile True: pass");
     run->terms.limits.timeout_ms = 200;
     session_submit(session, run);
-    wait_all(&g);
-    assert_status(&g.scene.tickets[1], RUN_TIMEOUT, RUN_STATE_KEPT);
-    assert_memory_equal(g.scene.tickets[1].out, "on\n", 3);
-    assert_says(&g, session, "print(x)", "42\n");
-    run = scene_prepare(&g.scene, "y=1; while :; do :; done");
+    wait_all(g);
+    assert_status(&g->scene.tickets[1], RUN_TIMEOUT, RUN_STATE_KEPT);
+    assert_memory_equal(g->scene.tickets[1].out, "on\n", 3);
+    assert_says(g, session, "print(x)", "42\n");
+    run = scene_prepare(&g->scene, "y=1; while :; do :; done");
     run->program.language = RUN_BASH;
     run->terms.limits.timeout_ms = 200;
     session_submit(session, run);
-    wait_all(&g);
-    assert_status(&g.scene.tickets[3], RUN_TIMEOUT, RUN_STATE_KEPT);
-    assert_bash_says(&g, session, "echo $y", "1\n");
-    finish(&g);
+    wait_all(g);
+    assert_status(&g->scene.tickets[3], RUN_TIMEOUT, RUN_STATE_KEPT);
+    assert_bash_says(g, session, "echo $y", "1\n");
 }
 
-TEST(a_cell_that_eats_interrupts_loses_its_kernel_and_no_more)
+STAGED(a_cell_that_eats_interrupts_loses_its_kernel_and_no_more, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
     struct run *run;
 
-    begin(&g, 1);
-    session = open_session(&g);
-    assert_bash_says(&g, session, "b=1", "");
-    assert_says(&g, session, "x = 1; open('kept', 'w').write('file') and None", "");
-    run = scene_prepare(&g.scene, "import signal; signal.signal(2, signal.SIG_IGN)\n"
-                                  "while True: pass");
+    assert_bash_says(g, session, "b=1", "");
+    assert_says(g, session, "x = 1; open('kept', 'w').write('file') and None", "");
+    run = scene_prepare(&g->scene, "import signal; signal.signal(2, signal.SIG_IGN)\n"
+                                   "while True: pass");
     run->terms.limits.timeout_ms = 100;
     session_submit(session, run);
-    wait_all(&g);
-    assert_status(&g.scene.tickets[2], RUN_TIMEOUT, RUN_STATE_LOST);
-    assert_says(&g, session, "print('x' in globals(), open('kept').read())", "False file\n");
-    assert_bash_says(&g, session, "echo $b", "1\n");
-    finish(&g);
+    wait_all(g);
+    assert_status(&g->scene.tickets[2], RUN_TIMEOUT, RUN_STATE_LOST);
+    assert_says(g, session, "print('x' in globals(), open('kept').read())", "False file\n");
+    assert_bash_says(g, session, "echo $b", "1\n");
 }
 
 static bool first_has_printed(struct scene *s)
@@ -451,29 +413,25 @@ static bool first_has_printed(struct scene *s)
     return strchr(s->tickets[0].out, '\n') != NULL;
 }
 
-TEST(a_cell_that_is_interrupted_is_cancelled)
+STAGED(a_cell_that_is_interrupted_is_cancelled, 1)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
     struct scene_ticket *t;
 
-    begin(&g, 1);
-    session = open_session(&g);
-    t = submit(&g, session, "x = 3; print('on'); import time; time.sleep(60)");
-    (void)submit(&g, session, "print(x)");
-    scene_wait(&g.scene, first_has_printed);
+    t = submit(g, session, "x = 3; print('on'); import time; time.sleep(60)");
+    (void)submit(g, session, "print(x)");
+    scene_wait(&g->scene, first_has_printed);
     assert_true(session_interrupt(session));
-    wait_all(&g);
+    wait_all(g);
     assert_status(t, RUN_CANCELLED, RUN_STATE_KEPT);
     assert_string_equal(t->run->result.exception.name, "KeyboardInterrupt");
-    scene_assert_ran(&g.scene.tickets[1], "3\n");
+    scene_assert_ran(&g->scene.tickets[1], "3\n");
     assert_false(session_interrupt(session));
-    finish(&g);
 }
 
 /* --- kernels that end --- */
 
-TEST(a_kernel_that_ends_is_said_and_replaced)
+STAGED(a_kernel_that_ends_is_said_and_replaced, 1)
 {
     static const struct {
         const char *code;
@@ -488,29 +446,25 @@ TEST(a_kernel_that_ends_is_said_and_replaced)
         {"import os\nif os.fork(): os._exit(0)\nimport time; time.sleep(0.2)\nprint(1)", RUN_PYTHON,
          0},
     };
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
 
-    begin(&g, 1);
-    session = open_session(&g);
-    assert_says(&g, session, "open('kept', 'w').close()", "");
+    assert_says(g, session, "open('kept', 'w').close()", "");
     for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-        struct run *run = scene_prepare(&g.scene, ends[i].code);
+        struct run *run = scene_prepare(&g->scene, ends[i].code);
 
         run->program.language = ends[i].language;
         session_submit(session, run);
-        wait_all(&g);
+        wait_all(g);
         assert_int_equal(run->result.state, RUN_STATE_LOST);
         assert_int_equal(run->result.exit_code, ends[i].exit_code);
         assert_non_null(run->result.exception.message);
-        assert_says(&g, session, "import os; print(os.path.exists('kept'))", "True\n");
-        assert_bash_says(&g, session, "ls", "kept\n");
+        assert_says(g, session, "import os; print(os.path.exists('kept'))", "True\n");
+        assert_bash_says(g, session, "ls", "kept\n");
     }
-    assert_int_equal(g.ends, 0);
-    finish(&g);
+    assert_int_equal(g->ends, 0);
 }
 
-TEST(hostile_cells_get_an_answer_and_the_next_one_works)
+STAGED(hostile_cells_get_an_answer_and_the_next_one_works, 1)
 {
     static const char *const cells[] = {
         "import sys; sys.stdout.close()",
@@ -533,16 +487,13 @@ TEST(hostile_cells_get_an_answer_and_the_next_one_works)
         "import signal; signal.signal(2, lambda *a: None); signal.alarm(60)",
         "__name__ = None; del __builtins__",
     };
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
 
-    begin(&g, 1);
-    session = open_session(&g);
     for (size_t i = 0; i < ARRAY_SIZE(cells); i++) {
-        struct scene_ticket *t = submit(&g, session, cells[i]);
-        struct scene_ticket *next = submit(&g, session, "print(6 * 7)");
+        struct scene_ticket *t = submit(g, session, cells[i]);
+        struct scene_ticket *next = submit(g, session, "print(6 * 7)");
 
-        wait_all(&g);
+        wait_all(g);
         assert_int_equal(t->run->result.error.code, E_NONE);
         if (next->run->result.status != RUN_SUCCESS || strcmp(next->out, "42\n") != 0)
             fail_msg("after `%s`: %s, `%s`, %s", cells[i],
@@ -550,8 +501,7 @@ TEST(hostile_cells_get_an_answer_and_the_next_one_works)
                      next->run->result.exception.message ? next->run->result.exception.message
                                                          : "");
     }
-    assert_int_equal(g.ends, 0);
-    finish(&g);
+    assert_int_equal(g->ends, 0);
 }
 
 /* --- the end --- */
@@ -561,105 +511,87 @@ static bool one_has_ended(struct scene *s)
     return ((struct stage *)s)->ends == 1;
 }
 
-TEST(the_idle_clock_ends_a_session_and_says_so)
+STAGED(the_idle_clock_ends_a_session_and_says_so, 1)
 {
-    struct stage g;
     struct session *session;
     struct error err = {0};
 
-    begin(&g, 1);
     assert_int_equal(
-        try_open(&g, &(struct session_options){.name = "a", .idle_ms = 300}, &session, &err), 0);
-    assert_says(&g, session, "import time; time.sleep(0.5); print('busy is not idle')",
+        try_open(g, &(struct session_options){.name = "a", .idle_ms = 300}, &session, &err), 0);
+    assert_says(g, session, "import time; time.sleep(0.5); print('busy is not idle')",
                 "busy is not idle\n");
-    scene_wait(&g.scene, one_has_ended);
-    assert_non_null(strstr(g.ended, "idle time"));
-    assert_null(sessions_find(g.scene.sessions, "", "a", &err));
+    scene_wait(&g->scene, one_has_ended);
+    assert_non_null(strstr(g->ended, "idle time"));
+    assert_null(sessions_find(g->scene.sessions, "", "a", &err));
     assert_int_equal(err.code, E_NOT_FOUND);
     error_done(&err);
-    finish(&g);
 }
 
-TEST(the_lifetime_ends_a_session_in_the_middle_of_a_cell)
+STAGED(the_lifetime_ends_a_session_in_the_middle_of_a_cell, 1)
 {
-    struct stage g;
     struct session *session;
     struct scene_ticket *t, *waiting;
     struct error err = {0};
 
-    begin(&g, 1);
-    assert_int_equal(try_open(&g, &(struct session_options){.lifetime_ms = 400}, &session, &err),
-                     0);
-    t = submit(&g, session, "print('on'); import time; time.sleep(60)");
-    waiting = submit(&g, session, "print(1)");
-    wait_all(&g);
+    assert_int_equal(try_open(g, &(struct session_options){.lifetime_ms = 400}, &session, &err), 0);
+    t = submit(g, session, "print('on'); import time; time.sleep(60)");
+    waiting = submit(g, session, "print(1)");
+    wait_all(g);
     assert_int_equal(t->run->result.error.code, E_NOT_FOUND);
     assert_non_null(strstr(t->run->result.error.message, "lifetime"));
     assert_int_equal(waiting->run->result.error.code, E_NOT_FOUND);
     assert_string_equal(t->out, "on\n");
-    finish(&g);
 }
 
-TEST(names_are_the_owners)
+STAGED(names_are_the_owners, 0)
 {
-    struct stage g;
     struct session *session;
     struct session_info info;
     struct error one = {0}, two = {0}, err = {0};
 
-    begin(&g, 0);
     assert_int_equal(
-        try_open(&g, &(struct session_options){.name = "work", .owner = "ann"}, &session, &err), 0);
+        try_open(g, &(struct session_options){.name = "work", .owner = "ann"}, &session, &err), 0);
     session_info(session, &info);
-    assert_ptr_equal(sessions_find(g.scene.sessions, "ann", "work", &err), session);
-    assert_ptr_equal(sessions_find(g.scene.sessions, "ann", info.id, &err), session);
-    assert_null(sessions_find(g.scene.sessions, "bob", "work", &one));
-    assert_null(sessions_find(g.scene.sessions, "bob", "never", &two));
+    assert_ptr_equal(sessions_find(g->scene.sessions, "ann", "work", &err), session);
+    assert_ptr_equal(sessions_find(g->scene.sessions, "ann", info.id, &err), session);
+    assert_null(sessions_find(g->scene.sessions, "bob", "work", &one));
+    assert_null(sessions_find(g->scene.sessions, "bob", "never", &two));
     assert_string_equal(one.message, two.message);
     assert_int_equal(one.code, two.code);
     assert_int_equal(
-        try_open(&g, &(struct session_options){.name = "work", .owner = "ann"}, &session, &err),
-        -1);
+        try_open(g, &(struct session_options){.name = "work", .owner = "ann"}, &session, &err), -1);
     assert_int_equal(err.code, E_INVALID);
     error_done(&one);
     error_done(&two);
     error_done(&err);
-    finish(&g);
 }
 
-TEST(one_too_many_is_refused_with_a_hint)
+STAGED(one_too_many_is_refused_with_a_hint, 0)
 {
-    struct stage g;
     struct session *session;
     struct error err = {0};
 
-    begin(&g, 0);
     for (int i = 0; i < 4; i++)
-        (void)open_session(&g);
-    assert_int_equal(try_open(&g, &(struct session_options){0}, &session, &err), -1);
+        (void)open_session(g);
+    assert_int_equal(try_open(g, &(struct session_options){0}, &session, &err), -1);
     assert_int_equal(err.code, E_BUSY);
     assert_non_null(err.hint);
     error_done(&err);
-    finish(&g);
 }
 
-TEST(killing_pid_1_ends_the_session_and_says_so)
+STAGED(killing_pid_1_ends_the_session_and_says_so, 0)
 {
-    struct stage g;
-    struct session *session;
+    struct session *session = open_session(g);
     struct scene_ticket *t, *waiting;
 
-    begin(&g, 0);
-    session = open_session(&g);
-    t = submit(&g, session, "print('on'); import time; time.sleep(60)");
-    waiting = submit(&g, session, "print(1)");
-    scene_wait(&g.scene, first_has_printed);
-    assert_int_equal(kill(zygote_client_pid(pool_zygote(g.scene.pool)), SIGKILL), 0);
-    wait_all(&g);
+    t = submit(g, session, "print('on'); import time; time.sleep(60)");
+    waiting = submit(g, session, "print(1)");
+    scene_wait(&g->scene, first_has_printed);
+    assert_int_equal(kill(zygote_client_pid(pool_zygote(g->scene.pool)), SIGKILL), 0);
+    wait_all(g);
     assert_int_not_equal(t->run->result.error.code, E_NONE);
     assert_int_equal(waiting->run->result.error.code, E_NOT_FOUND);
-    scene_wait(&g.scene, one_has_ended);
-    finish(&g);
+    scene_wait(&g->scene, one_has_ended);
 }
 
 int main(void)
