@@ -172,6 +172,21 @@ static int put_env(const struct run_request *request, struct run *run, struct er
     return run->terms.env ? 0 : error_memory(err);
 }
 
+/* It stays with the run: the variable is the copy. */
+static int name_session(const char *name, struct run *run, struct error *err)
+{
+    size_t last = 0;
+
+    if (!name)
+        return 0;
+    if (run_add_env(run, "SESSION_ID", name, err) < 0)
+        return -1;
+    while (run->terms.env[last + 1])
+        last++;
+    run->origin.session_name = strchr(run->terms.env[last], '=') + 1;
+    return 0;
+}
+
 static int put_program(const struct admission *a, const struct run_request *request,
                        struct run *run, struct error *err)
 {
@@ -292,7 +307,8 @@ static int admit_fresh(const struct admission *a, const struct run_request *requ
         pick_environment(a, request->environment, run, err) < 0 ||
         grants_open(a, request, profile_allows_grants(profile), run, err) < 0 ||
         workdir_choose(a, request, run, err) < 0 || admit_run(run, a->config, profile, err) < 0 ||
-        put_env(request, run, err) < 0 || put_limits(a, request, &run->terms.limits, err) < 0)
+        put_env(request, run, err) < 0 || name_session(request->session_name, run, err) < 0 ||
+        put_limits(a, request, &run->terms.limits, err) < 0)
         return -1;
     return settle_cow(a, run, err);
 }

@@ -49,6 +49,8 @@ struct run_request {
     bool auto_print, auto_print_str, only_checks, is_check, wants_receipt;
     bool has_seed;
     uint64_t seed;
+    const char *session_name; /* by which the program and the operator's functions know the session,
+                                 of a run with its own sandbox; NULL: it has none */
     const char *filename; /* what it goes by; NULL: it has no name unless it has arguments */
     struct run_request_words args;
     struct run_request_file *files; /* that are in /workspace when it begins */

@@ -30,7 +30,15 @@ enum config_type {
     CONFIG_LIST,   /* struct config_list; comma-separated as text */
 };
 
-enum config_origin { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_ENVIRONMENT, CONFIG_FLAG };
+/* Each is stronger than those before it. CONFIG_COMPAT: a rule of the system that `mcp_compat` names.
+ */
+enum config_origin {
+    CONFIG_DEFAULT,
+    CONFIG_COMPAT,
+    CONFIG_FILE,
+    CONFIG_ENVIRONMENT,
+    CONFIG_FLAG
+};
 
 struct config_list {
     char **items;

@@ -394,12 +394,38 @@ static int find_slips(struct error *err)
     return 0;
 }
 
+/* What the systems of `mcp_compat` promise their programs, where nothing else is said. */
+static const struct {
+    const char *compat, *option, *value;
+} compat_rules[] = {
+    {"marketplace", "profile", "marketplace"}, /* 256 MB, 30 s */
+    {"cms", "profile", "cms"},                 /* 256 MB, 5 s, half a core */
+    {"pyrunner", "profile", "pyrunner"},       /* 50 descriptors */
+    {"coderunner", "profile", "open"},
+    {"coderunner", "timeout_s", "300"},
+};
+
+static int apply_compat(struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(compat_rules); i++) {
+        const struct config_source source = {.origin = CONFIG_COMPAT,
+                                             .name = compat_rules[i].compat};
+
+        if (strcmp(config->mcp_compat, compat_rules[i].compat) == 0 &&
+            config_set_text(config, config_find(compat_rules[i].option), &source,
+                            compat_rules[i].value, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int config_load(struct config *config, const char *path, struct error *err)
 {
     size_t count;
     const struct config_option *options = config_options(&count);
 
-    if (read_files(config, path, err) < 0 || read_variables(config, err) < 0 || find_slips(err) < 0)
+    if (read_files(config, path, err) < 0 || read_variables(config, err) < 0 ||
+        find_slips(err) < 0 || apply_compat(config, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
         if (config_check_ceiling(config, &options[i], err) < 0)

@@ -555,6 +555,8 @@ static int add_source(const struct config_option *option, const struct config_so
                                                          : add_variable(option, source, out, err);
     case CONFIG_FLAG:
         return buf_printf(out, err, "flag --%s", source->name);
+    case CONFIG_COMPAT:
+        return buf_printf(out, err, "rule of `%s`, by mcp_compat", source->name);
     default:
         return buf_add_str(out, "default", err);
     }

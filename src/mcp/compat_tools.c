@@ -132,22 +132,20 @@ static json_t *cms_result(struct mcp_call *call, const struct run *run, const ch
     return mcp_text_result(buf_str(&text), text.len, !is_good);
 }
 
+/* Every call starts afresh, as it does there. The session is the operator's word for the data that
+ * his functions answer with. */
 static void execute_code(struct mcp_call *call)
 {
     const json_t *code = json_object_get(call->arguments, "code");
-    const char *name = json_string_value(json_object_get(call->arguments, "session_id"));
     struct mcp_program program = {
         .code = json_string_value(code),
         .len = json_string_length(code),
         .language = RUN_PYTHON,
+        .session_name = json_string_value(json_object_get(call->arguments, "session_id")),
         .answer = cms_result,
     };
-    struct error err = {0};
 
-    if (mcp_session_by_name(call, name, NULL, &program.session, &err) < 0)
-        mcp_call_fail(call, &err);
-    else
-        mcp_run(call, &program);
+    mcp_run(call, &program);
 }
 
 /* --- CodeRunner --- */
@@ -213,8 +211,8 @@ static const struct schema_field marketplace_fields[] = {
 static const struct schema_field cms_fields[] = {
     {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
      .help = "Python source", .example = "\"print(1 + 1)\""},
-    {"session_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"s1\"",
-     .help = "a name of your own; one session for each"},
+    {"session_id", SCHEMA_STRING, .is_required = true, .max_len = 256, .example = "\"s1\"",
+     .help = "which data the helpers answer with; the program knows it as `session_id`"},
     {0},
 };
 
@@ -238,7 +236,7 @@ const struct mcp_tool mcp_compat_execute_python = {
 const struct mcp_tool mcp_compat_execute_code = {
     .name = "execute_code",
     .title = "Run Python",
-    .description = "Run Python in the sandbox of a session; print what should come back.",
+    .description = "Run Python in a fresh sandbox; print what should come back.",
     .input = cms_fields,
     .call = execute_code,
     .may_be_task = true,

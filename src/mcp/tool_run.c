@@ -372,6 +372,7 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
         .language = program->language,
         .profile = program->profile,
         .masks_all = program->masks_all,
+        .session_name = program->session_name,
         .max_output_bytes = output_bytes(call),
         .can_ask = json_object_get(call->capabilities, "elicitation") != NULL,
     };

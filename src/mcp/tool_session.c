@@ -167,15 +167,6 @@ int mcp_session_pick(struct mcp_call *call, bool opens, struct session **ret_ses
     return own_session(call, opens, ret_session, ret_note, err);
 }
 
-int mcp_session_by_name(struct mcp_call *call, const char *name, const char *profile,
-                        struct session **ret_session, struct error *err)
-{
-    *ret_session = sessions_find(mcp_host_of(call)->api->sessions, call->owner, name, NULL);
-    if (*ret_session)
-        return 0;
-    return open_session(call, name, profile, false, ret_session, err);
-}
-
 struct session *mcp_session_need(struct mcp_call *call, struct error *err)
 {
     struct session *session = NULL;

@@ -49,10 +49,6 @@ int mcp_session_pick(struct mcp_call *call, bool opens, struct session **ret_ses
 /* The same for tools that need one. */
 struct session *mcp_session_need(struct mcp_call *call, struct error *err);
 
-/* By a name of the client's own, opened where there is none. */
-int mcp_session_by_name(struct mcp_call *call, const char *name, const char *profile,
-                        struct session **ret_session, struct error *err);
-
 void mcp_session_end(struct mcp_peer *peer);
 
 /* Puts the hosts that the call asks for (`net`, an array of strings) into the request. Without the
@@ -71,7 +67,8 @@ struct mcp_program {
     bool has_timeout;
     double timeout_s;
     bool masks_all;          /* personal data, too */
-    struct session *session; /* NULL: a fresh sandbox */
+    struct session *session; /* NULL: a fresh sandbox, */
+    const char *session_name; /* that knows the session by this name; or NULL */
     const char *note;        /* for the reader of the result; it lives as long as the program */
     json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
 };

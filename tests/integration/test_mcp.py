@@ -174,6 +174,27 @@ def test_other_names_are_listed_where_asked_for(any_who, shared, compat, name, p
         assert {t["name"]: set(t["inputSchema"]["properties"]) for t in tools}[name] == parameters
 
 
+@pytest.mark.parametrize("compat, profile, timeout", [("marketplace", "marketplace", 30), ("cms", "cms", 30), ("pyrunner", "pyrunner", 30), ("coderunner", "open", 300)])
+def test_another_systems_rules_come_with_its_name(who, compat, profile, timeout):
+    """Unless the operator has set others."""
+
+    def settings(*args, **env):
+        found = json.loads(who.call("config", "--json", *args, env={"BELLJAR_MCP_COMPAT": compat, **env}).text)
+        return [found[name]["value"] for name in ("profile", "timeout_s")]
+
+    assert settings() == [profile, timeout]
+    assert settings(BELLJAR_PROFILE="strict", BELLJAR_TIMEOUT_S="7") == ["strict", 7]
+
+
+def test_another_systems_profile_is_in_force(any_who):
+    with mcp.Client(any_who, "--compat", "coderunner") as c:
+        c.initialize()
+        assert c.text("execute_python_code", {"command": "import subprocess; print(subprocess.run(['echo', 'x'], capture_output=True).stdout)"}) == "b'x\\n'\n"
+    with mcp.Client(any_who, "--compat", "marketplace") as c:
+        c.initialize()
+        assert c.call("execute_python", {"code": "import sqlite3"})["isError"]
+
+
 @pytest.mark.parametrize("cursor", ["", "x", "p", "p0", "p99999", "p-1", "p1x", 5, None, "p00000000000000000000000"])
 @pytest.mark.parametrize("method", ["tools/list", "resources/list", "prompts/list", "resources/templates/list"])
 def test_a_bad_cursor_is_refused(shared, method, cursor):

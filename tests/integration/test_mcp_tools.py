@@ -244,9 +244,9 @@ def test_the_other_servers_tools(who):
         assert "jane.doe" not in mail["stdout"]
     with mcp.Client(who, "--compat", "cms") as c:
         c.initialize()
-        c.call("execute_code", {"code": "x = 1", "session_id": "a"})
-        assert c.text("execute_code", {"code": "print(x)", "session_id": "a"}).endswith("1\n")
-        assert c.call("execute_code", {"code": "print(x)", "session_id": "b"})["isError"]
+        # Every call is fresh, and any text is a session.
+        assert c.text("execute_code", {"code": "x = 1\nprint(session_id)", "session_id": "user@example.com / 7"}).endswith("user@example.com / 7\n")
+        assert c.call("execute_code", {"code": "print(x)", "session_id": "user@example.com / 7"})["isError"]
     with mcp.Client(who, "--compat", "coderunner") as c:
         c.initialize()
         c.call("execute_python_code", {"command": "x = 1"})

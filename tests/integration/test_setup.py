@@ -33,11 +33,11 @@ class Home:
         self.bin = path / "bin"
         self.bin.mkdir()
 
-    def setup(self, *args, code=0, **env):
+    def setup(self, *args, code=0, cwd=None, **env):
         done = subprocess.run(
             [belljar.program_path(), "setup", *args],
             env={"HOME": str(self.path), "PATH": f"{self.bin}:/usr/bin:/bin", **env},
-            capture_output=True, text=True, timeout=belljar.HANG_SECONDS, cwd=self.path,
+            capture_output=True, text=True, timeout=belljar.HANG_SECONDS, cwd=cwd or self.path,
         )  # fmt: skip
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
         return done
@@ -277,6 +277,33 @@ def test_directories_and_profile_go_onto_the_command_line(home):
     assert "No such file" in home.setup("cursor", "--allow", "gone", code=66).stderr
     assert "standard" in home.setup("cursor", "--profile", "standart", code=66).stderr
     assert "--allow" in home.setup("cursor", "--profile", "strict", "--allow", ".", code=64).stderr
+
+
+def test_settings_of_the_server_go_along(home):
+    home.setup("cursor", "--net", "example.org", "--net", "a.example:8080", "--environment", "system", "--compat", "marketplace")
+    assert home.entry("cursor")["args"] == [
+        "mcp", "--net", "example.org", "--net", "a.example:8080", "--environment", "system", "--compat", "marketplace",
+    ]  # fmt: skip
+    assert "marketplace" in home.setup("cursor", "--compat", "market", code=64).stderr
+    assert "host" in home.setup("cursor", "--net", "not a host", code=64).stderr
+
+
+@pytest.mark.parametrize("client, file, section", [
+    ("claude-code", ".mcp.json", "mcpServers"), ("cursor", ".cursor/mcp.json", "mcpServers"), ("vscode", ".vscode/mcp.json", "servers"), ("gemini", ".gemini/settings.json", "mcpServers"),
+])  # fmt: skip
+def test_a_project_has_settings_of_its_own(home, client, file, section):
+    project = home.path / "project"
+    project.mkdir()
+    home.setup(client, "--project", "--no-verify", cwd=project)
+    assert json.loads((project / file).read_text())[section]["belljar"]["args"] == ["mcp"]
+    assert not (home.path / FILES[client]).exists()
+    home.setup(client, "--project", "--remove", cwd=project)
+    assert not (project / file).exists()
+
+
+def test_not_every_client_has_projects(home):
+    for client in ("codex", "claude-desktop"):
+        assert "--project" in home.setup(client, "--project", code=64).stderr
 
 
 def test_print_is_for_any_client(home):

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/suggest.h"
@@ -13,18 +14,18 @@
 #define CODEX_TOOL_TIMEOUT_S 330
 
 const struct setup_client setup_clients[] = {
-    {"claude-code", "Claude Code", "CLAUDE_CONFIG_DIR", "", ".claude.json", SETUP_JSON,
+    {"claude-code", "Claude Code", "CLAUDE_CONFIG_DIR", "", ".claude.json", ".mcp.json", SETUP_JSON,
      "mcpServers", true, "claude", NULL},
-    {"claude-desktop", "Claude Desktop", NULL, "~config", "Claude/claude_desktop_config.json",
+    {"claude-desktop", "Claude Desktop", NULL, "~config", "Claude/claude_desktop_config.json", NULL,
      SETUP_JSON, "mcpServers", false, NULL, "restart Claude Desktop"},
-    {"cursor", "Cursor", NULL, "", ".cursor/mcp.json", SETUP_JSON, "mcpServers", false, NULL,
-     "Cursor shows the server in its settings, under MCP"},
-    {"vscode", "VS Code", NULL, "~config", "Code/User/mcp.json", SETUP_JSON, "servers", true, NULL,
-     "`MCP: List Servers` in VS Code shows the server"},
-    {"gemini", "Gemini CLI", NULL, "", ".gemini/settings.json", SETUP_JSON, "mcpServers", false,
-     "gemini", "Gemini CLI starts servers in trusted folders only"},
-    {"codex", "Codex", "CODEX_HOME", ".codex", "config.toml", SETUP_TOML, "mcp_servers", false,
-     "codex", NULL},
+    {"cursor", "Cursor", NULL, "", ".cursor/mcp.json", ".cursor/mcp.json", SETUP_JSON, "mcpServers",
+     false, NULL, "Cursor shows the server in its settings, under MCP"},
+    {"vscode", "VS Code", NULL, "~config", "Code/User/mcp.json", ".vscode/mcp.json", SETUP_JSON,
+     "servers", true, NULL, "`MCP: List Servers` in VS Code shows the server"},
+    {"gemini", "Gemini CLI", NULL, "", ".gemini/settings.json", ".gemini/settings.json", SETUP_JSON,
+     "mcpServers", false, "gemini", "Gemini CLI starts servers in trusted folders only"},
+    {"codex", "Codex", "CODEX_HOME", ".codex", "config.toml", NULL, SETUP_TOML, "mcp_servers",
+     false, "codex", NULL},
 };
 const size_t setup_clients_count = ARRAY_SIZE(setup_clients);
 
@@ -74,6 +75,24 @@ char *setup_client_path(const struct setup_client *client, struct error *err)
     if (asprintf(&path, "%s/%s%s%s", base ? base : home, dir, *dir ? "/" : "", client->file) < 0) {
         error_memory(err);
         return NULL;
+    }
+    return path;
+}
+
+char *setup_client_project_path(const struct setup_client *client, struct error *err)
+{
+    cleanup_free char *here = getcwd(NULL, 0);
+    char *path = NULL;
+
+    if (!client->project_file) {
+        error_set(err, E_INVALID, "%s has no settings for a single project", client->title);
+        error_hint(err, "leave out --project");
+    } else if (!here) {
+        error_errno(err, "find the current directory");
+    } else if (asprintf(&path, "%s/%s", strcmp(here, "/") == 0 ? "" : here, client->project_file) <
+               0) {
+        path = NULL;
+        error_memory(err);
     }
     return path;
 }

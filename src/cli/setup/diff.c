@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/setup/setup.h"
 #include "base/terminal_text.h"
+#include "cli/setup/setup.h"
 
 #define CONTEXT_LINES 3
 

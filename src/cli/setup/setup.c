@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admit/profiles.h"
 #include "base/cleanup.h"
 #include "base/config.h"
+#include "base/terminal_text.h"
 #include "cli/cmd.h"
 #include "cli/setup/setup.h"
-#include "base/terminal_text.h"
-#include "admit/profiles.h"
 
 #define NAME_MAX_CHARS 32
 
@@ -23,12 +23,15 @@ struct wish {
     json_t *args;
     bool has_writable; /* an --allow with :rw */
     char program[PATH_MAX];
+    bool is_project; /* in the settings of the project here */
     bool is_dry, is_remove, is_print, replaces, is_unverified;
 };
 
 enum {
     OPT_ALLOW = 256,
     OPT_PROFILE,
+    OPT_SETTING,
+    OPT_PROJECT,
     OPT_NAME,
     OPT_DRY,
     OPT_REMOVE,
@@ -38,16 +41,20 @@ enum {
 };
 
 static const struct option options[] = {
-    {"help",             no_argument, NULL, 'h'},
-    {"allow",              required_argument, NULL, OPT_ALLOW},
-    {"profile",                  required_argument, NULL, OPT_PROFILE},
-    {"name",required_argument, NULL, OPT_NAME},
-    {"dry-run",         no_argument, NULL, OPT_DRY},
-    {"remove",          no_argument, NULL, OPT_REMOVE},
-    {"print",              no_argument, NULL, OPT_PRINT},
-    {"replace",                  no_argument, NULL, OPT_REPLACE},
-    {"no-verify",              no_argument, NULL, OPT_NO},
-    {0         },
+    {"help", no_argument, NULL, 'h'},
+    {"allow", required_argument, NULL, OPT_ALLOW},
+    {"profile", required_argument, NULL, OPT_PROFILE},
+    {"net", required_argument, NULL, OPT_SETTING},
+    {"environment", required_argument, NULL, OPT_SETTING},
+    {"compat", required_argument, NULL, OPT_SETTING},
+    {"project", no_argument, NULL, OPT_PROJECT},
+    {"name", required_argument, NULL, OPT_NAME},
+    {"dry-run", no_argument, NULL, OPT_DRY},
+    {"remove", no_argument, NULL, OPT_REMOVE},
+    {"print", no_argument, NULL, OPT_PRINT},
+    {"replace", no_argument, NULL, OPT_REPLACE},
+    {"no-verify", no_argument, NULL, OPT_NO},
+    {0},
 };
 
 static int help(void)
@@ -60,6 +67,10 @@ static int help(void)
         (void)printf("  %-15s %s\n", setup_clients[i].name, setup_clients[i].title);
     (void)printf("\n  --allow DIR[:ro|:rw|:cow]  a directory that programs may see; repeatable\n"
                  "  --profile NAME        profile of the programs\n"
+                 "  --net HOST[:PORT]     a host that programs may reach; repeatable\n"
+                 "  --environment NAME    packages of the programs\n"
+                 "  --compat NAME         rules and tool names of another system\n"
+                 "  --project             in the settings of the project in this directory\n"
                  "  --name NAME           name of the server in the settings (belljar)\n"
                  "  --dry-run             show the change without making it\n"
                  "  --remove              remove the entry\n"
@@ -159,9 +170,28 @@ static int find_program(struct wish *wish, struct error *err)
     return 0;
 }
 
-static int take_option(struct wish *wish, int answer, struct error *err)
+/* A setting of `belljar mcp` that is passed on as it is. */
+static int add_setting(struct wish *wish, const char *flag, struct error *err)
+{
+    cleanup_free char *option = NULL;
+
+    if (config_set_flag(wish->config, flag, optarg, err) < 0)
+        return -1;
+    if (asprintf(&option, "--%s", flag) < 0) {
+        option = NULL;
+        return error_memory(err);
+    }
+    return add_arg(wish, option, err) < 0 ? -1 : add_arg(wish, optarg, err);
+}
+
+static int take_option(struct wish *wish, int answer, const char *name, struct error *err)
 {
     switch (answer) {
+    case OPT_SETTING:
+        return add_setting(wish, name, err);
+    case OPT_PROJECT:
+        wish->is_project = true;
+        return 0;
     case OPT_ALLOW:
         return add_allow(wish, optarg, err);
     case OPT_PROFILE:
@@ -204,15 +234,15 @@ static int take_client(struct wish *wish, int argc, char **argv, struct error *e
 static int parse(struct wish *wish, int argc, char **argv)
 {
     struct error err = {0};
-    int answer;
+    int answer, index = 0;
 
     opterr = 0;
-    while ((answer = cmd_getopt(argc, argv, ":h", options, NULL)) >= 0) {
+    while ((answer = cmd_getopt(argc, argv, ":h", options, &index)) >= 0) {
         if (answer == 'h')
             return help() + 1;
         if (answer == '?' || answer == ':')
             return cmd_bad_option("setup", answer, argv, options) + 1;
-        if (take_option(wish, answer, &err) < 0)
+        if (take_option(wish, answer, options[index].name, &err) < 0)
             return cmd_fail(&err) + 1;
     }
     if (optind + 1 < argc)
@@ -448,7 +478,8 @@ static int verify(const struct wish *wish, struct error *err)
 static int set_up(const struct wish *wish, struct error *err)
 {
     cleanup(setup_file_done) struct setup_file file = {0};
-    cleanup_free char *path = setup_client_path(wish->client, err);
+    cleanup_free char *path = wish->is_project ? setup_client_project_path(wish->client, err)
+                                               : setup_client_path(wish->client, err);
     json_t *present = NULL;
     int r;
 

@@ -23,6 +23,7 @@ struct setup_client {
     const char *home_variable; /* of the environment: replaces `dir` where it is set; or NULL */
     const char *dir;           /* from the home directory; "~config": from $XDG_CONFIG_HOME */
     const char *file;          /* from there */
+    const char *project_file;  /* from a project's directory; NULL: it has no file for projects */
     enum setup_format format;
     const char *section; /* the key its servers stand under */
     bool has_type;       /* its entries say that they are programs */
@@ -37,6 +38,9 @@ const struct setup_client *setup_client_find(const char *name, struct error *err
 
 /* The client's file, which need not be there. The caller frees it. */
 char *setup_client_path(const struct setup_client *client, struct error *err);
+
+/* The same for the project in the current directory. */
+char *setup_client_project_path(const struct setup_client *client, struct error *err);
 
 /* The entry for this client, which the caller owns. `args` is an array. */
 json_t *setup_client_entry(const struct setup_client *client, const char *command, json_t *args,
