@@ -7,9 +7,10 @@
 #include "api/changes.h"
 #include "api/worker.h"
 #include "base/json.h"
+#include "base/share.h"
 
 #define PATIENCE_MS 120000
-#define JOBS_MAX    8
+#define JOBS_MAX    16 /* of all callers */
 
 struct changes_job {
     struct changes_jobs *jobs;
@@ -136,7 +137,7 @@ static int check(const struct changes_jobs *jobs, struct session *session,
                  const struct session_info *info, const struct changes_wish *wish,
                  struct error *err)
 {
-    size_t count = 0;
+    struct share share = {.total = JOBS_MAX, .has_others = true};
 
     if (info->state == SESSION_STARTING) {
         error_set(err, E_BUSY, "the session is starting");
@@ -150,11 +151,19 @@ static int check(const struct changes_jobs *jobs, struct session *session,
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "wait for it, or interrupt it");
     }
-    for (const struct changes_job *j = jobs->first; j; j = j->next, count++)
-        if (strcmp(j->session, info->id) == 0 || count == JOBS_MAX - 1) {
-            error_set(err, E_BUSY, "changes are being looked at already");
+    for (const struct changes_job *j = jobs->first; j; j = j->next) {
+        share.used++;
+        share.own += strcmp(j->owner ? j->owner : "", info->owner ? info->owner : "") == 0;
+        if (strcmp(j->session, info->id) == 0) {
+            error_set(err, E_BUSY, "changes of this session are being looked at already");
             return error_hint(err, "try again");
         }
+    }
+    if (!share_allows(&share, 1)) {
+        error_set(err, E_BUSY, "changes of %zu sessions are being looked at, %zu of them yours",
+                  (size_t)share.used, (size_t)share.own);
+        return error_hint(err, "try again");
+    }
     return 0;
 }
 

@@ -10,10 +10,11 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
+#include "base/share.h"
 #include "undo/store.h"
 
 #define PATIENCE_MS 600000
-#define JOBS_MAX    4
+#define JOBS_MAX    8 /* of all callers */
 
 /* --- what may be written --- */
 
@@ -160,13 +161,21 @@ static struct undo_job *job_new(struct undo_jobs *jobs, const struct undo_wish *
 
 static int check(const struct undo_jobs *jobs, const struct undo_wish *wish, struct error *err)
 {
-    size_t count = 0;
+    struct share share = {.total = JOBS_MAX, .has_others = true};
 
-    for (const struct undo_job *j = jobs->first; j; j = j->next, count++)
-        if (strcmp(j->run, wish->run) == 0 || count == JOBS_MAX - 1) {
-            error_set(err, E_BUSY, "another undo is going on");
+    for (const struct undo_job *j = jobs->first; j; j = j->next) {
+        share.used++;
+        share.own += strcmp(j->who, wish->who ? wish->who : "") == 0;
+        if (strcmp(j->run, wish->run) == 0) {
+            error_set(err, E_BUSY, "another undo of this run is going on");
             return error_hint(err, "try again");
         }
+    }
+    if (!share_allows(&share, 1)) {
+        error_set(err, E_BUSY, "%zu undos are going on, %zu of them yours", (size_t)share.used,
+                  (size_t)share.own);
+        return error_hint(err, "try again");
+    }
     return check_id(wish->run, err);
 }
 

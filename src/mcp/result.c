@@ -37,9 +37,9 @@ static void set(json_t *object, const char *key, json_t *value)
 
 /* --- the text --- */
 
-static int add_lines(struct buf *out, const char *text, size_t len)
+static int add_lines(struct buf *out, const char *text, size_t len, enum mcp_words where)
 {
-    if (buf_add(out, text, len, NULL) < 0)
+    if (mcp_add_words(out, text, len, where) < 0)
         return -1;
     return len && text[len - 1] != '\n' ? buf_add_str(out, "\n", NULL) : 0;
 }
@@ -94,14 +94,17 @@ static int add_message(const char *message, struct buf *out)
 
     if (!len)
         return 0;
-    if (buf_add_str(out, ": ", NULL) < 0 || buf_add(out, message, shown, NULL) < 0)
+    if (buf_add_str(out, ": ", NULL) < 0 ||
+        mcp_add_words(out, message, shown, MCP_WORDS_INSIDE) < 0)
         return -1;
     return shown < len ? buf_printf(out, NULL, "… (%zu bytes more)", len - shown) : 0;
 }
 
 static int add_exception(const struct run_exception *e, struct buf *out)
 {
-    if (buf_printf(out, NULL, "error: %s", e->name) < 0 || add_message(e->message, out) < 0 ||
+    if (buf_add_str(out, "error: ", NULL) < 0 ||
+        mcp_add_words(out, e->name, strlen(e->name), MCP_WORDS_INSIDE) < 0 ||
+        add_message(e->message, out) < 0 ||
         (e->line && buf_printf(out, NULL, " (line %u)", e->line) < 0) ||
         buf_add_str(out, "\n", NULL) < 0)
         return -1;
@@ -140,16 +143,16 @@ static int add_status(const struct run *run, struct buf *out)
 
 /* Beginning and end of a stream that can be read as a whole elsewhere. */
 static int add_ends(const struct run_stream *stream, const char *text, size_t len, size_t budget,
-                    struct buf *out)
+                    enum mcp_words where, struct buf *out)
 {
     size_t head, tail;
 
     mcp_cut(text, len, budget, &head, &tail);
-    if (add_lines(out, text, head) < 0 ||
+    if (add_lines(out, text, head, where) < 0 ||
         buf_printf(out, NULL, "… [%llu bytes omitted] …\n",
                    (unsigned long long)(stream->total - head - (len - tail))) < 0)
         return -1;
-    return add_lines(out, text + tail, len - tail);
+    return add_lines(out, text + tail, len - tail, MCP_WORDS_LINES);
 }
 
 static int add_stream(const struct mcp_call *call, const struct run_stream *stream,
@@ -157,6 +160,7 @@ static int add_stream(const struct mcp_call *call, const struct run_stream *stre
 {
     cleanup(buf_done) struct buf text = {0};
     size_t budget = call->max_tokens / STREAM_PART;
+    enum mcp_words where = label ? MCP_WORDS_LINES : MCP_WORDS_FIRST;
 
     buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
     if (run_stream_render(stream, &text, NULL) < 0)
@@ -166,8 +170,8 @@ static int add_stream(const struct mcp_call *call, const struct run_stream *stre
     if (label && buf_add_str(out, label, NULL) < 0)
         return -1;
     if (stream->spool && budget && mcp_tokens(buf_str(&text), text.len, budget) > budget)
-        return add_ends(stream, buf_str(&text), text.len, budget, out);
-    return add_lines(out, buf_str(&text), text.len);
+        return add_ends(stream, buf_str(&text), text.len, budget, where, out);
+    return add_lines(out, buf_str(&text), text.len, where);
 }
 
 /* A stream that was cut has the whole of itself elsewhere. */
@@ -185,18 +189,19 @@ static int add_traceback(const struct run *run, struct buf *out)
     size_t len = text ? strlen(text) : 0, message_len = message ? strlen(message) : 0;
 
     if (len && !is_said(run, text, len, out) &&
-        (buf_add_str(out, "[traceback]\n", NULL) < 0 || add_lines(out, text, len) < 0))
+        (buf_add_str(out, "[traceback]\n", NULL) < 0 ||
+         add_lines(out, text, len, MCP_WORDS_LINES) < 0))
         return -1;
     if (message_len <= MESSAGE_SHOWN || is_said(run, message, message_len, out))
         return 0;
     if (buf_add_str(out, "[message] ", NULL) < 0)
         return -1;
-    return add_lines(out, message, message_len);
+    return add_lines(out, message, message_len, MCP_WORDS_INSIDE);
 }
 
 static int add_value(const char *label, const char *text, size_t len, struct buf *out)
 {
-    if (buf_add_str(out, label, NULL) < 0 || buf_add(out, text, len, NULL) < 0)
+    if (buf_add_str(out, label, NULL) < 0 || mcp_add_words(out, text, len, MCP_WORDS_INSIDE) < 0)
         return -1;
     return buf_add_str(out, "\n", NULL);
 }

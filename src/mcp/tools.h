@@ -91,6 +91,16 @@ const char *mcp_runner(const struct mcp_call *call);
 /* What a model reads, what a program reads, pictures, and links to files. */
 json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *note);
 
+/* Where a program's text stands in a result. */
+enum mcp_words {
+    MCP_WORDS_FIRST,  /* first, or behind the status */
+    MCP_WORDS_LINES,  /* in lines of its own */
+    MCP_WORDS_INSIDE, /* it goes on in a line of Belljar's */
+};
+
+/* Adds the text. A line of it that looks like one of Belljar's gets a mark, `| `. */
+int mcp_add_words(struct buf *out, const char *text, size_t len, enum mcp_words where);
+
 /* Adds what the model reads of it to `out`. */
 int mcp_result_text(const struct mcp_call *call, const struct run *run, const char *note,
                     struct buf *out);

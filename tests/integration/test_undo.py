@@ -1,13 +1,16 @@
 """Undo at every door: the command, HTTP and MCP. Who may undo what, and what is written down."""
+import fcntl
 import json
 import os
 import secrets
+import struct
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import mcp
 from recorded import Recorded
-from serving import Server
+from serving import Server, wait_until
 
 
 @pytest.fixture
@@ -155,6 +158,40 @@ def test_only_the_owner_may(who, folder, no_tokens):
         listed = s.get("/v1/undo", headers=headers)
         assert listed.status == 403 or run not in listed.body.decode(), listed
     assert contents(folder) == AFTER
+    assert s.stop() == 0, s.said
+
+
+def test_undos_of_one_token_leave_room_for_another(who, folder, no_tokens):
+    tokens = {name: who.call("token", "add", name, "--grants").text.strip() for name in ("ann", "bob")}
+    s = Server(who, "--socket", "none", env={"BELLJAR_ALLOW": f"{folder}:rw"})
+
+    def call(name, method, path, body=None):
+        return s.call(method, path, body, headers={"Authorization": f"Bearer {tokens[name]}"})
+
+    def run(name, i):
+        fields = {"profile": "open", "allow": [f"{folder}:rw"], "code": f"open('{folder}/{name}{i}', 'w').close()"}
+        reply = call(name, "POST", "/v1/run", fields)
+        assert reply.status == 200 and reply.json["status"] == "success", reply
+        return reply.json["id"]
+
+    def ready(name, id):
+        """The record is closed a moment after the answer."""
+        return call(name, "GET", f"/v1/runs/{id}/changes").status == 200
+
+    runs = [("ann", run("ann", i)) for i in range(10)] + [("bob", run("bob", 0))]
+    for name, id in runs:
+        wait_until(lambda: ready(name, id), "the record is closed")
+    with ThreadPoolExecutor(len(runs)) as pool:
+        with open(who.home / "state/belljar/broker.lock", "r+") as lock:
+            # All bytes: every undo waits.
+            fcntl.fcntl(lock, fcntl.F_OFD_SETLKW, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            asked = [pool.submit(call, name, "GET", f"/v1/runs/{id}/changes") for name, id in runs[:10]]
+            wait_until(lambda: any(f.done() for f in asked), "her share is used up")
+            assert next(f for f in asked if f.done()).result().status == 429
+            other = pool.submit(call, "bob", "POST", f"/v1/runs/{runs[10][1]}/undo", {})
+            wait_until(lambda: other.done() or any(runs[10][1] in str(record) for record in trail(who)), "his is under way")
+        assert other.result().status == 200, other.result()
+        assert {f.result().status for f in asked} == {200, 429}
     assert s.stop() == 0, s.said
 
 
