@@ -8,7 +8,6 @@ Sessions: so many with a granted host, open at once on one server, each of which
 Nothing here passes or fails by time.
 """
 import argparse
-import http.client
 import json
 import os
 import re
@@ -17,6 +16,8 @@ import subprocess
 import tempfile
 import threading
 import time
+
+from server import Server
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(ROOT, os.environ.get("BELLJAR_BUILD", "build"), "belljar")
@@ -107,7 +108,7 @@ def bytes_and_requests(port, megabytes):
             words = [how, str(port), str(megabytes * 1000000)]
             command = ["/usr/bin/python3", program.name, *words]
             if how != "direct":
-                command = [PROGRAM, "run", "--profile", "open", "--timeout", "300", "--net", f"127.0.0.1:{port}", program.name, "--", *words]
+                command = [PROGRAM, "run", "--profile", "open", "--timeout", "300", "--net", f"127.0.0.1:{port}", program.name, *words]
             result = output(command, {"BELLJAR_NET_MB": "100000"})
             first = first or result
             print(f"{how:8} {result['mb_s']:8.0f} MB/s  {result['mb_s'] / first['mb_s']:5.2f}×   {result['ms']:7.2f} ms a request  {result['ms'] / first['ms']:6.2f}×", flush=True)
@@ -123,39 +124,22 @@ def host_calls():
     print(f"a call {result['call']:.3f} ms; a function that starts a program {result['function']:.2f} ms, {result['function'] / spawn:.2f}× of starting it from Python", flush=True)
 
 
-class Server:
+class Counted(Server):
     def __init__(self, state, port, sessions):
-        env = {
-            **os.environ, "XDG_STATE_HOME": state, "BELLJAR_PROFILE": "open", "BELLJAR_NET": f"127.0.0.1:{port}", "BELLJAR_PRELOAD": "",
-            "BELLJAR_SESSIONS_MAX": str(sessions), "BELLJAR_POOL_SIZE": "2", "BELLJAR_LOG_LEVEL": "warning",
-        }  # fmt: skip
-        self.process = subprocess.Popen([PROGRAM, "serve", "--listen", "127.0.0.1:0", "--socket", "none"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        said = ""
-        while not (found := re.search(r"the token is in (.*)", said)):
-            line = self.process.stdout.readline()
-            if not line:
-                raise SystemExit(f"the server ended: {said}")
-            said += line
-        with open(found[1], encoding="ascii") as file:
-            self.token = file.read().strip()
-        self.connection = http.client.HTTPConnection("127.0.0.1", int(re.search(r"http://127\.0\.0\.1:(\d+)", said)[1]), timeout=300)
+        super().__init__(PROGRAM, state, profile="open", net=f"127.0.0.1:{port}", sessions_max=sessions, pool_size=2)
+        self.connection = self.connect()
 
     def ask(self, method, path, body=None):
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
-        answer = self.connection.getresponse()
-        text = answer.read()
-        if answer.status >= 300:
-            raise SystemExit(f"{method} {path}: {answer.status} {text[:500]}")
+        status, text = self.call(self.connection, method, path, body)
+        if status >= 300:
+            raise SystemExit(f"{method} {path}: {status} {text[:500]}")
         return json.loads(text) if text else None
 
     def size(self):
         """(kilobytes of the supervisor, its descriptors, kilobytes that the machine has in use)."""
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
-            own = int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
         with open("/proc/meminfo", encoding="ascii") as file:
             said = dict(re.findall(r"(\w+):\s+(\d+)", file.read()))
-        return own, len(os.listdir(f"/proc/{self.process.pid}/fd")), int(said["MemTotal"]) - int(said["MemAvailable"])
+        return self.resident_kb(), len(os.listdir(f"/proc/{self.process.pid}/fd")), int(said["MemTotal"]) - int(said["MemAvailable"])
 
     def at_rest(self, wanted):
         """Its size, when sandboxes that ended are gone: descriptors are as before, or a minute has passed."""
@@ -163,11 +147,6 @@ class Server:
         while self.size()[1] > wanted and time.monotonic() < until:
             time.sleep(0.2)
         return self.size()
-
-    def stop(self):
-        self.connection.close()
-        self.process.terminate()
-        self.process.wait(60)
 
 
 def open_and_close(server, port, count):
@@ -185,7 +164,7 @@ def open_and_close(server, port, count):
 
 def many_sessions(port, count):
     with tempfile.TemporaryDirectory() as state:
-        server = Server(state, port, count)
+        server = Counted(state, port, count)
         try:
             open_and_close(server, port, 5)  # what the first ones leave warm is no leak
             time.sleep(1)

@@ -7,12 +7,10 @@ small run of one token while another token floods. Every answer is checked for i
 else mean little: only what was measured side by side is compared, and nothing here passes or fails by time.
 """
 import argparse
-import http.client
 import json
 import os
 import re
 import shutil
-import signal
 import socket
 import statistics
 import subprocess
@@ -21,42 +19,14 @@ import tempfile
 import threading
 import time
 
+from server import Server
+
 CODE = {"code": "print(1)"}
 LEVELS = (1, 16, 256, 1000)
 
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
-
-
-class Server:
-    def __init__(self, belljar, folder, **settings):
-        self.belljar = belljar
-        self.env = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_STATE_HOME": folder, "XDG_RUNTIME_DIR": folder, "BELLJAR_PRELOAD": "",
-                    "BELLJAR_LOG_LEVEL": "error", **{f"BELLJAR_{k.upper()}": str(v) for k, v in settings.items()}}  # fmt: skip
-        self.process = subprocess.Popen(
-            [belljar, "serve", "--listen", "127.0.0.1:0", "--socket", "none"], env=self.env, stdout=subprocess.PIPE, text=True
-        )
-        self.port = int(re.search(r":(\d+)$", self.process.stdout.readline().strip())[1])
-        self.token = open(re.search(r"the token is in (.*)$", self.process.stdout.readline().strip())[1], encoding="ascii").read().strip()
-
-    def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-
-    def call(self, c, method, path, body=None, token=None):
-        headers = {"Authorization": f"Bearer {token or self.token}"}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        c.request(method, path, json.dumps(body) if body is not None else None, headers)
-        answer = c.getresponse()
-        return answer.status, answer.read()
-
-    def resident_mb(self):
-        return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{self.process.pid}/status", encoding="ascii").read())[1]) / 1024
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
 
 
 def median_ms(samples):
@@ -148,11 +118,11 @@ def throughput(server, folder, seconds):
 def memory(server, count):
     """The server's own, at rest and with so many sessions and streams open: MB, MB per session, MB per stream."""
     c = server.connect()
-    base = server.resident_mb()
+    base = server.resident_kb() / 1024
     for _ in range(count):
         status, answer = server.call(c, "POST", "/v1/sessions", {})
         assert status == 201, answer
-    with_sessions = server.resident_mb()
+    with_sessions = server.resident_kb() / 1024
     sessions = [s["session_id"] for s in json.loads(server.call(c, "GET", "/v1/sessions")[1])["sessions"]]
     streams = []
     for session in sessions:
@@ -164,7 +134,7 @@ def memory(server, count):
     for s in streams:
         s.settimeout(120)
         assert s.recv(4096).startswith(b"HTTP/1.1 200")
-    with_streams = server.resident_mb()
+    with_streams = server.resident_kb() / 1024
     for s in streams:
         s.close()
     return base, (with_sessions - base) / count, (with_streams - with_sessions) / count
