@@ -210,7 +210,7 @@ static int check_channel(void)
     if (report_fd < 0 || getpid() != owner)
         why = "calls are made by the program's first process, not by one that it has forked";
     else if (!is_open)
-        why = "nothing can be asked for between cells";
+        why = "calls are possible only while a cell runs";
     else if (is_lost)
         why = "the pipe for replies was closed, or read by something else";
     if (why)
@@ -227,7 +227,7 @@ static int send(uint64_t id, struct span name, struct span arguments)
     wire_pack_call(&p, &(struct wire_call){id, name, arguments});
     if (p.failed || name.len > WIRE_CALL_NAME_MAX) {
         pack_done(&p);
-        PyErr_Format(PyExc_ValueError, "a call has %zu bytes; %u is the most", arguments.len,
+        PyErr_Format(PyExc_ValueError, "a call has %zu bytes; the limit is %u", arguments.len,
                      wire_type_max(WIRE_CALL));
         return -1;
     }
@@ -235,7 +235,7 @@ static int send(uint64_t id, struct span name, struct span arguments)
     r = frame_send(report_fd, WIRE_CALL, &p, NULL, 0);
     pack_done(&p);
     if (r < 0) {
-        PyErr_SetString(PyExc_RuntimeError, "nobody is there to be asked");
+        PyErr_SetString(PyExc_RuntimeError, "calls are not possible here");
         return -1;
     }
     under_way++;
@@ -267,13 +267,13 @@ static PyObject *call(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_RuntimeError,
                         is_lost ? "the reply was lost: the pipe for replies was closed, or read "
                                   "by something else"
-                                : "the reply makes no sense");
+                                : "the reply is invalid");
     return w.reply;
 }
 
 static PyMethodDef methods[] = {
     {"call", call, METH_VARARGS, "call(name, arguments): (is_ok, text), both of them JSON"},
-    {NULL,   NULL, 0,            NULL                                                     },
+    {NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_belljar_call", .m_size = -1,

@@ -413,7 +413,7 @@ static int check_files(struct program *program, const struct policy *policy)
     struct span rest = program->code;
 
     if (rest.len && rest.data[rest.len - 1] != '\0')
-        return fail(program, "the files are not as they should be");
+        return fail(program, "the list of files is damaged");
     while (rest.len) {
         int code;
 

@@ -186,7 +186,7 @@ static int check_helpers(const struct wire_strings *paths, struct error *err)
         if (access(dir, R_OK | X_OK) < 0) {
             error_errno(err, "helpers `%s`", dir);
             return error_hint(err,
-                              "it and every directory above it have to be open to other users");
+                              "other users must be able to read it and every directory above it");
         }
     }
     return 0;
@@ -219,7 +219,7 @@ int warm_python_start(const struct wire_setup *setup, char **ret_missing, size_t
         return error_set(err, E_PROTOCOL, "bad path of the interpreter");
     if (access(executable, X_OK) < 0) { /* Python would go on with the system's packages */
         error_errno(err, "environment `%s`", executable);
-        return error_hint(err, "every directory above it has to be open to other users");
+        return error_hint(err, "other users must be able to enter every directory above it");
     }
     library_register();
     if (display_register() < 0 || PyImport_AppendInittab("_belljar_code", code_module) < 0 ||

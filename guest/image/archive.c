@@ -174,14 +174,15 @@ static int put_known_link(struct work *w, const struct stat *st)
         if (link->ino != st->st_ino)
             continue;
         if (pread(w->fd, first, link->name_len, (off_t)link->name_at) != (ssize_t)link->name_len)
-            return fail(w, "pack the files: a name is lost");
+            return fail(w, "pack the files: a name is missing");
         if (put_record(w, RECORD_LINK, st, link->name_len) < 0 || put(w, first, link->name_len) < 0)
             return -1;
         return 1;
     }
     if (w->n_links == LINKS_MAX)
         return fail(w, "too many files have several names");
-    *end = (struct client_link){st->st_ino, w->at + sizeof(struct record), (uint32_t)strlen(w->name)};
+    *end =
+        (struct client_link){st->st_ino, w->at + sizeof(struct record), (uint32_t)strlen(w->name)};
     w->n_links++;
     return 0;
 }
@@ -224,7 +225,7 @@ static int put_entry(struct work *w, int dir, const char *name, unsigned depth)
     struct stat st;
 
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return fail(w, "`%.200s` cannot be looked at: %s", w->name, strerror(errno));
+        return fail(w, "`%.200s` cannot be examined: %s", w->name, strerror(errno));
     switch (st.st_mode & S_IFMT) {
     case S_IFDIR:
         /* A directory of the host that is granted at its own place, below one of ours: the copy has
@@ -397,10 +398,8 @@ static int find_parent(struct work *w, char *name, const char **ret_last)
 
 static int set_time(struct work *w, int dir, const char *name, const struct record *record)
 {
-    struct timespec times[2] = {
-        {record->seconds, record->nanoseconds},
-        {record->seconds, record->nanoseconds}
-    };
+    struct timespec times[2] = {{record->seconds, record->nanoseconds},
+                                {record->seconds, record->nanoseconds}};
 
     if (utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW) < 0)
         return fail(w, "`%.200s` cannot get its time: %s", w->name, strerror(errno));

@@ -264,7 +264,7 @@ static void check_map(const struct image_map *map, struct image_refusal *why)
     if (image_is_known(&map->file))
         return;
     if (stat(name, &st) < 0 || st.st_ino != map->file.ino)
-        complain(why, "a file is mapped that has no name any more (%.100s)", name);
+        complain(why, "a deleted file is mapped (%.100s)", name);
 }
 
 static void check_maps(struct image_refusal *why)
@@ -316,16 +316,16 @@ static const char *kind_of_link(const char *link)
         const char *prefix;
         const char *kind;
     } kinds[] = {
-        {"pipe:",                  "a pipe"          },
-        {"socket:",                "a socket"        },
-        {"/memfd:",                "a file in memory"},
-        {"anon_inode:[eventpoll]", "an epoll"        },
-        {"anon_inode:[eventfd]",   "an eventfd"      },
-        {"anon_inode:[timerfd]",   "a timerfd"       },
-        {"anon_inode:[signalfd]",  "a signalfd"      },
-        {"anon_inode:inotify",     "an inotify"      },
-        {"anon_inode:[pidfd]",     "a pidfd"         },
-        {"pidfd:",                 "a pidfd"         },
+        {"pipe:", "a pipe"},
+        {"socket:", "a socket"},
+        {"/memfd:", "a file in memory"},
+        {"anon_inode:[eventpoll]", "an epoll"},
+        {"anon_inode:[eventfd]", "an eventfd"},
+        {"anon_inode:[timerfd]", "a timerfd"},
+        {"anon_inode:[signalfd]", "a signalfd"},
+        {"anon_inode:inotify", "an inotify"},
+        {"anon_inode:[pidfd]", "a pidfd"},
+        {"pidfd:", "a pidfd"},
     };
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -514,7 +514,7 @@ static void visit_fd(int dir, int number, void *data)
     (void)snprintf(name, sizeof(name), "%d", number);
     n = readlinkat(dir, name, link, sizeof(link) - 1);
     if (n < 0 || fstat(number, &st) < 0) {
-        complain(check->why, "descriptor %d cannot be looked at", number);
+        complain(check->why, "descriptor %d cannot be examined", number);
         return;
     }
     link[n] = '\0';
@@ -599,7 +599,7 @@ static void record_cwd(struct image_refusal *why)
     char path[PATH_MAX];
 
     if (!getcwd(path, sizeof(path)) || path[0] != '/')
-        complain(why, "the working directory is gone");
+        complain(why, "the working directory no longer exists");
     else
         index->head.cwd = image_add_text(index, path);
 }

@@ -80,12 +80,12 @@ static int check_opened(int fd, const struct image_fd *want, const char *name,
     struct stat st;
 
     if (fstat(fd, &st) < 0)
-        return image_refuse(why, "`%.200s` cannot be looked at", name);
+        return image_refuse(why, "`%.200s` cannot be examined", name);
     if ((st.st_mode & S_IFMT) != (want->mode & S_IFMT))
-        return image_refuse(why, "`%.200s` is not what it was", name);
+        return image_refuse(why, "`%.200s` has changed", name);
     if (S_ISREG(st.st_mode) && !want->is_of_tree &&
         (st.st_ino != want->file.ino || st.st_dev != want->file.dev))
-        return image_refuse(why, "`%.200s` is another file than it was", name);
+        return image_refuse(why, "`%.200s` was replaced by another file", name);
     return 0;
 }
 
@@ -178,7 +178,7 @@ static int check_file(const struct image_map *map, struct image_refusal *why)
     (void)close(fd);
     is_same = st.st_ino == map->stat.ino && st.st_dev == map->stat.dev;
     if (!S_ISREG(st.st_mode) || (!is_same && !(map->is_shared && image_is_of_tree(st.st_dev))))
-        return image_refuse(why, "`%.200s` is another file than it was", name);
+        return image_refuse(why, "`%.200s` was replaced by another file", name);
     return 0;
 }
 
@@ -188,7 +188,7 @@ static int check_map(const struct image_map *map, struct image_refusal *why)
 
     image_stub_range(&start, &end);
     if (map->start < end && map->end > start)
-        return image_refuse(why, "the image wants memory that is ours");
+        return image_refuse(why, "the image needs memory that Belljar uses");
     if (map->kind == IMAGE_MAP_IMAGE && image_fd_of(image_stub, &map->file) < 0)
         return image_refuse(why, "an image that this one builds upon is missing");
     if (image_covering(image_stub, map))
@@ -208,7 +208,7 @@ static int check_kernel_maps(struct image_refusal *why)
 
         for (uint32_t i = 0; own->kind == IMAGE_MAP_KERNEL && i < index->head.n_maps; i++)
             if (index->maps[i].start < own->end && index->maps[i].end > own->start)
-                return image_refuse(why, "the image wants memory of the kernel");
+                return image_refuse(why, "the image needs memory of the Linux kernel");
     }
     return 0;
 }

@@ -280,13 +280,13 @@ int policy_check_source(const struct policy *policy, struct span source,
     if (source.len > policy->max_bytes)
         return policy_report_add(report, "source", span_from("size"), 0, -1,
                                  span_from("split the program, or read the data from a file"),
-                                 "the source has %zu bytes; profile `%s` takes %u", source.len,
+                                 "the source has %zu bytes; profile `%s` allows %u", source.len,
                                  policy->profile, policy->max_bytes);
     lines = count_lines(source);
     if (lines > policy->max_lines &&
         policy_report_add(report, "source", span_from("lines"), 0, -1,
                           span_from("split the program"),
-                          "the source has %u lines; profile `%s` takes %u", lines, policy->profile,
+                          "the source has %u lines; profile `%s` allows %u", lines, policy->profile,
                           policy->max_lines) < 0)
         return -1;
     if (check_bytes(source, report) < 0)

@@ -69,7 +69,7 @@ class Source:
 def put(file, text, create_backup, dry_run):
     """{modified, backup}; a Python file that was one stays one, or nothing is written."""
     if file.path.endswith((".py", ".pyi")) and compiles(file.text, file.path) and not compiles(text, file.path):
-        raise ValueError(f"{file.path} would stop being Python, nothing was written")
+        raise ValueError(f"{file.path} would no longer be valid Python; nothing was written")
     file.text = text
     done = {"modified": file.is_changed}
     if dry_run:

@@ -41,7 +41,7 @@ class Plan:
         check(self.old, self.new)
         answer = _belljar_code.occurrences(text.text.encode("utf-8"), self.old, self.new, self.attributes)
         if answer is None:
-            raise ValueError("the file is no Python")
+            raise ValueError("the file is not valid Python")
         found, line = answer
         if line:
             self.conflicts.append({"file": path, "line": line, "reason": f"{self.new} means something else here"})
@@ -109,7 +109,7 @@ class Plan:
 def check(old, new):
     for name in (old, new):
         if not name.isidentifier() or unicodedata.normalize("NFKC", name) != name:
-            raise ValueError(f"{name!r} is no name")
+            raise ValueError(f"{name!r} is not a name")
         if keyword.iskeyword(name):
             raise ValueError(f"{name!r} is a keyword of Python")
 

@@ -31,7 +31,7 @@ def check(language, old, new):
     """A keyword may parse as a name, with mistakes that a grammar forgives."""
     for name in (old, new):
         if not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name")
+            raise ValueError(f"{name!r} is not a name")
         if name in _KEYWORDS[language].split():
             raise ValueError(f"{name!r} is a keyword of {language}")
 
@@ -60,4 +60,4 @@ def check_result(language, path, before, after, old, new):
     if _belljar_code.tree_names(language, before, old, new)[3]:
         return
     if _belljar_code.tree_names(language, after, old, new)[3]:
-        raise ValueError(f"{path} would stop being {language}, nothing was written")
+        raise ValueError(f"{path} would no longer be valid {language}; nothing was written")

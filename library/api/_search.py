@@ -16,7 +16,7 @@ def expression_of(search, regex, case_sensitive, word):
     try:
         return re.compile(rf"\b(?:{source})\b" if word else source, 0 if case_sensitive else re.IGNORECASE)
     except re.error as error:
-        raise ValueError(f"{search!r} is no expression: {error}") from None
+        raise ValueError(f"{search!r} is not a regular expression: {error}") from None
 
 
 def candidates(paths, search, regex, case_sensitive):
@@ -36,11 +36,11 @@ def _spans(text):
     try:
         for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
             if token.type == tokenize.ERRORTOKEN and token.string.strip():
-                raise ValueError(f"no Python: line {token.start[0]}")
+                raise ValueError(f"not valid Python: line {token.start[0]}")
             if token.type in middle or token.type == tokenize.COMMENT:
                 found.append((starts[token.start[0] - 1] + token.start[1], starts[token.end[0] - 1] + token.end[1], token.type == tokenize.COMMENT))
     except (tokenize.TokenError, SyntaxError, IndexError) as error:
-        raise ValueError(f"no Python: {error}") from None
+        raise ValueError(f"not valid Python: {error}") from None
     return found
 
 
@@ -54,7 +54,7 @@ class Where:
         if place == "all":
             return
         if not path.endswith((".py", ".pyi")):
-            raise ValueError("strings and comments are known of Python alone")
+            raise ValueError("strings and comments are known only in Python")
         self.spans = _spans(text)
         self.starts = [span[0] for span in self.spans]
 

@@ -85,7 +85,7 @@ def _matcher(pattern, regex):
     try:
         return _re.compile(pattern).search
     except _re.error as error:
-        raise ValueError(f"pattern {pattern!r} is no expression: {error}") from None
+        raise ValueError(f"pattern {pattern!r} is not a regular expression: {error}") from None
 
 
 def _scan(path, what, pattern=None, regex=None, limit=None, count_only=False, report=False, finish=None):
@@ -203,7 +203,7 @@ def analyze_dependencies(file_path, limit=None, report=False):
     text = _text.Text(file_path).text
 
     def one(found):
-        return _dependencies(found[0]) if found else {"error": "the file is no Python", "lines": _text.count_lines(text)}
+        return _dependencies(found[0]) if found else {"error": "the file is not valid Python", "lines": _text.count_lines(text)}
 
     return _scan(file_path, "figures", report=report, finish=one)
 

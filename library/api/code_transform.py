@@ -301,7 +301,7 @@ def _params_end(source, node):
             if depth == 0:
                 row, col = token.end
                 return start + len("".join(lines[: row - 1]).encode()) + len(lines[row - 1][:col].encode())
-    raise ValueError("a function without an end")
+    raise ValueError("the end of a function was not found")
 
 
 def _hint(source, node):

@@ -84,14 +84,14 @@ def _result(answer, stdout=None, **fields):
 def _name(kind, name):
     """Names that git could take for options, or that have a second line, are none."""
     if not isinstance(name, str) or not name or name.startswith("-") or _re.search(r"[\0-\x1f\x7f]", name):
-        raise _git.Refusal(f"{name!r} is no name for a {kind}", "names are text, not empty, and do not begin with a dash")
+        raise _git.Refusal(f"{name!r} is not a valid name for a {kind}", "names are text, not empty, and do not begin with a dash")
     return name
 
 
 def _branch_name(name, cwd):
     _name("branch", name)
     if name == "HEAD" or _git.start(["check-ref-format", "refs/heads/" + name], cwd).code != 0:
-        raise _git.Refusal(f"{name!r} is no name for a branch", "no blanks, no .., none of ~^:?*[\\, no slash or .lock at the end")
+        raise _git.Refusal(f"{name!r} is not a valid name for a branch", "no blanks, no .., none of ~^:?*[\\, no slash or .lock at the end")
     return name
 
 
@@ -239,7 +239,7 @@ def _check_filters(paths, cwd, settings):
     found = _call(["check-attr", "--stdin", "-z", "filter"], cwd, input=changed.out).text.split("\0")
     for path, driver in zip(found[::3], found[2::3]):
         if f"filter.{driver}.clean" in settings:
-            raise _git.Refusal(f"the repository wants the filter `{driver}` for {path}, and no program a repository names is run here",
+            raise _git.Refusal(f"{path} needs the filter `{driver}`, and no program that a repository names is run here",
                                "add the other files, and leave this one to a git outside the sandbox")  # fmt: skip
 
 
@@ -302,7 +302,7 @@ def create_branch(branch_name, checkout=True, cwd=None, dry_run=False):
     if dry_run:
         answer = _git.start(["show-ref", "--verify", "--quiet", "refs/heads/" + branch_name], cwd)
         if answer.code == 0:
-            raise _git.Refusal(f"there is a branch {branch_name} already", "choose another name")
+            raise _git.Refusal(f"a branch {branch_name} already exists", "choose another name")
         if answer.code != 1:
             _check(answer)
         return {"status": "success", "returncode": 0, "stdout": "", "stderr": "", "branch": branch_name, "dry_run": True}

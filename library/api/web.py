@@ -154,7 +154,7 @@ def get(url, max_chars=20000, max_links=100, timeout=20):
     """
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise WebError(f"{url!r} is no http or https address")
+        raise WebError(f"{url!r} is not an http or https address")
     if not os.environ.get("HTTP_PROXY"):
         raise WebError(f"no host is granted to this program; `--net {_place(url)}` would grant this one")
     with _open(url, timeout) as reply:
@@ -163,7 +163,7 @@ def get(url, max_chars=20000, max_links=100, timeout=20):
         status, url = reply.status, reply.url
     kind = content_type.split(";")[0].strip().lower()
     if not (kind.startswith("text/") or kind.endswith(("json", "xml", "xhtml", "javascript"))):
-        raise WebError(f"{url}: {kind} is no text")
+        raise WebError(f"{url}: {kind} is not text")
     text = _decode(body[:_BYTES], content_type)
     page = text_of(text, url, max_links) if "html" in kind else {"title": "", "text": text, "links": []}
     page |= {"url": url, "status": status, "content_type": kind, "truncated": len(page["text"]) > max_chars or len(body) > _BYTES}

@@ -83,7 +83,7 @@ static bool indent_to(struct lex *lex, uint32_t column, struct lex_token *token)
         lex->pending++;
     }
     if (column != lex->indents[lex->n_indents - 1]) {
-        lex_bad(lex, token, "the indentation fits no line above");
+        lex_bad(lex, token, "the indentation matches no outer level");
         return true;
     }
     return false;

@@ -391,7 +391,7 @@ static int add_skipped(struct job *job, const struct scan_file *file, PyObject *
     if (!file->why)
         why = PyUnicode_FromString(strerror(file->errnum));
     else if (file->line)
-        why = PyUnicode_FromFormat("no Python: %s, line %u", file->why, file->line);
+        why = PyUnicode_FromFormat("not valid Python: %s, line %u", file->why, file->line);
     else
         why = PyUnicode_FromString(file->why);
     return code_append(job->skipped, why ? Py_BuildValue("(ON)", path, why) : NULL);
@@ -407,7 +407,7 @@ static int add_decoded(struct job *job, struct scan_file *file, PyObject *path)
 
     if (!text && PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Fetch(&type, &value, &trace);
-        why = value ? PyObject_Str(value) : PyUnicode_FromString("not in its encoding");
+        why = value ? PyObject_Str(value) : PyUnicode_FromString("not valid in its encoding");
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(trace);
@@ -474,7 +474,7 @@ static int read_what(struct job *job, const char *what)
             job->scan.query.what = (enum scan_what)i;
             return 0;
         }
-    PyErr_Format(PyExc_ValueError, "%s is nothing to scan for", what);
+    PyErr_Format(PyExc_ValueError, "cannot scan for %s", what);
     return -1;
 }
 
@@ -573,7 +573,7 @@ static int read_limit(struct job *job, PyObject *limit)
         return 0;
     job->limit = PyLong_AsSsize_t(limit);
     if (job->limit < 0 && !PyErr_Occurred())
-        PyErr_SetString(PyExc_ValueError, "limit is not below zero");
+        PyErr_SetString(PyExc_ValueError, "limit must not be negative");
     return job->limit < 0 ? -1 : 0;
 }
 

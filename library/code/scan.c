@@ -74,7 +74,7 @@ static bool read_whole(struct scan_worker *w, int fd, struct scan_file *file, si
     if (fstat(fd, &st) < 0)
         return skip(file, errno, NULL);
     if (!S_ISREG(st.st_mode))
-        return skip(file, 0, "no regular file");
+        return skip(file, 0, "not a regular file");
     if (st.st_size > SCAN_FILE_MAX)
         return skip(file, 0, "too large");
     if (!reserve(w, (size_t)st.st_size + 1))

@@ -173,7 +173,7 @@ int key_save(const struct key_pair *key, int dirfd, const char *name, struct err
     size_t len = sizeof(seed);
     int r = EVP_PKEY_get_raw_private_key(key->pkey, seed, &len) == 1
                 ? write_new(dirfd, name, seed, err)
-                : error_set(err, E_SYSTEM, "OpenSSL does not give the key of the trail");
+                : error_set(err, E_SYSTEM, "OpenSSL cannot export the key of the trail");
 
     explicit_bzero(seed, sizeof(seed));
     return r;
@@ -197,7 +197,7 @@ static int read_seed(int fd, uint8_t seed[KEY_BYTES], struct error *err)
         return error_errno(err, "the key of the trail");
     if (st.st_uid != geteuid() || st.st_mode & 077) {
         error_set(err, E_DENIED, "others can read the key of the trail, or it is not yours");
-        return error_hint(err, "chmod 600, or remove it: another is made");
+        return error_hint(err, "chmod 600 the file, or delete it to get a new key");
     }
     n = pread(fd, text, sizeof(text) - 1, 0);
     if (n < 0)
@@ -224,7 +224,7 @@ int key_open(int dirfd, const char *name, struct key_pair **ret_key, bool *ret_i
     *ret_key = make_pair(seed);
     explicit_bzero(seed, sizeof(seed));
     if (!*ret_key)
-        return error_set(err, E_SYSTEM, "OpenSSL does not take the key of the trail");
+        return error_set(err, E_SYSTEM, "OpenSSL cannot read the key of the trail");
     *ret_is_new = is_new;
     return 0;
 }
@@ -244,7 +244,7 @@ int key_sign(const struct key_pair *key, const char *text, size_t len, char sign
     EVP_MD_CTX_free(context);
     buf_init(&out, KEY_BASE64_SIZE);
     if (!is_signed || size != sizeof(bytes))
-        return error_set(err, E_SYSTEM, "OpenSSL does not sign");
+        return error_set(err, E_SYSTEM, "OpenSSL cannot sign");
     if (base64_add(&out, bytes, sizeof(bytes), err) < 0)
         return -1;
     (void)snprintf(sign, KEY_BASE64_SIZE, "%s", buf_str(&out));

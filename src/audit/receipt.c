@@ -117,7 +117,7 @@ static int read_field(const json_t *object, struct receipt *receipt, size_t i, s
         memcpy((char *)receipt + fields[i].offset, text, strlen(text) + 1);
         return 0;
     }
-    (void)snprintf(why, sizeof(why), "`%s` is missing or is none", fields[i].name);
+    (void)snprintf(why, sizeof(why), "`%s` is missing or invalid", fields[i].name);
     return not_one(why, err);
 }
 
@@ -146,7 +146,7 @@ static int read_object(const json_t *object, struct receipt *receipt, struct err
         count += has_field(receipt, i);
     }
     if (!sign || strlen(sign) >= sizeof(receipt->signature))
-        return not_one("`signature` is missing or is none", err);
+        return not_one("`signature` is missing or invalid", err);
     memcpy(receipt->signature, sign, strlen(sign) + 1);
     if (json_object_size(object) != count)
         return not_one("it contains unsigned fields", err);
@@ -195,7 +195,7 @@ static int check_displays(const struct receipt *receipt, const json_t *root, str
     if (receipt->version < 2 || !list)
         return 0;
     if (display_hash_of_list(list, own, NULL) < 0 || strcmp(own, receipt->displays) != 0)
-        return error_set(err, E_DENIED, "`displays` of the result is not what was signed for");
+        return error_set(err, E_DENIED, "`displays` of the result does not match the signature");
     return 0;
 }
 
@@ -223,10 +223,10 @@ int receipt_check_result(const struct receipt *receipt, const char *text, size_t
     if (json_object_get(root, "receipt")) {
         if (!json_is_string(id) || strcmp(json_string_value(id), receipt->id) != 0 ||
             !json_is_string(status) || strcmp(json_string_value(status), receipt->status) != 0)
-            r = error_set(err, E_DENIED, "the result around it is another one");
+            r = error_set(err, E_DENIED, "it belongs to another result");
         for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
             if (is_seen(texts[i].text) && !has_hash(texts[i].text, texts[i].hex))
-                r = error_set(err, E_DENIED, "`%s` of the result is not what was signed for",
+                r = error_set(err, E_DENIED, "`%s` of the result does not match the signature",
                               texts[i].name);
         if (r == 0)
             r = check_displays(receipt, root, err);
@@ -243,7 +243,7 @@ int receipt_mark(const struct receipt *receipt, struct record_mark *ret_mark, st
     errno = 0;
     mark.seq = strtoull(receipt->seq, &end, 10);
     if (errno || *end || !mark.seq || sha256_from_hex(receipt->hash, mark.hash) < 0)
-        return not_one("its place is none", err);
+        return not_one("its record number or hash is invalid", err);
     *ret_mark = mark;
     return 0;
 }

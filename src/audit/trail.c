@@ -81,7 +81,7 @@ static int no_room(const struct trail *trail, int errnum, struct error *err)
     if (errnum == ENOSPC || errnum == EDQUOT)
         return error_hint(err, "make room where `%s` is; nothing runs unrecorded",
                           trail->options.dir);
-    return error_hint(err, "look at `%s`; nothing runs unrecorded (`trail`)", trail->options.dir);
+    return error_hint(err, "check `%s`; nothing runs unrecorded (`trail`)", trail->options.dir);
 }
 
 /* All of it, or nothing of it. */

@@ -96,7 +96,7 @@ static int remove_oldest(struct trail *trail, const struct oldest *oldest, const
     if (trail_add(trail, &record, NULL, err) < 0)
         return -1;
     if (fdatasync(trail->fd) < 0)
-        return error_errno(err, "write down that a file of the trail goes");
+        return error_errno(err, "record that a file of the trail is deleted");
     segment_name(oldest->first, name);
     if (unlinkat(trail->dir, name, 0) < 0)
         return error_errno(err, "remove %s of the trail", name);
@@ -120,5 +120,5 @@ void trail_prune(struct trail *trail)
         r = remove_oldest(trail, &oldest, why, &err) < 0 ? -1 : 1;
     }
     if (r < 0)
-        trail_note(trail, "old files of the trail stay: %s", err.message);
+        trail_note(trail, "old files of the trail were not deleted: %s", err.message);
 }

@@ -36,7 +36,7 @@ static int copy_torn(const struct trail *trail, uint64_t size, int to, struct st
         ssize_t n = pread(trail->fd, data, sizeof(data), (off_t)at);
 
         if (n <= 0 || file_write_all(to, data, (size_t)n) < 0)
-            r = error_errno(err, "set the torn end of the trail aside");
+            r = error_errno(err, "move the torn end of the trail aside");
         if (n > 0)
             sha256_feed(hash, data, (size_t)n);
         at += n > 0 ? (uint64_t)n : 0;
@@ -55,12 +55,12 @@ static int set_aside(struct trail *trail, uint64_t size, struct state *state, st
     fd = openat(trail->dir, state->torn_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
                 0600);
     if (fd < 0)
-        return error_errno(err, "set the torn end of the trail aside");
+        return error_errno(err, "move the torn end of the trail aside");
     if (copy_torn(trail, size, fd, state, err) < 0)
         return -1;
     if (fdatasync(fd) < 0 || ftruncate(trail->fd, (off_t)trail->end) < 0 ||
         fdatasync(trail->fd) < 0)
-        return error_errno(err, "mend the end of the trail");
+        return error_errno(err, "repair the end of the trail");
     return 0;
 }
 
@@ -78,8 +78,8 @@ static int tell_torn(struct trail *trail, const struct state *state, struct erro
     if (trail_add(trail, &record, NULL, err) < 0)
         return -1;
     trail_note(trail,
-               "the end of the trail was torn; %" PRIu64 " bytes were set aside in %s/%s, which "
-               "record %" PRIu64 " says",
+               "the end of the trail was torn; %" PRIu64
+               " bytes were moved to %s/%s, as recorded in record %" PRIu64 " says",
                state->torn_bytes, trail->options.dir, state->torn_name, trail->mark.seq);
     return 0;
 }

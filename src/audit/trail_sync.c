@@ -79,12 +79,12 @@ static int bring_to_disk(struct trail *trail, struct error *err)
     cleanup_close int fd = -1;
 
     if (fdatasync(trail->fd) < 0)
-        return error_errno(err, "bring the trail to the disk");
+        return error_errno(err, "sync the trail to the disk");
     fd = write_head(trail, &trail->mark, err);
     if (fd < 0)
         return -1;
     if (fdatasync(fd) < 0)
-        return error_errno(err, "bring the signed head of the trail to the disk");
+        return error_errno(err, "sync the signed head of the trail to the disk");
     trail->is_dirty = false;
     return 0;
 }
@@ -100,7 +100,7 @@ int trail_sign_now(struct trail *trail, struct error *err)
 static void break_off(struct trail *trail, int errnum)
 {
     if (!trail->broken)
-        trail_note(trail, "the disk does not take the trail: %s; nothing more is run",
+        trail_note(trail, "the trail cannot be written to the disk: %s; nothing more will run",
                    strerror(errnum));
     trail->broken = errnum ? errnum : EIO;
 }

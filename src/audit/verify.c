@@ -131,7 +131,7 @@ static void check_seal(struct verify *v, const char *line, size_t len,
     else if (!key)
         PROBLEM(v, "record %" PRIu64 " was sealed with another key, %.16s…", before->seq + 1, name);
     else if (seal_check(before, key, sign, NULL) < 0)
-        PROBLEM(v, "the seal in record %" PRIu64 " does not hold", before->seq + 1);
+        PROBLEM(v, "the seal in record %" PRIu64 " is invalid", before->seq + 1);
     json_decref(object);
 }
 
@@ -148,7 +148,7 @@ static void check_head(struct verify *v)
     if (!key)
         report(v, true, SIGNED_HEAD_NAME ": it was signed with another key, %.16s…", head->key);
     else if (signed_head_check(head, key, NULL) < 0)
-        report(v, true, SIGNED_HEAD_NAME ": the signature does not hold");
+        report(v, true, SIGNED_HEAD_NAME ": the signature is invalid");
     else if (head->mark.seq > v->seq)
         report(v, true,
                "the end was cut off: %" PRIu64 " records were signed for at %s, and the last one "
@@ -156,8 +156,8 @@ static void check_head(struct verify *v)
                head->mark.seq, head->mark.time, v->seq);
     else if (!v->is_head_seen)
         report(v, true,
-               "record %" PRIu64 " is not the one that was signed for at %s: the trail was "
-               "written anew",
+               "record %" PRIu64
+               " is not the one that was signed for at %s: the trail was rewritten",
                head->mark.seq, head->mark.time);
     else
         v->result.n_unsigned = v->seq - head->mark.seq;
@@ -199,7 +199,8 @@ static void note_pruned(struct verify *v, const char *line, size_t len,
     uint8_t hash[SHA256_BYTES];
 
     if (v->pruned_to && first > v->pruned_to)
-        PROBLEM(v, "records %" PRIu64 " to %" PRIu64 " were gone before older files were removed",
+        PROBLEM(v,
+                "records %" PRIu64 " to %" PRIu64 " were missing before older files were removed",
                 v->pruned_to, first - 1);
     v->pruned_to = begins;
     if (v->begins_seq && begins == v->begins_seq && hex && sha256_from_hex(hex, hash) == 0 &&
@@ -272,7 +273,7 @@ static void check_record(struct verify *v, const char *line, size_t len)
     if (v->is_sealed)
         check_seal(v, line, len, &before);
     else if (strcmp(head.kind, "repair") == 0)
-        report(v, false, "%s:%" PRIu64 ": a torn end was mended at %s", v->file, v->line,
+        report(v, false, "%s:%" PRIu64 ": a torn end was repaired at %s", v->file, v->line,
                head.mark.time);
     else if (strcmp(head.kind, "pruned") == 0)
         note_pruned(v, line, len, &head);
@@ -318,7 +319,7 @@ static int check_file(struct verify *v, size_t index, struct error *err)
     v->line++;
     if (reader.offset < size) {
         PROBLEM(v, "the end is torn: %" PRIu64 " bytes are not a record%s", size - reader.offset,
-                is_last ? "; whoever writes next sets them aside" : "");
+                is_last ? "; the next writer moves them aside" : "");
         v->is_lost = true;
     }
     if (!is_last && !v->is_sealed)

@@ -31,10 +31,8 @@ static struct address from_v6(const uint8_t bytes[16])
 
 static struct address from_v4(uint32_t value)
 {
-    return (struct address){
-        .bytes = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8),
-                  (uint8_t)value}
-    };
+    return (struct address){.bytes = {(uint8_t)(value >> 24), (uint8_t)(value >> 16),
+                                      (uint8_t)(value >> 8), (uint8_t)value}};
 }
 
 void address_text(const struct address *a, char text[static ADDRESS_TEXT])
@@ -151,7 +149,7 @@ bool address_is_loopback(const struct address *a)
 
 const struct address address_localhost[2] = {
     {.bytes = {127, 0, 0, 1}},
-    { .is_v6 = true,    .bytes = {[15] = 1}},
+    {.is_v6 = true, .bytes = {[15] = 1}},
 };
 
 bool address_is_nobody(const struct address *a)
@@ -274,7 +272,7 @@ static const char *copy_name(const char *text, size_t len, char *name)
             c = (char)(c - 'A' + 'a');
         if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'))
             return c & 0x80 ? "a name that is not in ASCII (write it as xn--…)"
-                            : "a character that no host name has";
+                            : "a character that is invalid in a host name";
         name[i] = c;
     }
     name[len] = '\0';
@@ -386,7 +384,8 @@ const char *url_parse(const char *text, size_t len, struct url *ret_url)
         return "not a URL of the form http://HOST/PATH";
     for (size_t i = 0; i < len; i++)
         if (text[i] <= ' ' || text[i] > '~' || text[i] == '#')
-            return text[i] == '#' ? "a URL with a fragment" : "a character that no URL has";
+            return text[i] == '#' ? "a URL with a fragment"
+                                  : "a character that is invalid in a URL";
     for (end = at; end < len && text[end] != '/' && text[end] != '?';)
         end++;
     why = host_parse_port(text + at, end - at, &url.host, &url.port);

@@ -43,9 +43,9 @@ static int read_approval(const struct config_place *place, const json_t *value,
         const char *word;
         enum config_consent consent;
     } words[] = {
-        {"auto",   CONFIG_AUTO },
-        {"never",  CONFIG_ALLOW},
-        {"always", CONFIG_ASK  },
+        {"auto", CONFIG_AUTO},
+        {"never", CONFIG_ALLOW},
+        {"always", CONFIG_ASK},
     };
 
     for (size_t i = 0; json_is_string(value) && i < ARRAY_SIZE(words); i++)
@@ -155,8 +155,8 @@ static int check(const struct config_place *place, const struct config_function 
     if (function->argv && (function->argv[0][0] != '/' || strchr(function->argv[0], '{')))
         return config_place_wrong(place, "command", "the absolute path of a program first", err);
     if (function->request && !is_request(function->request))
-        return config_place_wrong(
-            place, "request", "`METHOD URL`, http or https, with {…} only behind the host", err);
+        return config_place_wrong(place, "request",
+                                  "`METHOD URL`, http or https, with {…} only after the host", err);
     if (function->headers && !function->request)
         return config_place_wrong(place, "headers", "them only with a `request`", err);
     if (function->session &&

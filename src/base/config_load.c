@@ -45,7 +45,7 @@ static int unknown_key(const struct file *file, const char *where, const char *k
 static int wrong(const struct file *file, const char *where, const char *expected,
                  struct error *err)
 {
-    return error_set(err, E_INVALID, "%s:%d: `%s`: read something else, expected %s", file->path,
+    return error_set(err, E_INVALID, "%s:%d: `%s`: expected %s", file->path,
                      toml_line(file->lines, where), where, expected);
 }
 

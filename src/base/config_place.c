@@ -23,7 +23,7 @@ int config_place_wrong(const struct config_place *place, const char *key, const 
 
     (void)snprintf(where, sizeof(where), "%s.%s%s%s", place->section, place->name, key ? "." : "",
                    key ? key : "");
-    return error_set(err, E_INVALID, "%s:%d: `%s`: read something else, expected %s", place->path,
+    return error_set(err, E_INVALID, "%s:%d: `%s`: expected %s", place->path,
                      toml_line(place->lines, where), where, expected);
 }
 

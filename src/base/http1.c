@@ -33,9 +33,9 @@ static ssize_t find_end(const char *data, size_t len, const struct http_limits *
             if (i == 1)
                 return refuse(why, 400, "the message begins with an empty line");
         } else if (i > 0 && data[i - 1] == '\r') {
-            return refuse(why, 400, "a CR stands inside a line");
+            return refuse(why, 400, "a CR inside a line");
         } else if ((c < 0x20 && c != '\r' && c != '\t') || c == 0x7f) {
-            return refuse(why, 400, "a control character stands in the head");
+            return refuse(why, 400, "a control character in the head");
         }
     }
     *scanned = i;

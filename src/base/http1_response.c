@@ -26,7 +26,7 @@ static int malformed(const char *what, struct error *err)
 static int end_head(struct http_response *r, struct error *err)
 {
     if (r->head.status == 101)
-        return malformed("another protocol, which was not asked for", err);
+        return malformed("it switched to another protocol", err);
     if (r->head.status < 200) { /* the real one follows */
         buf_clear(&r->bytes);
         r->scanned = 0;

@@ -46,12 +46,8 @@ static const struct {
     const char *name;
     bool (*fits)(const json_t *value);
 } types[] = {
-    {"string",  is_string },
-    {"integer", is_integer},
-    {"number",  is_number },
-    {"boolean", is_boolean},
-    {"array",   is_array  },
-    {"object",  is_object },
+    {"string", is_string},   {"integer", is_integer}, {"number", is_number},
+    {"boolean", is_boolean}, {"array", is_array},     {"object", is_object},
 };
 
 /* What stands behind each keyword. */
@@ -59,20 +55,11 @@ static const struct {
     const char *name;
     bool (*fits)(const json_t *value);
 } keywords[] = {
-    {"type",        is_string },
-    {"title",       is_string },
-    {"description", is_string },
-    {"enum",        is_array  },
-    {"minimum",     is_number },
-    {"maximum",     is_number },
-    {"minLength",   is_integer},
-    {"maxLength",   is_integer},
-    {"minItems",    is_integer},
-    {"maxItems",    is_integer},
-    {"items",       is_object },
-    {"properties",  is_object },
-    {"required",    is_array  },
-    {"default",     NULL      },
+    {"type", is_string},       {"title", is_string},      {"description", is_string},
+    {"enum", is_array},        {"minimum", is_number},    {"maximum", is_number},
+    {"minLength", is_integer}, {"maxLength", is_integer}, {"minItems", is_integer},
+    {"maxItems", is_integer},  {"items", is_object},      {"properties", is_object},
+    {"required", is_array},    {"default", NULL},
 };
 
 static int type_of(const json_t *schema)
@@ -92,8 +79,8 @@ static int check_keyword(const char *key, const json_t *value, const char *where
             return !keywords[i].fits || keywords[i].fits(value)
                        ? 0
                        : error_set(err, E_INVALID, "`%s`: `%s` has the wrong type", where, key);
-    error_set(err, E_INVALID, "`%s`: `%s` is not looked at here", where, key);
-    return error_hint(err, "there are type, description, default, enum, minimum, maximum, "
+    error_set(err, E_INVALID, "`%s`: `%s` is not supported", where, key);
+    return error_hint(err, "use type, description, default, enum, minimum, maximum, "
                            "minLength, maxLength, minItems, maxItems, items, properties, required");
 }
 
@@ -142,10 +129,10 @@ static int check_range(const json_t *schema, const char *low, const char *high, 
     const json_t *least = json_object_get(schema, low), *most = json_object_get(schema, high);
 
     if (least && value < json_number_value(least))
-        return error_set(err, E_INVALID, "`%s` has to %s at least %.15g", where, what,
+        return error_set(err, E_INVALID, "`%s` must %s at least %.15g", where, what,
                          json_number_value(least));
     if (most && value > json_number_value(most))
-        return error_set(err, E_INVALID, "`%s` has to %s at most %.15g", where, what,
+        return error_set(err, E_INVALID, "`%s` must %s at most %.15g", where, what,
                          json_number_value(most));
     return 0;
 }
@@ -172,7 +159,7 @@ static int check_choice(const json_t *schema, const json_t *value, const char *w
         if (json_equal(choice, value))
             return 0;
     }
-    return choices ? error_set(err, E_INVALID, "`%s` is not one of its choices", where) : 0;
+    return choices ? error_set(err, E_INVALID, "`%s` is not one of the allowed values", where) : 0;
 }
 
 static int validate_deep(const json_t *schema, const json_t *value, const char *where,
@@ -232,7 +219,7 @@ static int validate_deep(const json_t *schema, const json_t *value, const char *
     if (depth > DEPTH_MAX)
         return error_set(err, E_TOO_LARGE, "`%s` is too deep", where);
     if (type < 0 || !types[type].fits(value))
-        return error_set(err, E_INVALID, "`%s` has to be of type %s", where,
+        return error_set(err, E_INVALID, "`%s` must be of type %s", where,
                          type < 0 ? "?" : types[type].name);
     if (check_choice(schema, value, where, err) < 0)
         return -1;

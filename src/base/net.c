@@ -176,7 +176,7 @@ static int read_path(const char *at, size_t len, struct net_grant *grant, const 
     if (!grant->path)
         return error_memory(err);
     if (!is_plain_path(grant->path) || strpbrk(grant->path, "?#"))
-        return wrong(text, "a path without `..`, `%` and what follows it", err);
+        return wrong(text, "the path must not contain `..`, `%`, `?` or `#`", err);
     return 0;
 }
 

@@ -220,11 +220,11 @@ static const char *refuse_data(enum protected_data data, enum judge_act act)
         return NULL;
     case PROTECTED_DATA_OBJECTS:
         return act == JUDGE_LEAVE || act == JUDGE_ARRIVE
-                   ? "git believes the objects in it, so it stays where it is"
+                   ? "git trusts the objects in it, so it cannot be moved"
                    : NULL;
     case PROTECTED_DATA_OBJECT:
         if (act == JUDGE_REMOVE || act == JUDGE_CHANGE || act == JUDGE_LEAVE)
-            return "git believes that an object never changes";
+            return "git assumes that an object never changes";
         break;
     case PROTECTED_DATA_INDEX:
     case PROTECTED_DATA_PACKED_REFS:
@@ -233,7 +233,7 @@ static const char *refuse_data(enum protected_data data, enum judge_act act)
     }
     return act == JUDGE_REMOVE || act == JUDGE_ARRIVE || act == JUDGE_TIMES
                ? NULL
-               : "git believes it: it is made by renaming a file only, and checked then";
+               : "git trusts it: it can only be created by renaming a file, which is then checked";
 }
 
 /* How many names of the file are in the directory of this one. */
@@ -366,7 +366,7 @@ long judge_move(struct broker *b, const struct place *from, const struct place *
     if (fd < 0)
         return -errno;
     if (S_ISDIR(from->st.st_mode) && holds_protected(b, &from->st))
-        return judge_refuse(b, from, "rename", "a protected name lies below it", EPERM);
+        return judge_refuse(b, from, "rename", "a protected name is below it", EPERM);
     full_path(from, old);
     full_path(to, path);
     found = protected_judge_move(fd, old, path);

@@ -93,7 +93,7 @@ static void __attribute__((noreturn)) fail_protocol(void)
 {
     struct error err = {0};
 
-    error_set(&err, E_INTERNAL, "the write broker was told something it does not understand");
+    error_set(&err, E_INTERNAL, "the write broker received an invalid message");
     fail(&err);
 }
 
@@ -151,7 +151,7 @@ static int give_up_rights(uid_t uid, gid_t gid, struct error *err)
         (void)setfsgid(gid);
         (void)setfsuid(uid);
         if ((gid_t)setfsgid((gid_t)-1) != gid || (uid_t)setfsuid((uid_t)-1) != uid)
-            return error_set(err, E_SYSTEM, "the ids of the sandbox cannot be taken on");
+            return error_set(err, E_SYSTEM, "cannot switch to the user ids of the sandbox");
         if (caps_drop_all(err) < 0)
             return -1;
     }
@@ -473,8 +473,8 @@ static void serve_waiting(size_t i)
 static void turn(void)
 {
     struct pollfd watched[2 + WAITING_MAX] = {
-        {.fd = BROKER_CONTROL_FD, .events = POLLIN                              },
-        {.fd = broker.listener,   .events = n_waiting < WAITING_MAX ? POLLIN : 0},
+        {.fd = BROKER_CONTROL_FD, .events = POLLIN},
+        {.fd = broker.listener, .events = n_waiting < WAITING_MAX ? POLLIN : 0},
     };
     size_t count = n_waiting;
 

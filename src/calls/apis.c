@@ -49,7 +49,7 @@ static int read_detail(const json_t *arguments, enum detail *ret_detail, struct 
         }
     if (!word)
         return 0;
-    error_set(err, E_INVALID, "`detail` has to be names, signatures or full");
+    error_set(err, E_INVALID, "`detail` must be names, signatures or full");
     return error_hint(err, "names first, then signatures of a module, then full of a function");
 }
 
@@ -129,7 +129,7 @@ static int not_found(const json_t *all, const char *wanted, struct error *err)
     words = quote_words(span_of(wanted), NAME_SHOWN);
     error_set(err, E_NOT_FOUND, "there is no module or function %s", words ? words : "");
     return near ? error_hint(err, "did you mean `%s`?", near)
-                : error_hint(err, "`names` lists all there are");
+                : error_hint(err, "`names` lists all of them");
 }
 
 static int select_apis(const json_t *all, const char *wanted, enum detail detail,
@@ -165,7 +165,7 @@ int apis_list(const struct stored *who, const json_t *arguments, json_t **ret_va
 
     if (r == 0 && detail == DETAIL_FULL && !wanted) {
         r = error_set(err, E_INVALID, "`full` needs the `name` of a module or function");
-        error_hint(err, "`names` lists all there are");
+        error_hint(err, "`names` lists all of them");
     }
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sources); i++)
         r = sources[i](who, all, err);

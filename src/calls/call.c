@@ -239,7 +239,7 @@ bool call_cannot_ask(const struct call *call, const char *what, const char *hint
     }
     if (call->run->origin.can_ask)
         return false;
-    error_set(err, E_DENIED, "%s needs approval, and nobody is there to give it", what);
+    error_set(err, E_DENIED, "%s needs approval, and nobody can be asked here", what);
     error_hint(err, "%s", hint);
     return true;
 }
@@ -363,7 +363,7 @@ static int check_field(const struct call *call, const struct call_field *field, 
                    ? error_set(err, E_INVALID, "`%s` needs `%s`", call->name, field->name)
                    : 0;
     if (!is_of_kind(value, field))
-        return error_set(err, E_INVALID, "`%s` has to be %s", field->name, kinds[field->kind]);
+        return error_set(err, E_INVALID, "`%s` must be %s", field->name, kinds[field->kind]);
     if (field->kind == CALL_TEXT && field->max && json_string_length(value) > field->max)
         return error_set(err, E_TOO_LARGE, "`%s` has more than %zu bytes", field->name, field->max);
     if (field->kind == CALL_TEXT && strlen(json_string_value(value)) != json_string_length(value))
@@ -408,7 +408,7 @@ static int read_arguments(struct call *call, struct span text, struct error *err
     if (json_text_load(text.data, text.len, &limits, &call->arguments, err) < 0)
         return error_wrap(err, "arguments");
     if (!json_is_object(call->arguments))
-        return error_set(err, E_INVALID, "arguments have to be an object");
+        return error_set(err, E_INVALID, "arguments must be an object");
     return check_arguments(call, err);
 }
 
@@ -518,8 +518,8 @@ bool call_desk_take(struct call_desk *desk, const struct run *run, const struct 
     if (desk->n_calls >= WIRE_CALLS_MAX || desk->pending.len > LIMIT_REPLIES_BYTES + WORDS_MAX / 2)
         return false;
     if (++desk->n_in_run > LIMIT_CALLS) {
-        error_set(&err, E_TOO_LARGE, "a run may make %d calls", LIMIT_CALLS);
-        error_hint(&err, "ask for more at once");
+        error_set(&err, E_TOO_LARGE, "a run may make at most %d calls", LIMIT_CALLS);
+        error_hint(&err, "do more with each call");
     } else if (!(call = new_call(desk, run, asked))) {
         error_memory(&err);
     }

@@ -59,8 +59,9 @@ static int check_entry(const char *entry, struct error *err)
         (package != entry || !entry[len] || strchr("[=<>!~", entry[len])))
         return 0;
     error_set(err, E_INVALID, "`auto_install`: invalid module name `%.100s`", entry);
-    return error_hint(err, "`polars`, `polars>=1`, or `yaml:PyYAML` where the package has another "
-                           "name than the module");
+    return error_hint(
+        err,
+        "`polars`, `polars>=1`, or `yaml:PyYAML` if the package has another name than the module");
 }
 
 int packages_read(struct packages *packages, const struct config *config, struct error *err)
@@ -74,7 +75,7 @@ int packages_read(struct packages *packages, const struct config *config, struct
     if (!config->auto_install.count || *config->package_index)
         return 0;
     error_set(err, E_INVALID, "`auto_install` needs a `package_index`");
-    return error_hint(err, "the URL of the index that pip is to ask");
+    return error_hint(err, "set it to the URL of the index for pip");
 }
 
 bool packages_are_open(const struct packages *packages, const struct net *net)
@@ -134,6 +135,6 @@ static const struct call_field no_fields[] = {{0}};
 
 const struct call_row call_package_rows[] = {
     {"packages.list", 0, no_fields, list},
-    {INSTALL,      0, no_fields, install},
-    {0              },
+    {INSTALL, 0, no_fields, install},
+    {0},
 };

@@ -115,7 +115,7 @@ static void on_decided(void *user, enum approval_answer said)
     }
     if (said == APPROVAL_YES) {
         error_set(&err, E_BUSY, "the skill `%s` has changed since the question", name_of(call));
-        error_hint(&err, "look at it again");
+        error_hint(&err, "review it again");
     } else {
         error_set(&err, E_DENIED,
                   said == APPROVAL_NO ? "the change of the skill `%s` was not approved"
@@ -145,8 +145,8 @@ static void ask(struct call *call, json_t *old, stored_fn then)
     struct error err = {0};
     char what[STORE_NAME_MAX + 64];
 
-    (void)snprintf(what, sizeof(what), "changing the skill `%.*s`, which is there already,",
-                   STORE_NAME_MAX, name_of(call));
+    (void)snprintf(what, sizeof(what), "changing the existing skill `%.*s`", STORE_NAME_MAX,
+                   name_of(call));
     if (!asking || !question) {
         error_memory(&err);
     } else if (!call_cannot_ask(call, what,

@@ -51,8 +51,8 @@ int stored_state_create(const struct stored *kept, const json_t *arguments, json
         return -1;
     return give(json_pack("{s:s, s:s, s:s+, s:s}", "status", "success", "session_id", name, "path",
                           "state/", name, "message",
-                          is_new ? "created; save_session_state keeps its state"
-                                 : "it was there already, and stays; load_session_state has it"),
+                          is_new ? "created; save_session_state saves its state"
+                                 : "it already exists, unchanged; load_session_state returns it"),
                 ret_value, err);
 }
 

@@ -155,7 +155,7 @@ size_t changes_print(FILE *out, const json_t *answer, bool has_color)
         print_digest(out, json_array_get(changes, i));
     }
     if (json_is_true(json_object_get(answer, "has_more")))
-        (void)fprintf(out, "… and more that was not looked at\n");
+        (void)fprintf(out, "… and more that was not examined\n");
     if (json_integer_value(json_object_get(answer, "hidden_bytes")) > 0)
         (void)fprintf(out, "%lld bytes of these changes are hidden\n",
                       (long long)json_integer_value(json_object_get(answer, "hidden_bytes")));

@@ -122,8 +122,8 @@ static int list(struct request *request, char **names, struct error *err)
         print_line(manifest);
     }
     if (json_array_size(all) == 0)
-        (void)fprintf(stderr, "there are none; `belljar environment create NAME --with …` makes "
-                              "one\n");
+        (void)fprintf(stderr,
+                      "no environments; `belljar environment create NAME --with …` creates one\n");
     return 0;
 }
 
@@ -154,10 +154,10 @@ static const struct {
     int (*run)(struct request *request, char **names, struct error *err);
     bool takes_names;
 } actions[] = {
-    {"create", create, true },
-    {"list",   list,   false},
-    {"show",   show,   true },
-    {"rm",     rm,     true },
+    {"create", create, true},
+    {"list", list, false},
+    {"show", show, true},
+    {"rm", rm, true},
 };
 
 static int act(struct request *request, char **words, struct error *err)
@@ -183,7 +183,7 @@ static int act(struct request *request, char **words, struct error *err)
     nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
     error_set(err, E_INVALID, "unknown action `%s` of `belljar environment`", word);
     return error_hint(err, nearest ? "did you mean `%s`?" : "`belljar environment --help` lists %s",
-                      nearest ? nearest : "what it knows");
+                      nearest ? nearest : "them");
 }
 
 int cmd_environment(int argc, char **argv)

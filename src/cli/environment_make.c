@@ -162,7 +162,7 @@ static json_t *read_report(const char *path, struct error *err)
     if (!json_is_array(json_object_get(report, "install"))) {
         json_decref(report);
         error_set(err, E_SYSTEM, "pip did not report what it would install");
-        error_hint(err, "pip has to be of version 22.3 or later");
+        error_hint(err, "pip 22.3 or later is required");
         return NULL;
     }
     return report;

@@ -130,7 +130,7 @@ int remote_read_token(const char *path, char token[REMOTE_TOKEN_MAX], struct err
     if (r >= 0)
         return 0;
     error_set(err, E_INVALID, "--token-file `%s`: %s", path, strerror(-r));
-    return error_hint(err, "it holds one token, and is readable for you");
+    return error_hint(err, "it must contain one token and be readable for you");
 }
 
 static int open_client(struct remote *remote, const struct config *config, struct error *err)
@@ -154,7 +154,7 @@ static int open_client(struct remote *remote, const struct config *config, struc
 
 static int only_here(const char *flag, struct error *err)
 {
-    error_set(err, E_INVALID, "a server does not take --%s", flag);
+    error_set(err, E_INVALID, "--%s does not work with a server", flag);
     return error_hint(err, "leave it out, or run without --server and --session");
 }
 
@@ -208,7 +208,7 @@ static int add_args(const struct run_request *asked, json_t *body, struct error 
 static int add_input(struct span input, json_t *body, struct error *err)
 {
     if (utf8_valid(input.data, input.len) < input.len || memchr(input.data, '\0', input.len)) {
-        error_set(err, E_INVALID, "--stdin: a server takes text only");
+        error_set(err, E_INVALID, "--stdin: a server accepts text only");
         return error_hint(err, "run without --server, or put the bytes into a file of a session");
     }
     return json_object_set_new(body, "stdin", json_stringn(input.data, input.len));
@@ -231,7 +231,7 @@ static int make_body(const struct remote *remote, const struct config *config,
     if (asked->input.data && add_input(asked->input, body, err) < 0)
         return -1;
     if (is_cell && asked->has_seed)
-        return error_set(err, E_INVALID, "a session does not take --seed");
+        return error_set(err, E_INVALID, "--seed does not work with a session");
     if (is_cell && asked->args.count)
         return error_set(err, E_INVALID, "a cell of a session takes no arguments");
     if (asked->has_seed)
@@ -493,7 +493,7 @@ static int follow(struct remote *remote, struct run *run, struct client_stream *
                 return r;
         }
         if (n_signals > 1)
-            return error_set(err, E_BUSY, "interrupted twice; the run was given up");
+            return error_set(err, E_BUSY, "interrupted twice; the run was abandoned");
         if (n_signals && !cancelled++)
             remote_cancel(remote);
     }

@@ -278,7 +278,7 @@ static int open_regular(const char *path, const char *what, struct error *err)
         err->code = saved == ENOENT ? E_NOT_FOUND : E_INVALID;
         if (saved == ENOENT)
             return error_hint(err, "check the name; a program given as text needs -c");
-        return error_hint(err, "the file has to be readable for you");
+        return error_hint(err, "the file must be readable for you");
     }
     if (S_ISDIR(st.st_mode)) {
         error_set(err, E_INVALID, "%s `%s` is a directory", what, path);
@@ -328,8 +328,8 @@ static int check_code(const struct buf *code, struct error *err)
         return error_hint(err, "give it as FILE, with -c, or on standard input as -");
     }
     if (memchr(code->data, '\0', code->len)) {
-        error_set(err, E_INVALID, "the program holds a NUL byte");
-        return error_hint(err, "it has to be UTF-8 text");
+        error_set(err, E_INVALID, "the program contains a NUL byte");
+        return error_hint(err, "it must be UTF-8 text");
     }
     at = utf8_valid(code->data, code->len);
     if (at < code->len) {
@@ -660,7 +660,7 @@ static int execute(struct job *job, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);
     if (r == 0 && !job->is_done)
-        r = error_set(err, E_BUSY, "interrupted twice; the run was given up");
+        r = error_set(err, E_BUSY, "interrupted twice; the run was abandoned");
     return r;
 }
 
@@ -674,10 +674,11 @@ static int prepare_remote(struct job *job, struct request *request, struct error
         return error_memory(err);
     if (job->applies || job->has_diffs) {
         error_set(err, E_INVALID, "--apply and --diff do not work with --server");
-        return error_hint(err, "`belljar session diff` and `belljar session apply` are");
+        return error_hint(err, "use `belljar session diff` and `belljar session apply`");
     }
     if (request->config) {
-        error_set(err, E_INVALID, "a server has its own settings: it does not take --config");
+        error_set(err, E_INVALID,
+                  "--config does not work with a server, which has its own settings");
         return error_hint(err, "leave it out, or run without --server and --session");
     }
     if (pick_language(&job->asked, request, err) < 0 || read_code(job, request, err) < 0 ||

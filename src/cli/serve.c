@@ -91,9 +91,9 @@ struct serve {
 enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH };
 
 static const struct option own_options[] = {
-    {"help",    no_argument,       NULL, OPT_HELP   },
-    {"config",  required_argument, NULL, OPT_CONFIG },
-    {"no-auth", no_argument,       NULL, OPT_NO_AUTH},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"no-auth", no_argument, NULL, OPT_NO_AUTH},
 };
 
 static int help(void)
@@ -114,7 +114,7 @@ static int help(void)
 static int parse(struct serve *serve, const char **ret_config, int argc, char **argv)
 {
     const struct cmd_place places[] = {
-        {OPT_CONFIG,  .word = ret_config            },
+        {OPT_CONFIG, .word = ret_config},
         {OPT_NO_AUTH, .flag = &serve->needs_no_token},
     };
 
@@ -558,7 +558,7 @@ static void on_signal(void *arg)
         loop_stop(serve->engine.loop);
         return;
     }
-    service_notify("STOPPING=1\nSTATUS=Waits for programs that run");
+    service_notify("STOPPING=1\nSTATUS=Waiting for running programs");
     serve->router.is_stopping = true;
     jobs_close(serve->jobs);
     mcp_http_stop(serve->api.mcp);
@@ -577,7 +577,7 @@ static void on_hangup(void *arg)
         return;
     }
     auth_refresh(serve->auth);
-    LOG_EVENT(LOG_INFO, "reload", {"message", "the token file was looked at"});
+    LOG_EVENT(LOG_INFO, "reload", {"message", "the token file was checked"});
 }
 
 /* Nobody is told that we are there before a signal to stop would be heard. */

@@ -104,7 +104,7 @@ static int create(struct stored *kept, char **names, struct error *err)
         return error_set(err, E_INVALID, "`belljar state create` takes a name and a description");
     if (saved_state_create(kept->store, TOKEN_FIRST, names[0], names[1], &is_new, err) < 0)
         return -1;
-    (void)printf("%s: %s\n", names[0], is_new ? "created" : "was there, and stays");
+    (void)printf("%s: %s\n", names[0], is_new ? "created" : "already exists, unchanged");
     return 0;
 }
 

@@ -106,7 +106,7 @@ int stored_print_list(const struct stored *kept, const json_t *list, struct erro
     if (json_array_size(shown))
         print_head(json_array_get(shown, 0));
     else
-        (void)fprintf(stderr, "nothing is kept\n");
+        (void)fprintf(stderr, "nothing is stored\n");
     json_array_foreach(shown, i, item)
     {
         print_line(item);

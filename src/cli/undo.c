@@ -124,7 +124,7 @@ static void print_run(const json_t *run)
         (void)printf(" +%lld ~%lld -%lld", number(run, "created"),
                      number(run, "changed") + number(run, "renamed"), number(run, "removed"));
     else
-        (void)printf(" did not end in order");
+        (void)printf(" did not end normally");
     if (undoes)
         (void)printf(" undo of %s", undoes);
     if (json_is_true(json_object_get(run, "undone")))
@@ -171,18 +171,15 @@ static int act(const struct wish *wish, char **words, struct error *err)
 int cmd_undo(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"dry-run",    no_argument, NULL, 'n'},
-        {"list",        no_argument, NULL, 'l'},
-        {"json",            no_argument, NULL, 'j'},
-        {"help",no_argument, NULL, 'h'},
-        {0        },
+        {"dry-run", no_argument, NULL, 'n'},
+        {"list", no_argument, NULL, 'l'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     struct wish wish = {.config = config_new()};
     const struct cmd_place places[] = {
-        {'n', NULL, &wish.is_dry },
-        {'l', NULL, &wish.is_list},
-        {'j', NULL, &wish.is_json}
-    };
+        {'n', NULL, &wish.is_dry}, {'l', NULL, &wish.is_list}, {'j', NULL, &wish.is_json}};
     struct error err = {0};
     int r;
 

@@ -27,8 +27,8 @@ static int expand(const struct egress_settings *settings, const char *text, stru
                     : NULL;
         if (!value || !*value || strpbrk(value, "\r\n")) {
             error_set(err, E_INVALID, "unknown secret `%.*s`", (int)(end - from) - 9, from + 9);
-            return error_hint(err, "[secrets] in the file that `masking_file` names, or a variable "
-                                   "that it lists, has them");
+            return error_hint(err, "define it under [secrets] in `masking_file`, or list a "
+                                   "variable of that name there");
         }
         if (out && (buf_add(out, text, (size_t)(from - text), err) < 0 ||
                     buf_add_str(out, value, err) < 0))

@@ -26,7 +26,7 @@
  * is a descriptor: what comes when there are so many is closed without an answer. */
 #define REFUSING_MAX 64
 
-#define OVER_SHARE "this token has its share of all connections open"
+#define OVER_SHARE "this token has used up its share of connections"
 
 /* All gates of one token. It lives as long as there is one. */
 struct egress_owner {

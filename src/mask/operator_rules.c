@@ -20,7 +20,7 @@ struct source {
 static int wrong(const struct source *source, const char *where, const char *expected,
                  struct error *err)
 {
-    return error_set(err, E_INVALID, "%s:%d: `%s`: read something else, expected %s", source->path,
+    return error_set(err, E_INVALID, "%s:%d: `%s`: expected %s", source->path,
                      toml_line(source->lines, where), where, expected);
 }
 
@@ -160,7 +160,7 @@ static int read_rule(const struct source *source, const char *name, json_t *tabl
         texts[i] = json_string_value(value);
     }
     if (!json_is_object(table) || !texts[0])
-        return wrong(source, rule, "a table with `pattern` and, where wanted, `context`", err);
+        return wrong(source, rule, "a table with `pattern` and optionally `context`", err);
     if (masker_rules_add(source->own->rules, name, texts[0], texts[1], err) < 0)
         return error_wrap(err, "%s:%d", source->path, toml_line(source->lines, rule));
     return 0;

@@ -83,7 +83,7 @@ static char *label_of(const char *name)
 }
 
 int masker_rules_add(struct masker_rules *rules, const char *name, const char *pattern,
-                    const char *context, struct error *err)
+                     const char *context, struct error *err)
 {
     struct rule *rule = &rules->items[rules->count];
     size_t start, end;
@@ -92,7 +92,7 @@ int masker_rules_add(struct masker_rules *rules, const char *name, const char *p
         return error_set(err, E_TOO_LARGE, "at most %d rules of your own", RULES_MAX);
     if (!is_rule_name(name)) {
         error_set(err, E_INVALID, "`%s` cannot be the name of a rule", name);
-        return error_hint(err, "up to 40 small letters, digits and underscores");
+        return error_hint(err, "up to 40 lower-case letters, digits and underscores");
     }
     *rule = (struct rule){0};
     if (pattern_new(pattern, strlen(pattern), false, &rule->pattern, err) < 0)
@@ -100,7 +100,7 @@ int masker_rules_add(struct masker_rules *rules, const char *name, const char *p
     if (pattern_find(rule->pattern, "", 0, &start, &end)) {
         pattern_free(rule->pattern);
         error_set(err, E_INVALID, "rule `%s` matches the empty text", name);
-        return error_hint(err, "let it ask for at least one character");
+        return error_hint(err, "make it match at least one character");
     }
     rule->name = strdup(name);
     rule->label = label_of(name);

@@ -169,8 +169,8 @@ static const struct {
     {EXDEV, E_DENIED, "the path leads out of /workspace", NULL},
     {EACCES, E_DENIED, "its mode forbids it", "the program can change the mode with `chmod`"},
     {EPERM, E_DENIED, "its mode forbids it", "the program can change the mode with `chmod`"},
-    {EAGAIN, E_BUSY, "the program holds it, or moves it about", "try again"},
-    {EBUSY, E_BUSY, "the program holds it", "try again"},
+    {EAGAIN, E_BUSY, "the program is using or moving it", "try again"},
+    {EBUSY, E_BUSY, "the program is using it", "try again"},
     {ENXIO, E_INVALID, "it is not a regular file", NULL},
     {ENOSPC, E_TOO_LARGE, "the sandbox's disk is full", "delete files, or allow a larger disk"},
     {EDQUOT, E_TOO_LARGE, "the sandbox's disk is full", "delete files, or allow a larger disk"},
@@ -289,7 +289,7 @@ ssize_t files_read(int fd, uint64_t offset, void *data, size_t len, struct error
     size_t got = 0;
 
     if (offset > INT64_MAX || len > (uint64_t)INT64_MAX - offset)
-        return error_set(err, E_INVALID, "the range is behind the end of any file");
+        return error_set(err, E_INVALID, "the range is beyond the end of any file");
     while (got < len) {
         ssize_t n = pread(fd, (char *)data + got, len - got, (off_t)(offset + got));
 

@@ -134,8 +134,8 @@ static int delete_path(struct deletion *d, const char *path, bool recursive, str
     }
     if (!d->is_too_large)
         return files_fail(err, "delete", path);
-    error_set(err, E_TOO_LARGE, "the directory holds more, or is deeper, than one call deletes");
-    return error_hint(err, "ask again to go on, or let the program delete it");
+    error_set(err, E_TOO_LARGE, "the directory is too large or too deep to delete in one call");
+    return error_hint(err, "repeat the request to continue, or let the program delete it");
 }
 
 int files_delete(const struct files *files, const char *path, bool recursive, struct error *err)

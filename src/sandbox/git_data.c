@@ -252,7 +252,7 @@ static int check_object(struct git_data *d, const struct buf *now, struct buf *r
     unsigned id_bytes;
     char directory[3];
 
-    d->why = "it has no name of a git object";
+    d->why = "its name is not that of a git object";
     if (!name || name - d->path < 3 || name[-3] != '/')
         return -1;
     (void)snprintf(directory, sizeof(directory), "%.2s", name - 2);
@@ -260,7 +260,7 @@ static int check_object(struct git_data *d, const struct buf *now, struct buf *r
         return -1;
     d->why = git_object_check((const uint8_t *)buf_str(now), now->len, id, id_bytes);
     if (!d->why && buf_add(ret_data, buf_str(now), now->len, NULL) < 0)
-        d->why = "there is no memory to check it";
+        d->why = "there is not enough memory to check it";
     return d->why ? -1 : 0;
 }
 
@@ -282,7 +282,7 @@ static int check_packed_refs(struct git_data *d, const struct buf *now, struct b
     cleanup(buf_done) struct buf old = {0};
     unsigned lines = 0;
 
-    d->why = "it has a reference below refs/replace: git takes other objects by it";
+    d->why = "it has a reference below refs/replace, which makes git use other objects";
     if (d->dir < 0 || !name || read_file(d->dir, name + 1, GIT_DATA_BYTES, &old) < 0)
         old.len = 0;
     for (const char *at = start; (at = memmem(at, (size_t)(end - at), replace, strlen(replace)));) {
@@ -295,14 +295,14 @@ static int check_packed_refs(struct git_data *d, const struct buf *now, struct b
             return -1;
         at = to;
     }
-    d->why = "there is no memory to check it";
+    d->why = "there is not enough memory to check it";
     return buf_add(ret_data, start, now->len, NULL);
 }
 
 /* Which paths have conflicts whose resolutions git keeps in rr-cache. Without any it is empty. */
 static int check_merge_rr(struct git_data *d, const struct buf *now)
 {
-    d->why = "git reads the files that it names; resolutions are kept only outside";
+    d->why = "git reads the files that it names, so it must be empty";
     return now->len ? -1 : 0;
 }
 

@@ -407,7 +407,7 @@ static int copy_extensions(struct git_index_check *check, const struct index_fil
         r = judge_extension(f, f->data + at, len);
         if (r < 0)
             return -1;
-        check->why = "there is no memory to check it";
+        check->why = "there is not enough memory to check it";
         if (r > 0 && buf_add(out, f->data + at - 8, len + 8, NULL) < 0)
             return -1;
         at += len;
@@ -420,7 +420,7 @@ static int copy_index(struct git_index_check *check, const struct index_file *f,
     uint8_t digest[GIT_HASH_MAX];
     struct git_hash hash;
 
-    check->why = "there is no memory to check it";
+    check->why = "there is not enough memory to check it";
     if (buf_add(out, f->data, f->entries_end, NULL) < 0 || copy_extensions(check, f, out) < 0)
         return -1;
     git_hash_begin(&hash, f->id_bytes);

@@ -107,12 +107,12 @@ static const char *unpack(z_stream *z, struct git_hash *hash, uint8_t *room)
         is_first = false;
         total += n;
         if (total > header + size)
-            return "it is not a git object: its size is another one";
+            return "it is not a git object: its size does not match";
         git_hash_feed(hash, room, n);
     }
     if (z->avail_in)
         return "it is not a git object: something follows it";
-    return total == header + size ? NULL : "it is not a git object: its size is another one";
+    return total == header + size ? NULL : "it is not a git object: its size does not match";
 }
 
 const char *git_object_check(const uint8_t *data, size_t len, const uint8_t *id, unsigned id_bytes)
@@ -126,7 +126,7 @@ const char *git_object_check(const uint8_t *data, size_t len, const uint8_t *id,
     if (len > GIT_OBJECT_BYTES)
         return "the git object is too large to be checked";
     if (!room || inflateInit(&z) != Z_OK)
-        return "there is no memory to check it";
+        return "there is not enough memory to check it";
     git_hash_begin(&hash, id_bytes);
     why = unpack(&z, &hash, room);
     (void)inflateEnd(&z);

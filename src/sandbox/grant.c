@@ -41,9 +41,9 @@ static int check_place(const char *path, struct error *err)
         }
     if (protected_judge_own(path)) {
         error_set(err, E_DENIED, "`%s` cannot be granted", path);
-        return error_hint(err,
-                          "it belongs to Belljar: no program gets to its settings, keys, state "
-                          "or skills");
+        return error_hint(
+            err,
+            "it belongs to Belljar: programs cannot access its settings, keys, state or skills");
     }
     return 0;
 }
@@ -113,8 +113,7 @@ static int refuse_place(const char *path, int errnum, struct error *err)
     }
     error_set(err, errnum == ENOENT ? E_NOT_FOUND : E_INVALID, "--allow `%s`: %s", path,
               strerror(errnum));
-    return error_hint(err,
-                      "name an existing directory; behind it stands :ro, :rw, :cow or nothing");
+    return error_hint(err, "name an existing directory, optionally followed by :ro, :rw or :cow");
 }
 
 int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret_grant,

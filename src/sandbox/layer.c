@@ -95,7 +95,7 @@ int layers_new(const struct run_grant *grants, size_t count, struct layers **ret
             layers_unref(layers);
             error_set(err, E_TOO_LARGE, "at most %d directories can be copy-on-write",
                       LIMIT_COW_GRANTS);
-            return error_hint(err, "grant one that holds several of them");
+            return error_hint(err, "grant a directory that contains several of them");
         }
         if (layer_init(&layers->items[layers->count++], &grants[i], err) < 0) {
             layers_unref(layers);

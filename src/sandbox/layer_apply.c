@@ -265,7 +265,7 @@ static int bring_back(const struct layer *layer, const struct layer_entry *e, st
     case FILES_REGULAR:
         return copy_file(&t, e->path, &options, NULL, err);
     default:
-        return error_set(err, E_UNSUPPORTED, "only files, directories and links are brought back");
+        return error_set(err, E_UNSUPPORTED, "only files, directories and links are applied");
     }
 }
 

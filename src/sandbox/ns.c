@@ -198,9 +198,9 @@ const char *ns_exit_reason(int code)
     case NS_EXIT_OPEN:
         return "cannot open belljar-zygote, or belljar-steady.so next to it";
     case NS_EXIT_ORPHAN:
-        return "the supervisor went away";
+        return "the supervisor has ended";
     case NS_EXIT_IDS:
-        return "the ids of the sandbox cannot be taken on";
+        return "cannot switch to the user ids of the sandbox";
     case NS_EXIT_PREPARE:
         return "the zygote's process cannot be prepared";
     case NS_EXIT_EXEC:

@@ -47,7 +47,7 @@ uint32_t ns_next_uid(const struct ns_ids *ids);
  * is left to say it with. The program's own codes are 0 and 1. */
 enum ns_exit {
     NS_EXIT_OPEN = 2, /* the program or its library cannot be opened */
-    NS_EXIT_ORPHAN,   /* the supervisor went away */
+    NS_EXIT_ORPHAN,   /* the supervisor has ended */
     NS_EXIT_IDS,      /* the ids cannot be taken on */
     NS_EXIT_PREPARE,  /* session, directory or descriptors */
     NS_EXIT_EXEC,

@@ -34,7 +34,7 @@ static int unsupported(struct error *err)
     if (err)
         err->code = E_UNSUPPORTED;
     return error_hint(err, "copy-on-write needs overlayfs in user namespaces (Linux 5.11; as root "
-                           "5.19) on a file system that takes it; grant it `:ro` or `:rw`");
+                           "5.19) on a file system that supports it; grant it `:ro` or `:rw`");
 }
 
 /* `userxattr`: what the file system notes in the layer are attributes that a user may set. With it

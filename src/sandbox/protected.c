@@ -58,7 +58,7 @@ static struct {
 } tree;
 
 static const struct protected_name unknown_row = {"(unknown)",
-                                                  "it cannot be told whether it is protected"};
+                                                  "Belljar cannot tell whether it is protected"};
 
 /* --- the tree --- */
 
@@ -310,7 +310,7 @@ static bool ends_with(const struct name *name, const char *text)
 }
 
 static const struct protected_name python_row = {
-    "(a module of Python's)", "a script that a hook runs would import it in place of Python's own"};
+    "(a module of Python's)", "a script that a hook runs would import it instead of Python's own"};
 
 /* Modules are files with certain endings, or directories with one of a certain name in it. */
 static void step_python(struct protected_state *next, enum protected_python was,
@@ -619,7 +619,7 @@ static bool leads_to_installed(const char *target)
 const struct protected_name *protected_judge_target(const char *path, const char *target)
 {
     static const struct protected_name row = {
-        "node_modules", "settings of linters below node_modules would count at its place"};
+        "node_modules", "settings of linters below node_modules would take effect there"};
     struct protected_state state;
     const struct protected_name *found = judge(-1, path, &state);
 

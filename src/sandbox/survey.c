@@ -57,9 +57,8 @@ static int stop(const struct walk *w, const char *name, const char *why, struct 
 
     error_set(err, E_DENIED, "`%s%s%.512s%s%.255s` %s", w->s->path, *dir ? "/" : "", dir,
               *name ? "/" : "", name, why);
-    return error_hint(err,
-                      "what cannot be looked at cannot be protected; grant a smaller directory, "
-                      "or this one with :cow");
+    return error_hint(err, "Belljar cannot protect what it cannot read; grant a smaller directory, "
+                           "or this one with :cow");
 }
 
 /* Whether a path can stand in a command as it is: names come from programs. */
@@ -142,7 +141,7 @@ static int take_file(struct walk *w, const char *name, const struct protected_st
     if (mark_frames(w, err) < 0)
         return -1;
     if (fstatat(top(w)->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : stop(w, name, "cannot be looked at", err);
+        return errno == ENOENT ? 0 : stop(w, name, "cannot be examined", err);
     if (st.st_nlink > 1 && survey_add_inode(w->s, &st, state->row, 0, err) < 0)
         return -1;
     if (state->git == GIT_TOP)
@@ -169,7 +168,7 @@ static int take_entry(struct walk *w, const char *name, unsigned type, bool *may
     protected_step(&state, name, strlen(name));
     if (type == DT_UNKNOWN) {
         if (fstatat(top(w)->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-            return errno == ENOENT ? 0 : stop(w, name, "cannot be looked at", err);
+            return errno == ENOENT ? 0 : stop(w, name, "cannot be examined", err);
         type = IFTODT(st.st_mode);
     }
     *may_be_git |= is_named(name, "HEAD");
@@ -292,7 +291,7 @@ static int go_down(struct walk *w, const char *name, struct error *err)
             return pass_closed(w, name, err);
         return stop(w, name,
                     errno == EXDEV                       ? "has something else mounted on it"
-                    : errno == ELOOP || errno == ENOTDIR ? "was replaced while it was looked at"
+                    : errno == ELOOP || errno == ENOTDIR ? "was replaced while Belljar read it"
                                                          : "cannot be opened",
                     err);
     }
@@ -325,7 +324,7 @@ static int go_up(struct walk *w, struct error *err)
     w->path.data[w->path.len] = '\0';
     if (above->fd < 0 || fstat(above->fd, &st) < 0 || st.st_dev != above->dev ||
         st.st_ino != above->ino)
-        return stop(w, "", "was moved while it was looked at", err);
+        return stop(w, "", "was moved while Belljar read it", err);
     return 0;
 }
 

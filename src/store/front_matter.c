@@ -95,10 +95,10 @@ static int read_single(const struct reader *r, struct span text, struct buf *out
         } else {
             struct span after = trim((struct span){text.data + i + 1, text.len - i - 1});
 
-            return after.len && *after.data != '#' ? wrong(r, "text behind the quote", err) : 0;
+            return after.len && *after.data != '#' ? wrong(r, "text after the quote", err) : 0;
         }
     }
-    return wrong(r, "the quote does not end in its line", err);
+    return wrong(r, "the quote is not closed in its line", err);
 }
 
 static int read_double(const struct reader *r, struct span text, struct buf *out, struct error *err)
@@ -111,7 +111,7 @@ static int read_double(const struct reader *r, struct span text, struct buf *out
         if (*letter == '"') {
             struct span after = trim((struct span){text.data + i + 1, text.len - i - 1});
 
-            return after.len && *after.data != '#' ? wrong(r, "text behind the quote", err) : 0;
+            return after.len && *after.data != '#' ? wrong(r, "text after the quote", err) : 0;
         }
         if (*letter == '\\') {
             const char *known =
@@ -124,7 +124,7 @@ static int read_double(const struct reader *r, struct span text, struct buf *out
         if (buf_add(out, letter, 1, err) < 0)
             return -1;
     }
-    return wrong(r, "the quote does not end in its line", err);
+    return wrong(r, "the quote is not closed in its line", err);
 }
 
 /* Lines that are indented more than their key, the first of which says how far. */
@@ -139,7 +139,7 @@ static int read_block(struct reader *r, bool folds, struct buf *out, struct erro
             break;
         (void)next_line(r);
         if (line.len && *line.data == '\t')
-            return wrong(r, "a tab where the indentation is", err);
+            return wrong(r, "a tab in the indentation", err);
         if (!indent)
             indent = indent_of(line);
         if (line.len && indent_of(line) < indent)
@@ -223,7 +223,7 @@ static int check_name(const char *name, struct error *err)
         strlen(name) <= FRONT_MATTER_NAME_MAX)
         return 0;
     error_set(err, E_INVALID, "invalid skill name in `name`");
-    return error_hint(err, "up to %d small letters, digits and `-`, beginning with a letter",
+    return error_hint(err, "up to %d lower-case letters, digits and `-`, beginning with a letter",
                       FRONT_MATTER_NAME_MAX);
 }
 
@@ -263,7 +263,7 @@ static int read_key(struct reader *r, struct span line, struct buf *name, struct
         return 0;
     }
     if (out->len)
-        return wrong(r, "the same key once more", err);
+        return wrong(r, "a duplicate key", err);
     return read_value(r, value, out, err);
 }
 
@@ -271,8 +271,7 @@ static int read_head(struct reader *r, struct buf *name, struct buf *description
 {
     if (!is_mark(next_line(r))) {
         error_set(err, E_INVALID, "it does not begin with a line of `---`");
-        return error_hint(err,
-                          "its head has `name: …` and `description: …` between two such lines");
+        return error_hint(err, "put `name: …` and `description: …` between two such lines");
     }
     while (r->rest.len) {
         struct span line = next_line(r);

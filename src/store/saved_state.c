@@ -14,7 +14,7 @@ static const char what[] = "a refactoring session";
 static int not_found(const char *name, struct error *err)
 {
     error_set(err, E_NOT_FOUND, "there is no refactoring session `%s`", name);
-    return error_hint(err, "`belljar state list`, or list_sessions, names those there are");
+    return error_hint(err, "`belljar state list`, or list_sessions, lists them");
 }
 
 /* --- making --- */
@@ -90,8 +90,8 @@ static int save(struct store *store, const char *owner, const char *name, struct
     if (last < 0)
         return not_found(name, err);
     if (seen >= 0 && seen != last) {
-        error_set(err, E_INVALID, "`%s` was saved since: its version is %" PRId64, name, last);
-        return error_hint(err, "load it, put both together, and save that with version %" PRId64,
+        error_set(err, E_INVALID, "`%s` has been saved since: its version is %" PRId64, name, last);
+        return error_hint(err, "load it, merge both, and save the result with version %" PRId64,
                           last);
     }
     *ret_version = last + 1;
@@ -177,7 +177,7 @@ static int add_state(struct store *store, const char *owner, const char *name, i
     if (!r && version) {
         error_set(err, E_NOT_FOUND, "`%s` has no version %" PRId64 "; it may have been deleted",
                   name, version);
-        return error_hint(err, "its history has the numbers of those that are kept");
+        return error_hint(err, "its history lists the versions that are kept");
     }
     saved = r ? (const char *)sqlite3_column_text(row, 0) : "{}";
     if (text) {

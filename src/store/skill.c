@@ -21,7 +21,7 @@
 int skill_not_found(const char *name, struct error *err)
 {
     error_set(err, E_NOT_FOUND, "there is no skill `%s`", name);
-    return error_hint(err, "`belljar skills list`, or list_skills, names those there are");
+    return error_hint(err, "`belljar skills list`, or list_skills, lists them");
 }
 
 int skill_check_name(const char *name, struct error *err)
@@ -43,7 +43,7 @@ int skill_check_name(const char *name, struct error *err)
         return 0;
     error_set(err, E_INVALID, "invalid skill name");
     return error_hint(err,
-                      "up to %d small letters, digits and `_`, beginning with a letter, as in "
+                      "up to %d lower-case letters, digits and `_`, beginning with a letter, as in "
                       "`from skills.clean_csv import f`",
                       STORE_NAME_MAX);
 }
@@ -71,7 +71,7 @@ int skill_check_free(const struct store *store, const char *name, struct error *
         return -1;
     if (!public_skills_has(store, key))
         return 0;
-    error_set(err, E_DENIED, "everybody has a skill `%s`, which cannot be replaced", name);
+    error_set(err, E_DENIED, "`%s` is a public skill and cannot be replaced", name);
     return error_hint(err, "save it under another name");
 }
 
@@ -83,7 +83,7 @@ int skill_compose(struct span code, const char *description, struct buf *out, st
         return error_set(err, E_TOO_LARGE, "a skill may have %d KiB",
                          (int)(LIMIT_SKILL_BYTES / KIB));
     if (memchr(code.data, '\0', code.len))
-        return error_set(err, E_INVALID, "the code has a NUL");
+        return error_set(err, E_INVALID, "the code contains a NUL byte");
     if (description && *description) {
         if (buf_add_str(out, "\"\"\"", err) < 0)
             return -1;
@@ -325,8 +325,8 @@ static int drop(struct store *store, const char *owner, const char *name, const 
         store_number(store, 0, &count, err, "SELECT changes()", "") < 0)
         return -1;
     if (!count && public_skills_has(store, name)) {
-        error_set(err, E_DENIED, "`%s` is everybody's: it is not yours to change", name);
-        return error_hint(err, "save one of your own, by another name");
+        error_set(err, E_DENIED, "`%s` is a public skill: only the operator can change it", name);
+        return error_hint(err, "save your own skill under another name");
     }
     return count ? 0 : skill_not_found(name, err);
 }

@@ -66,7 +66,7 @@ static const char *wrong_character(struct span path)
         unsigned char c = (unsigned char)path.data[i];
 
         if (c < ' ' || c >= 0x7f)
-            return "names of files are plain ASCII";
+            return "file names must be plain ASCII";
         if (strchr("\\:*?\"<>|", c))
             return "a character of the path is special on some systems";
     }
@@ -180,7 +180,7 @@ int skill_bundle_add(struct skill_bundle *folder, struct span path, struct span 
         return -1;
     for (size_t i = 0; i < folder->count; i++)
         if (clash(folder->files[i].path, path))
-            return refuse(err, path, "two files have this path, or some systems think so");
+            return refuse(err, path, "two files have this path, at least on some systems");
     return check_room(folder, data.len, err) < 0 ? -1
                                                  : keep(folder, path, data, is_executable, err);
 }

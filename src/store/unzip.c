@@ -146,9 +146,9 @@ static int check_entry(const struct entry *e, struct error *err)
     if (e->flags & (FLAG_ENCRYPTED | FLAG_STRONG | FLAG_HIDDEN))
         return refuse(err, "is encrypted");
     if (e->method != METHOD_STORED && e->method != METHOD_DEFLATED)
-        return refuse(err, "is packed in a way other than deflate");
+        return refuse(err, "uses a compression method other than deflate");
     if (e->method == METHOD_STORED && e->packed != e->size)
-        return refuse(err, "has a file of two sizes");
+        return refuse(err, "has a file with two sizes");
     if (type == S_IFLNK)
         return refuse(err, "has a link in it");
     if (type && type != (is_dir ? S_IFDIR : S_IFREG))
@@ -159,7 +159,7 @@ static int check_entry(const struct entry *e, struct error *err)
         return error_set(err, E_TOO_LARGE, "a file in the ZIP file is larger than %d MiB",
                          (int)(LIMIT_FOLDER_BYTES / MIB));
     if (e->size > RATIO_FROM && e->size / LIMIT_FOLDER_RATIO > e->packed)
-        return error_set(err, E_TOO_LARGE, "a file in the ZIP file is packed to less than 1/%d",
+        return error_set(err, E_TOO_LARGE, "a file in the ZIP file is compressed to less than 1/%d",
                          LIMIT_FOLDER_RATIO);
     return 0;
 }
@@ -228,7 +228,7 @@ static int unpack_entry(struct zip *zip, const struct entry *e, struct skill_bun
     if (crc32(crc32(0, NULL, 0), (const Bytef *)data, e->size) != e->crc)
         return refuse(err, "is damaged: a checksum is wrong");
     return skill_bundle_add(folder, e->name, (struct span){data, e->size},
-                      is_unix(e) && (e->attributes >> 16 & S_IXUSR), err);
+                            is_unix(e) && (e->attributes >> 16 & S_IXUSR), err);
 }
 
 int unzip(struct span bytes, struct skill_bundle *folder, struct error *err)

@@ -43,7 +43,7 @@ static int take_entry(struct parsing *p, const struct entry *e, struct error *er
     void *grown;
 
     if (r->is_sealed)
-        return error_set(err, E_PROTOCOL, "an entry behind the end");
+        return error_set(err, E_PROTOCOL, "an entry after the end");
     if ((r->count == 0) != (e->kind == ENTRY_BEGIN) ||
         (e->kind == ENTRY_BEGIN && e->size != ENTRY_VERSION))
         return error_set(err, E_PROTOCOL, "not a journal of this version");

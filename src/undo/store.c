@@ -67,7 +67,7 @@ bool store_is_id(const char *text)
 
 int store_not_found(const char *id, struct error *err)
 {
-    error_set(err, E_NOT_FOUND, "no changes of a run `%.40s` are kept", id);
+    error_set(err, E_NOT_FOUND, "there is no undo record of a run `%.40s`", id);
     return error_hint(err, "`belljar undo --list` shows the runs that can be undone");
 }
 
@@ -147,8 +147,8 @@ int store_open_changes(int run, const char *id, int *ret_dir, struct error *err)
     if (fd < 0)
         return store_not_found(id, err);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        error_set(err, E_BUSY, "the run `%s` is still going, or is being undone", id);
-        return error_hint(err, "wait for its end");
+        error_set(err, E_BUSY, "the run `%s` is still running, or is being undone", id);
+        return error_hint(err, "wait until it ends");
     }
     *ret_dir = take_fd(fd);
     return 0;

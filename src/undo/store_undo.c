@@ -99,7 +99,7 @@ static int open_grants(struct work *w, struct error *err)
         if (!grant->path)
             continue;
         if (w->wish->may_write && !w->wish->may_write(w->wish->arg, grant->path)) {
-            error_set(err, E_DENIED, "the run changed directories that you may not write any more");
+            error_set(err, E_DENIED, "the run changed directories that you may no longer write");
             return error_hint(err, "they must be allowed with `:rw`");
         }
         w->grants[i].fd = open_same(grant);
@@ -148,7 +148,7 @@ static void read_marks(struct work *w, int run)
 static int check_undo(struct work *w, int run, const struct store_meta *meta, struct error *err)
 {
     if (strcmp(meta->undoes, w->meta.id) == 0 && faccessat(run, "end.json", F_OK, 0) < 0) {
-        error_set(err, E_BUSY, "an undo of this run is going on, or was interrupted: %s", meta->id);
+        error_set(err, E_BUSY, "an undo of this run is running, or was interrupted: %s", meta->id);
         return error_hint(err, "if it was interrupted, undo it first: belljar undo %s", meta->id);
     }
     if (meta->began_ns > w->meta.began_ns && (w->steps || strcmp(meta->undoes, w->meta.id) != 0))

@@ -121,13 +121,13 @@ static bool is_made(const struct engine *g, const struct entry *e)
     return g->made[e - g->reader.entries];
 }
 
-#define GONE      "it is not there any more"
+#define GONE      "it no longer exists"
 #define REPLACED  "something else has taken its place since the run"
 #define CHANGED   "it was changed after the run"
-#define UNKNOWN   "the run did not end in order, and it was changed since"
+#define UNKNOWN   "the run did not end normally, and it was changed since"
 #define TAKEN     "something else is there now"
-#define NO_PLACE  "its directory is not there any more"
-#define HIDDEN    "it cannot be looked at"
+#define NO_PLACE  "its directory no longer exists"
+#define HIDDEN    "it cannot be examined"
 #define PROTECTED "it is a protected name, which Belljar does not write"
 
 static const char *changed_words(struct engine *g, const struct entry *e)
@@ -145,9 +145,9 @@ static const char *obstacle_to_removal(struct engine *g, const struct entry *e,
     if (S_ISDIR(st->st_mode)) {
         if (!engine_is_it(g, e, st))
             return REPLACED;
-        return view_is_empty(&g->view, e->grant, e->path) ? NULL
-                                                          : "there is something in it that is not "
-                                                            "of the run, or was left alone";
+        return view_is_empty(&g->view, e->grant, e->path)
+                   ? NULL
+                   : "it contains something that is not from the run, or that was left alone";
     }
     if (e->kind == ENTRY_LINKED) {
         if (!engine_is_it(g, e, st))
@@ -206,7 +206,7 @@ static int undo_create(struct engine *g, const struct entry *e, struct error *er
         changed_ns > e->at_ns + 1000000000 ||
         (S_ISDIR(st.st_mode) ? !view_is_empty(&g->view, e->grant, e->path)
                              : S_ISREG(st.st_mode) && st.st_size > 0 && st.st_nlink == 1))
-        return conflict(g, e, "the run ended while it was being made; it may be somebody else's",
+        return conflict(g, e, "the run ended while it was created; it may belong to somebody else",
                         err);
     return settle(g, e, act_remove(g, e, &st, &cause), &cause, err);
 }
@@ -466,7 +466,7 @@ static int undo_step(struct engine *g, const struct entry *e, struct error *err)
     if (g->dirs[e->grant].fd < 0)
         return e->kind == ENTRY_CREATED || e->kind == ENTRY_LINKED || e->kind == ENTRY_DROP
                    ? 0
-                   : conflict(g, e, "the granted directory is not the same any more", err);
+                   : conflict(g, e, "the granted directory was replaced", err);
     r = undo_locked(g, e, err);
     if (r == 0 && g->report->n_conflicts == conflicts)
         *step = '1';

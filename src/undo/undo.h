@@ -1,7 +1,7 @@
 /* Takes back what one run changed in directories granted for writing.
  *
  * The journal is read backwards. Each step has a precondition: what the run left is still there,
- * unchanged, and the place where something goes back to is free. Where it does not hold, the step
+ * unchanged, and the place where something goes back to is free. If not, the step
  * is a conflict: reported with the path and the reason, and left alone. A step that depends on it
  * finds its own precondition broken. A step whose result is there already is passed over in
  * silence. The steps that are done are handed back, and given to the next undo of the same run,

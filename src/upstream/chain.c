@@ -34,7 +34,8 @@ static void on_link_late(void *arg)
     cleanup_error struct error err = {0};
 
     error_set(&err, E_BUSY, "no answer within %.0f seconds", u->config->timeout_s);
-    error_hint(&err, "`timeout_s` of [servers.%s] is how long an answer may take", u->config->name);
+    error_hint(&err, "`timeout_s` of [servers.%s] sets how long an answer may take",
+               u->config->name);
     upstream_request_free(request);
     fail_chain(u, "start", &err);
 }

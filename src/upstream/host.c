@@ -136,7 +136,7 @@ static json_t *outcome(const struct host_call *c, const char *how)
     if (c->is_late)
         return error_result("`%s` did not end within %.0f seconds", name, c->function->timeout_s);
     if (c->is_too_long)
-        return error_result("`%s` gave more than %zu bytes", name, (size_t)OUTPUT_MAX);
+        return error_result("`%s` printed more than %zu bytes", name, (size_t)OUTPUT_MAX);
     if (strcmp(how, "exit code 0") != 0)
         return error_result("`%s` failed with %s%s%s", name, how, c->n_words ? ": " : "", c->words);
     return output_result(&c->out);
@@ -254,8 +254,9 @@ static int add_value(struct buf *word, const char *name, const json_t *value, st
     if (!is_first || !word->len || word->data[0] != '-')
         return 0;
     error_set(err, E_INVALID, "`%s` begins with a dash, and would be taken for an option", name);
-    return error_hint(err, "the operator can put the parameter behind `--name=`, or behind a word "
-                           "`--` of the command");
+    return error_hint(
+        err,
+        "the operator can put the parameter after `--name=`, or after a word `--` of the command");
 }
 
 /* A value as a part of a URL, in which it stands for itself and nothing else. */

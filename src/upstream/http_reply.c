@@ -144,7 +144,7 @@ int http_reply_feed(struct http_reply *reply, const char *data, size_t len, stru
         return 0;
     reply->total += len;
     if (reply->total > LIMIT_UPSTREAM_LINE)
-        return error_set(err, E_TOO_LARGE, "the server's answer has no end");
+        return error_set(err, E_TOO_LARGE, "the server's answer is not complete");
     if (http_response_feed(response, data, len, take_piece, reply, err) < 0)
         return -1;
     return response->is_over ? finish(reply, err) : 0;

@@ -79,7 +79,7 @@ static void end(struct stdio_wire *s, const char *why)
     stop_watching(s);
     words = s->n_words ? quote_words((struct span){s->words, s->n_words}, WORDS_BYTES) : NULL;
     error_set(&err, E_PROTOCOL, "server `%s` ended: %s%s%s", s->name, why,
-              words ? "; its last words: " : "", words ? words : "");
+              words ? "; its last output: " : "", words ? words : "");
     s->wire.events->on_end(s->wire.user, &err);
 }
 
@@ -227,7 +227,7 @@ static void receive_lines(struct stdio_wire *s)
     buf_clear(&s->in);
     s->scanned = 0;
     if (s->skipped > LIMIT_UPSTREAM_LINE)
-        end(s, "it sent a line without an end");
+        end(s, "it sent an endless line");
 }
 
 /* Whether there may be more. */

@@ -156,7 +156,7 @@ static void on_call_late(void *arg)
 
     error_set(&err, E_BUSY, "server `%s` did not answer within %.0f seconds", u->config->name,
               u->config->timeout_s);
-    error_hint(&err, "`timeout_s` of [servers.%s] is how long a call may take", u->config->name);
+    error_hint(&err, "`timeout_s` of [servers.%s] sets how long a call may take", u->config->name);
     if (call->request) {
         withdraw(call->request);
         if (++u->silences >= SILENCES_MAX)

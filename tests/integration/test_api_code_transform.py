@@ -173,7 +173,7 @@ def test_renaming_across_files(transform):
     assert transform.rename_identifier(".", "old", "new", dry_run=True)["total_replacements"] == 4
     done = transform.rename_identifier(".", "old", "new")
     assert done["files_modified"] == 2 and done["by_kind"] == {"def": 1, "import": 1, "attribute": 1, "name": 1}
-    assert done["unchanged"] == {"attributes": 1} and done["skipped"] == [{"file": "./pkg/bad.py", "reason": "the file is no Python"}]
+    assert done["unchanged"] == {"attributes": 1} and done["skipped"] == [{"file": "./pkg/bad.py", "reason": "the file is not valid Python"}]
     assert get("pkg/main.py") == "from pkg import util\nfrom pkg.util import new\nutil.new(1)\nother.old(2)\nnew(3)\n"
 
 

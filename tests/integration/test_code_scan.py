@@ -126,7 +126,7 @@ def test_every_encoding_and_what_is_no_python(code, here):
     assert [f["name"] for f in found] == ["schön", "find", "marked", "parse", "wide"] and seen == len(ODD) + 2
     reasons = dict(skipped)
     assert set(reasons) == {"binary.py", "broken.py", "lied.py", "missing.py", "."}
-    assert reasons["binary.py"] == "binary" and reasons["broken.py"].startswith("no Python: ") and reasons["missing.py"] == "No such file or directory"
+    assert reasons["binary.py"] == "binary" and reasons["broken.py"].startswith("not valid Python: ") and reasons["missing.py"] == "No such file or directory"
     assert scan(code, sorted(ODD), "functions", "find", count_only=True)[0] == 1
     assert [c["callee"] for c in scan(code, sorted(ODD), "calls", "find")[0]] == ["find"]
     assert scan(code, sorted(ODD), "functions", "schö", count_only=True)[0] == 1
@@ -137,7 +137,7 @@ def test_what_would_block_or_be_too_much_is_told(code, here):
     os.mkfifo("pipe.py")
     with open("large.py", "wb") as file:
         file.truncate(100 << 20)
-    assert dict(scan(code, ["pipe.py", "large.py"], "functions")[1]) == {"pipe.py": "no regular file", "large.py": "too large"}
+    assert dict(scan(code, ["pipe.py", "large.py"], "functions")[1]) == {"pipe.py": "not a regular file", "large.py": "too large"}
 
 
 def test_the_caller_is_heard(code):

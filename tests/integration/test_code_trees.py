@@ -309,7 +309,7 @@ def test_rename_refuses(transform, here):
     put("a.js", "let old = 1, taken = 2;")
     assert transform.rename_identifier("a.js", "old", "taken")["conflicts"] == [{"file": "a.js", "line": 1, "reason": "taken stands in this file already"}]
     assert transform.rename_identifier("a.js", "old", "class")["skipped"][0]["reason"] == "'class' is a keyword of javascript"
-    assert "is no name" in transform.rename_identifier("a.js", "old", "a b")["skipped"][0]["reason"]
+    assert "is not a name" in transform.rename_identifier("a.js", "old", "a b")["skipped"][0]["reason"]
     assert "scopes are known in Python only" in transform.rename_identifier("a.js", "old", "x", scope="module")["skipped"][0]["reason"]
     assert get("a.js") == "let old = 1, taken = 2;" and os.listdir(here) == ["a.js"]
 

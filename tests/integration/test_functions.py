@@ -227,7 +227,7 @@ def test_a_function_ends_with_its_program(who, config, watch):
         ("[functions.x]\ndescription = 'd'\ncommand = ['echo']\n", "absolute path"),
         ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo', '{y}']\n", "only parameters"),
         ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo']\nparameters = {a = {}}\n", "no `type`"),
-        ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo']\nparameters = {a = {type = 'string', pattern = 'x'}}\n", "not looked at"),
+        ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo']\nparameters = {a = {type = 'string', pattern = 'x'}}\n", "is not supported"),
         ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo']\nseverty = 'low'\n", "severity"),
         ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo']\nseverity = 'huge'\n", "read_only, low"),
         ("[functions.X]\ndescription = 'd'\ncommand = ['/bin/echo']\n", "lower-case"),

@@ -161,7 +161,7 @@ def test_a_stream_without_end_takes_no_memory(tmp_path, before, block, takes_rul
 
 # --- runs ---
 
-# Written so that the program itself does not hold the secret.
+# Written so that the program itself does not contain the secret.
 SECRET = secrets_corpus.with_crc(secrets_corpus.Maker(8), "ghp_")
 TOKEN = f"'{SECRET[::-1]}'[::-1]"
 LABEL = "[REDACTED_GITHUB_TOKEN]"

@@ -110,7 +110,7 @@ def test_a_skill_that_is_there_is_not_replaced_without_its_owner(who, home):
                 said.append([error.code, str(error), error.hint])
         print(json.dumps([said, load_skill({skill!r})]))""")
     for refused in said[0]:
-        assert refused[0] == "denied" and "needs approval, and nobody is there to give it" in refused[1] and "another name" in refused[2], said
+        assert refused[0] == "denied" and "needs approval, and nobody can be asked here" in refused[1] and "another name" in refused[2], said
     assert said[1] == '"""mine"""\nx = 1'
 
 

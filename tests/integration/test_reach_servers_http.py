@@ -137,7 +137,7 @@ def test_a_session_that_ended_is_begun_anew(who, start):
 def test_a_server_that_breaks_the_rules_harms_only_the_call(who, start):
     url = start()
     kinds = {"status": "malformed HTTP response", "cut": "ended its answer early", "elsewhere": "the server redirects (HTTP 302)", "html": "has no result",
-             "endless": "has no end", "head": "malformed HTTP response", "unavailable": "HTTP 503"}  # fmt: skip
+             "endless": "is not complete", "head": "malformed HTTP response", "unavailable": "HTTP 503"}  # fmt: skip
     kinds |= dict.fromkeys(["both", "lengths", "extension", "trailer", "folded", "sessions"], "malformed HTTP response")
     servers = {kind: (f"{url}/bad/{kind}", "") for kind in kinds}
     servers["refused"] = ("http://127.0.0.1:1/", "")

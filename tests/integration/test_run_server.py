@@ -166,7 +166,7 @@ def test_a_session_keeps_its_variables(server):
         (["--server", "http://[::2]:8222"], 77, "would be sent unencrypted"),
         (["--server", "http://[::1]:1"], 66, "no server is running"),
         (["--server", "http://127.0.0.2:1"], 66, "no server is running"),
-        (["--server", "http://127.0.0.1:1", "--config", "CONFIG"], 64, "does not take --config"),
+        (["--server", "http://127.0.0.1:1", "--config", "CONFIG"], 64, "--config does not work with a server"),
         (["--server", "http://127.0.0.1:1", "--token-file", "/nonexistent"], 64, "--token-file"),
     ],
 )
@@ -185,7 +185,7 @@ def test_errors_of_the_server_are_ours(server):
     _, answer = both(server, "--timeout", "299", "--profile", "nonsense", "-c", "1")
     assert (answer.code, "no profile `nonsense`" in answer.errors) == (64, True), answer
     _, answer = both(server, "--stdin", "-", "-c", "1", input=b"\xff")
-    assert (answer.code, "a server takes text only" in answer.errors) == (64, True), answer
+    assert (answer.code, "a server accepts text only" in answer.errors) == (64, True), answer
     _, answer = both(server, "--json", "--profile", "nonsense", "-c", "1")
     assert answer.json["error"]["code"] == "invalid"
 

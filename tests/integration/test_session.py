@@ -48,7 +48,7 @@ def test_another_server_is_asked_with_a_token(server):
         (("list", "--server", "ftp://x"), "http://127.0.0.1"),
         (("list", "--server", "http://127.0.0.1:1"), "belljar serve"),
         (("list", "--jsn"), "--json"),
-        (("list", "--server", "http://127.0.0.1:1", "--token-file", "/nonexistent"), "it holds one token"),
+        (("list", "--server", "http://127.0.0.1:1", "--token-file", "/nonexistent"), "it must contain one token"),
     ],
 )
 def test_mistakes_are_told_with_a_hint(user, args, word):

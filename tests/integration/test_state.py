@@ -123,7 +123,7 @@ def test_the_command_line_creates_saves_and_goes_back(who, home):
 
     assert state("save", "plan", "-", input=b"{}").code == 66
     assert state("create", "plan", "the plan").text == "plan: created\n"
-    assert state("create", "plan").text == "plan: was there, and stays\n"
+    assert state("create", "plan").text == "plan: already exists, unchanged\n"
     assert state("save", "plan", "-", input=b'{"n": 1}').text == "plan: version 1\n"
     assert state("save", "plan", "-", input=b'{"n": 2, "token": "ghp_' + b"a1B2" * 9 + b'"}').text == "plan: version 2\n"
     assert json.loads(state("show", "plan@1").text)["state"] == {"n": 1}

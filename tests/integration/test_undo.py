@@ -92,7 +92,7 @@ def test_another_directory_at_the_same_path_is_left_alone(who, folder):
 def test_mistakes_are_told(who):
     for words, code, part in [
         ((), 64, "takes the id of one run"), (("a", "b"), 64, "takes the id of one run"), (("--list", "x"), 64, "takes no argument"),
-        (("run_00000000000000000000000000",), 66, "no changes of a run"), (("../../etc",), 66, "not the id of a run"),
+        (("run_00000000000000000000000000",), 66, "no undo record of a run"), (("../../etc",), 66, "not the id of a run"),
         (("--lis",), 64, "--lis"),
     ]:  # fmt: skip
         answer = who.call("undo", *words)
@@ -200,7 +200,7 @@ def test_only_while_the_directory_may_be_written(who, folder, suffix):
     s = Server(who, "--socket", "none", env={"BELLJAR_ALLOW": f"{folder}{suffix}"})
     run = record(who, folder)
     answer = s.post(f"/v1/runs/{run}/undo", {})
-    assert answer.status == 403 and "may not write any more" in answer.error["message"], answer
+    assert answer.status == 403 and "may no longer write" in answer.error["message"], answer
     assert contents(folder) == AFTER
     assert s.stop() == 0, s.said
 
@@ -224,7 +224,7 @@ def test_over_mcp(who, folder):
         done = client.call("undo_run", {"run_id": run})
         assert done["structuredContent"]["n_done"] == 3 and contents(folder) == BEFORE, done
         failed = client.call("undo_run", {"run_id": "run_00000000000000000000000000"})
-        assert failed["isError"] and "no changes of a run" in mcp.text_of(failed), failed
+        assert failed["isError"] and "no undo record of a run" in mcp.text_of(failed), failed
 
 
 def test_the_tool_is_there_only_with_a_directory_to_write(who, folder):
@@ -233,7 +233,7 @@ def test_the_tool_is_there_only_with_a_directory_to_write(who, folder):
         client.initialize()
         assert "undo_run" not in [t["name"] for t in client.request("tools/list")["result"]["tools"]]
         failed = client.call("undo_run", {"run_id": run})
-        assert failed["isError"] and "may not write any more" in mcp.text_of(failed) and contents(folder) == AFTER, failed
+        assert failed["isError"] and "may no longer write" in mcp.text_of(failed) and contents(folder) == AFTER, failed
 
 
 def test_setup_says_that_changes_are_recorded(who, folder):

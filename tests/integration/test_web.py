@@ -65,12 +65,12 @@ def test_pages_of_many_kinds(who, site, path, expression, expected):
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("/picture", "image/png is no text"),
+        ("/picture", "image/png is not text"),
         ("/away", "not granted"),
-        ("'file:///etc/passwd'", "no http or https address"),
+        ("'file:///etc/passwd'", "not an http or https address"),
         ("'http://127.0.0.1:9/'", "--net 127.0.0.1:9"),
         ("'https://example.org/'", "not granted"),
-        ("'http://'", "no http or https address"),
+        ("'http://'", "not an http or https address"),
     ],
 )
 def test_what_cannot_be_had_is_said(who, site, url, said):

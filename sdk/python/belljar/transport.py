@@ -52,7 +52,7 @@ class Transport:
         self._host = url.hostname or "localhost"
         self._port = url.port or 8222
         if token and not self._is_tls and not self._unix and self._host not in ("localhost", "127.0.0.1", "::1"):
-            raise InvalidError("a token would travel in clear", code="invalid", hint="use https://")
+            raise InvalidError("the token would be sent unencrypted", code="invalid", hint="use https://")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._timeout = timeout
         self._context = context or (ssl.create_default_context() if self._is_tls else None)

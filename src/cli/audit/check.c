@@ -135,7 +135,7 @@ static void conclude(const struct findings *findings, const struct verify_result
                      (double)result->bytes / (double)MIB,
                      *result->last.time ? result->last.time : "no time");
     if (!result->problems && result->n_unsigned)
-        (void)printf("the newest %" PRIu64 " are not signed for yet\n", result->n_unsigned);
+        (void)printf("the newest %" PRIu64 " are not signed yet\n", result->n_unsigned);
 }
 
 int audit_verify(struct audit *audit, char **words, struct error *err)

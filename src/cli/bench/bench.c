@@ -137,9 +137,9 @@ static int measure_throughput(struct bench *b, struct error *err)
         const struct program *program;
         size_t clients;
     } windows[] = {
-        {"throughput_print_4",   &print_line,  4 },
-        {"throughput_print_16",  &print_line,  16},
-        {"throughput_pandas_4",  &pandas_line, 4 },
+        {"throughput_print_4", &print_line, 4},
+        {"throughput_print_16", &print_line, 16},
+        {"throughput_pandas_4", &pandas_line, 4},
         {"throughput_pandas_16", &pandas_line, 16},
     };
 
@@ -273,15 +273,9 @@ static const struct part {
     const char *name;
     int (*measure)(struct bench *b, struct error *err);
 } parts[] = {
-    {"stock",      measure_stock     },
-    {"throughput", measure_throughput},
-    {"growth",     measure_growth    },
-    {"warm",       measure_warm      },
-    {"teardown",   measure_teardown  },
-    {"idle",       measure_idle      },
-    {"cell",       bench_cells       },
-    {"sessions",   bench_sessions    },
-    {"fork",       bench_forks       },
+    {"stock", measure_stock}, {"throughput", measure_throughput}, {"growth", measure_growth},
+    {"warm", measure_warm},   {"teardown", measure_teardown},     {"idle", measure_idle},
+    {"cell", bench_cells},    {"sessions", bench_sessions},       {"fork", bench_forks},
 };
 
 /* Is the name one of the comma-separated list? */
@@ -363,7 +357,7 @@ static int make_plan(const struct request *request, struct plan *plan, struct er
     for (bool has_more = true; has_more; has_more = *at++ == ',') {
         if (plan->n_idle == BENCH_IDLE_MAX) {
             error_set(err, E_INVALID, "--idle takes at most %d numbers", BENCH_IDLE_MAX);
-            return error_hint(err, "weigh the rest in a second call");
+            return error_hint(err, "measure the rest in a second call");
         }
         if (parse_count("--idle", at, LIMIT_SANDBOXES, &plan->idle[plan->n_idle++], &at, err) < 0)
             return -1;
@@ -423,12 +417,9 @@ static int parse(struct request *request, int argc, char **argv)
     };
     /* clang-format on */
     const struct cmd_place places[] = {
-        {'r', .word = &request->runs       },
-        {'s', .word = &request->seconds    },
-        {'i', .word = &request->idle       },
-        {'o', .word = &request->only       },
-        {'j', .flag = &request->is_json    },
-        {'a', .flag = &request->has_samples},
+        {'r', .word = &request->runs},    {'s', .word = &request->seconds},
+        {'i', .word = &request->idle},    {'o', .word = &request->only},
+        {'j', .flag = &request->is_json}, {'a', .flag = &request->has_samples},
     };
     int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 

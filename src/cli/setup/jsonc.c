@@ -25,8 +25,7 @@ static int expected(const struct jsonc_scan *s, const char *what)
     if (s->at >= s->len)
         return error_set(s->err, E_INVALID, "line %d: the text ends, expected %s",
                          line_of(s, s->len), what);
-    return error_set(s->err, E_INVALID, "line %d: read something else, expected %s",
-                     line_of(s, s->at), what);
+    return error_set(s->err, E_INVALID, "line %d: expected %s", line_of(s, s->at), what);
 }
 
 static int peek(const struct jsonc_scan *s)

@@ -139,7 +139,7 @@ static int check_profile(struct wish *wish, struct error *err)
         return -1;
     r = profiles_get(profiles, NULL, &profile, err);
     if (r == 0 && json_array_size(wish->args) > 1 && !profile_allows_grants(profile))
-        r = error_set(err, E_INVALID, "profile `%s` takes no --allow", wish->profile);
+        r = error_set(err, E_INVALID, "profile `%s` does not support --allow", wish->profile);
     profiles_free(profiles);
     if (r < 0 || add_arg(wish, "--profile", err) < 0)
         return -1;

@@ -289,7 +289,7 @@ static const struct command table[] = {
     {":put", "FILE [NAME]", 1, 2, 'h', do_put, "copy one of your files into /workspace"},
     {":get", "NAME [FILE]", 1, 2, 's', do_get, "copy a file out of /workspace"},
     {":limits", "", 0, 0, 0, do_limits, "what the session may use"},
-    {":checkpoint", "[NAME]", 0, 1, 0, do_checkpoint, "keep variables and files as they are now"},
+    {":checkpoint", "[NAME]", 0, 1, 0, do_checkpoint, "save variables and files as they are now"},
     {":restore", "NAME", 1, 1, 'c', do_restore, "go back to a checkpoint"},
     {":fork", "[N]", 0, 1, 0, do_fork, "copy the session; each copy continues from here"},
     {":sessions", "", 0, 0, 0, do_sessions, "list the copies"},

@@ -172,7 +172,7 @@ TEST(what_was_taken_before_shows_after_a_removal)
     take_away(files[0]);
     fill(0, 4 * FILE_BYTES, 0);
     assert_true(place_verify(&found, NULL) > 0);
-    assert_contains(buf_str(&found), "were gone before older files were removed");
+    assert_contains(buf_str(&found), "were missing before older files were removed");
 }
 
 TEST(what_was_removed_cannot_be_compared)

@@ -135,7 +135,7 @@ TEST(a_torn_end_is_set_aside_wherever_it_is_torn)
         if (len == before)
             continue;
         assert_contains(place_notes, "the end of the trail was torn");
-        assert_contains(buf_str(&found), "a torn end was mended");
+        assert_contains(buf_str(&found), "a torn end was repaired");
         {
             char name[64];
             cleanup(buf_done) struct buf torn;

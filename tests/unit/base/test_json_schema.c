@@ -22,7 +22,7 @@ TEST(schemas_of_the_part_are_taken_and_others_named)
         {"{}", "no `type`"},
         {"[]", "no `type`"},
         {"{\"type\": \"text\"}", "no `type`"},
-        {"{\"type\": \"string\", \"pattern\": \"x\"}", "not looked at"},
+        {"{\"type\": \"string\", \"pattern\": \"x\"}", "is not supported"},
         {"{\"type\": \"string\", \"maxLength\": \"3\"}", "wrong type"},
         {"{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": \"#\"}}}", "x.a"},
         {"{\"type\": \"array\", \"items\": {\"type\": \"array\", \"items\": {\"oneOf\": []}}}",

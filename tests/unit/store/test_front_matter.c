@@ -61,8 +61,8 @@ TEST(what_is_not_a_head_is_refused)
     refuse("---\nname: x\ndescription: [a, b]\n---\n", "plain or quoted");
     refuse("---\nname: x\ndescription: !!str y\n---\n", "plain or quoted");
     refuse("---\nname: x\ndescription: \"y\\x41\"\n---\n", "escape");
-    refuse("---\nname: x\ndescription: \"y\n---\n", "does not end in its line");
-    refuse("---\nname: x\ndescription: 'y' z\n---\n", "behind the quote");
+    refuse("---\nname: x\ndescription: \"y\n---\n", "is not closed in its line");
+    refuse("---\nname: x\ndescription: 'y' z\n---\n", "after the quote");
     refuse("---\nname: x\ndescription: |\n\ty\n---\n", "tab");
     refuse("---\nname x\ndescription: y\n---\n", "key: value");
     refuse("---\n  name: x\ndescription: y\n---\n", "key: value");

@@ -184,7 +184,7 @@ TEST(bombs_are_refused_before_they_go_off)
     static char names[LIMIT_FOLDER_ENTRIES + 1][16];
 
     refuse_one(&(struct made){.name = "x", .data = zeros, .len = MIB, .deflates = true},
-               E_TOO_LARGE, "packed to less");
+               E_TOO_LARGE, "compressed to less");
     refuse_one(&(struct made){.name = "x", .data = zeros, .len = 5 * MIB, .deflates = true},
                E_TOO_LARGE, "MiB");
     for (size_t i = 0; i < ARRAY_SIZE(many); i++) {

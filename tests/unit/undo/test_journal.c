@@ -564,7 +564,7 @@ TEST_WITH(a_damaged_journal_is_refused, scene_enter, leave)
     refuse(BEGIN "C 1 0 0 0 0 0 0 0 0 0 0 z\n", "number");
     refuse(BEGIN "C 11111111111111111 0 0 0 0 0 0 0 0 0 0 0 a\n", "number");
     refuse(BEGIN "X 1 0 0 0 0 0 0 0 0 0 0 0 .\n", "cancelled");
-    refuse(BEGIN "Z 0 0 0 0 0 0 0 0 0 0 0 0 .\n" BEGIN, "behind the end");
+    refuse(BEGIN "Z 0 0 0 0 0 0 0 0 0 0 0 0 .\n" BEGIN, "after the end");
 }
 
 UNIT_MAIN()

@@ -175,11 +175,11 @@ TEST_WITH(a_run_of_somebody_else_is_not_there, enter, leave)
     do_write("new", "x");
     end(ONE);
     assert_int_equal(try_undo(ONE, "you", false, &err), -1);
-    assert_error(&err, E_NOT_FOUND, "no changes of a run");
+    assert_error(&err, E_NOT_FOUND, "no undo record of a run");
     assert_int_equal(try_undo("../" ONE, NULL, false, &err), -1);
-    assert_error(&err, E_NOT_FOUND, "no changes of a run");
+    assert_error(&err, E_NOT_FOUND, "no undo record of a run");
     assert_int_equal(try_undo("", NULL, false, &err), -1);
-    assert_error(&err, E_NOT_FOUND, "no changes of a run");
+    assert_error(&err, E_NOT_FOUND, "no undo record of a run");
     assert_true(exists("new"));
     assert_int_equal(listed("me"), 1);
     assert_int_equal(listed("you"), 0);
@@ -236,7 +236,7 @@ TEST_WITH(a_directory_that_may_not_be_written_any_more_is_refused, enter, leave)
     do_write("new", "x");
     end(ONE);
     assert_int_equal(undo_store_undo(&wish, &answer, &err), -1);
-    assert_error(&err, E_DENIED, "may not write");
+    assert_error(&err, E_DENIED, "may no longer write");
     assert_true(exists("new"));
 }
 

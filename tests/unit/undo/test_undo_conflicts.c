@@ -27,8 +27,8 @@ UNDO_TEST(what_was_changed_later_is_left_alone)
     undo("run", "undo1");
     assert_conflict("a", "changed after the run");
     assert_conflict("new", "changed after the run");
-    assert_conflict("n/m", "not of the run");
-    assert_conflict("n", "not of the run");
+    assert_conflict("n/m", "not from the run");
+    assert_conflict("n", "not from the run");
     assert_int_equal(report.n_conflicts, 4);
     assert_string_equal(get("a"), "edited by the user");
     assert_string_equal(get("new"), "edited, too");
@@ -247,7 +247,7 @@ UNDO_TEST(a_directory_does_not_move_under_a_step)
     assert_int_equal(waitpid(broker, &status, 0), broker);
     assert_int_equal(status, 0);
     assert_false(exists(".config/curlrc"));
-    assert_conflict("d/curlrc", "directory is not there");
+    assert_conflict("d/curlrc", "directory no longer exists");
     (void)close(said[0]);
     (void)close(said[1]);
 }
@@ -263,7 +263,7 @@ UNDO_TEST(a_directory_that_is_another_one_is_left_alone)
     scene_seal();
     task.run = open("run", O_PATH | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(undo_run(&task, &report, &err), 0);
-    assert_conflict("new", "not the same");
+    assert_conflict("new", "was replaced");
     (void)close(task.run);
 }
 

@@ -101,8 +101,8 @@ UNDO_TEST(after_a_crash_what_changed_later_is_left_alone)
     put("a", "by the user");
     put("new", "by the user");
     undo("run", "undo1");
-    assert_conflict("a", "did not end in order");
-    assert_conflict("new", "did not end in order");
+    assert_conflict("a", "did not end normally");
+    assert_conflict("new", "did not end normally");
     assert_string_equal(get("a"), "by the user");
 }
 

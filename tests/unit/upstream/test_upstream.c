@@ -294,8 +294,8 @@ TEST(one_that_crashes_is_started_again)
 
     open_scene(&scene, "hostile.py", NULL, CONFIG_ERA_AUTO);
     ask_ill(&scene, "crash", E_PROTOCOL,
-            "ended: exit code 3; its last words: \"?[2J terrible things happened\"");
-    ask_ill(&scene, "endless", E_PROTOCOL, "a line without an end");
+            "ended: exit code 3; its last output: \"?[2J terrible things happened\"");
+    ask_ill(&scene, "endless", E_PROTOCOL, "an endless line");
     status = upstreams_status(scene.upstreams, 0);
     assert_string_equal(json_string_value(json_object_get(status, "state")), "ready");
     assert_int_equal(json_integer_value(json_object_get(status, "starts")), 3);
@@ -312,7 +312,7 @@ TEST(one_that_goes_on_crashing_is_left_alone_for_a_while)
     open_scene(&scene, "hostile.py", "exit", CONFIG_ERA_AUTO);
     ask(&scene, "fine", json_object());
     assert_error(&scene.err, E_PROTOCOL,
-                 "ended: exit code 1; its last words: \"cannot start today\"");
+                 "ended: exit code 1; its last output: \"cannot start today\"");
     /* On a slow machine the first pauses may be over when it is asked again; they grow. */
     for (asked = 1; asked < 20 && !scene.err.hint; asked++)
         ask(&scene, "fine", json_object());
@@ -362,7 +362,7 @@ TEST(wrong_answers_at_the_start_are_told)
 {
     static const char *const modes[][2] = {
         {"version", "has no protocol version"},
-        {"nolist",  "has no list of tools"   },
+        {"nolist", "has no list of tools"},
     };
     struct scene scene;
 

@@ -349,7 +349,8 @@ static const struct refusal refusals[] = {
     {"import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])\n"
      "os.kill(os.getpid(), signal.SIGUSR2)",
      "waits to be delivered", "signal.signal(signal.SIGUSR2, signal.SIG_IGN); None"},
-    {"os.mkdir('d'); os.chdir('d'); os.rmdir('../d')", "the working directory is gone", NULL},
+    {"os.mkdir('d'); os.chdir('d'); os.rmdir('../d')", "the working directory no longer exists",
+     NULL},
 };
 
 TEST(each_refusal_says_why)
