@@ -30,9 +30,9 @@ bool address_of_socket(const struct sockaddr *from, struct address *ret_address)
 unsigned address_to_socket(const struct address *address, uint16_t port,
                            struct sockaddr_storage *ret_to); /* its length */
 
-/* What the address is when it is none of the public Internet ("loopback", "private", …), or NULL.
- * What embeds an IPv4 address (6to4, NAT64, Teredo) is never public: where it ends up is for
- * others to say. */
+/* The kind of an address outside the public Internet ("loopback", "private", …), or NULL. An
+ * address that embeds an IPv4 address (6to4, NAT64, Teredo) is never public: we cannot know where
+ * it ends up. */
 const char *address_range(const struct address *address);
 bool address_is_loopback(const struct address *address);
 

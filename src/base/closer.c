@@ -22,7 +22,7 @@
 /* Descriptors that wait here while the socket is full. */
 #define WAITING_MAX 1024
 
-/* How soon a full socket is tried again. */
+/* Time until a full socket is tried again. */
 #define RETRY_MS 5
 
 /* A file of fewer bytes is closed directly, and so many bytes at most in one turn. */
@@ -32,7 +32,7 @@
 /* A helper that was killed is replaced, but not more often than this. */
 #define RESTART_NS 10000000000u
 
-/* How often the helper looks whether we have dropped our reference. */
+/* The helper checks this often whether we have dropped our reference. */
 #define LOOK_US 100
 
 static struct {

@@ -22,6 +22,6 @@ void closer_stop(void);
 /* Closes and forgets a descriptor that may hold a whole file system. Accepts -1. */
 void closer_close(int *fd);
 
-/* The same for a file whose file system is held by somebody else: a small file is closed directly,
- * as long as few bytes were freed that way in this turn of the loop. */
+/* Closes a file whose file system is held by somebody else: a small file is closed directly, as
+ * long as few bytes were freed that way in this turn of the loop. */
 void closer_close_file(int *fd);

@@ -178,7 +178,7 @@ int config_load(struct config *config, const char *path, struct error *err);
  * sources. An unknown flag is E_INVALID with the nearest one in the hint. */
 int config_set_flag(struct config *config, const char *flag, const char *value, struct error *err);
 
-/* What the two options on masking say together. */
+/* Combines the two options for masking. */
 enum run_masking config_masking(const struct config *config);
 bool config_has_names(const struct config *config); /* for personal data: mask/pseudonyms.h */
 

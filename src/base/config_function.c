@@ -56,7 +56,7 @@ static int read_approval(const struct config_place *place, const json_t *value,
     return config_place_wrong(place, "approval", "auto, never or always", err);
 }
 
-/* What has no default is required. */
+/* A parameter without a default is required. */
 static int read_parameters(const struct config_place *place, json_t *value,
                            struct config_function *function, struct error *err)
 {
@@ -133,7 +133,7 @@ static int check_word(const struct config_place *place, const struct config_func
     return 0;
 }
 
-/* Which host is asked is fixed, and so is the method. */
+/* The host and the method are fixed. */
 static bool is_request(const char *text)
 {
     size_t method = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");

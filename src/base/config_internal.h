@@ -3,7 +3,7 @@
 
 #include "base/config.h"
 
-/* Where a value came from. */
+/* The source of a value. */
 struct config_source {
     enum config_origin origin;
     const char *file; /* of struct config.files */

@@ -1,4 +1,4 @@
-/* Where settings come from: files and the environment. */
+/* Loads settings from files and the environment. */
 #include <stdlib.h>
 #include <string.h>
 

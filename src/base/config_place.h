@@ -21,7 +21,7 @@ struct config_place {
 int config_place_wrong(const struct config_place *place, const char *key, const char *expected,
                        struct error *err);
 
-/* The same of a key that is none, with the nearest one as a hint. */
+/* Reports an unknown key, with the nearest known one as a hint. */
 int config_place_unknown(const struct config_place *place, const char *key,
                          const char *const *known, size_t count, struct error *err);
 

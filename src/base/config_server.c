@@ -99,7 +99,7 @@ static int read_key(const struct config_place *place, struct config_server *serv
     return config_place_unknown(place, key, known, ARRAY_SIZE(known), err);
 }
 
-/* What is wrong with them together. */
+/* Checks the options of a server against each other. */
 static int check(const struct config_place *place, const struct config_server *server,
                  struct error *err)
 {

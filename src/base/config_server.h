@@ -1,4 +1,5 @@
-/* [servers.NAME] of the file: other MCP servers whose tools programs may call (upstream/upstream.h).
+/* [servers.NAME] of the file: other MCP servers whose tools programs may call
+ * (upstream/upstream.h).
  *
  * Either a command, which is started when it is first needed, or a URL.
  */
@@ -16,8 +17,8 @@
 
 struct config_function; /* base/config_function.h */
 
-/* What happens when a program calls a tool. AUTO: as the tool says of itself, allowed where it only
- * reads, else asked for. */
+/* The rule for calls of a tool. AUTO: allowed if the tool declares that it only reads, else
+ * approval is needed. */
 enum config_consent { CONFIG_AUTO, CONFIG_ALLOW, CONFIG_ASK, CONFIG_DENY };
 
 enum config_era { CONFIG_ERA_AUTO, CONFIG_ERA_LEGACY, CONFIG_ERA_MODERN };
@@ -44,5 +45,5 @@ int config_server_read(struct config_server *server, const char *path, const jso
                        const char *name, json_t *table, struct error *err);
 void config_server_done(struct config_server *server);
 
-/* What the file says of that tool. */
+/* The rule that the file has for that tool. */
 enum config_consent config_server_consent(const struct config_server *server, const char *tool);

@@ -11,8 +11,7 @@
 #include "base/limits.h"
 #include "base/suggest.h"
 
-/* What was read is quoted in messages, but a whole file in place of a number is not worth
- * repeating. */
+/* Messages quote what was read, but not a whole file given instead of a number. */
 #define READ_MAX 60
 
 /* Items of one list: --allow has its own, lower limit where the mounts are made. */
@@ -71,7 +70,7 @@ static int add_variable(const struct config_option *option, const struct config_
     return buf_add_str(out, source->name ? source->name : variable, err);
 }
 
-/* What stands before ": read …" in a message. */
+/* The text before ": read …" in a message. */
 static int add_subject(const struct config_option *option, const struct config_source *source,
                        struct buf *out, struct error *err)
 {

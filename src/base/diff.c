@@ -159,7 +159,7 @@ static void mark_way(const struct search *s, int edits, struct line *old, struct
     }
 }
 
-/* What both begin and end with is no matter; of the rest the changed lines are marked. */
+/* The common beginning and end are skipped; in the rest the changed lines are marked. */
 static int mark(struct extra_zygote *old, struct extra_zygote *new)
 {
     size_t head = 0, n = old->count, m = new->count;

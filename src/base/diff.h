@@ -30,8 +30,8 @@ struct diff_shown {
 int diff_unified(struct span old, struct span new, struct buf *out, struct diff_count *ret_count,
                  struct error *err);
 
-/* The same, with the lines of `shown` in the hunks. Lines are compared and counted as they really
- * are: two that differ in hidden bytes only are both there, with their marks. E_INTERNAL: `shown`
- * is not the same text. */
+/* Like diff_unified(), but the hunks have the lines of `shown`. The real lines are compared and
+ * counted: two lines that differ only in hidden bytes both appear, with their marks. E_INTERNAL:
+ * `shown` is not the same text. */
 int diff_unified_shown(struct span old, struct span new, const struct diff_shown *shown,
                        struct buf *out, struct diff_count *ret_count, struct error *err);

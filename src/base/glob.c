@@ -14,8 +14,8 @@ static bool spend(uint64_t *budget, uint64_t steps)
 
 /* --- one name --- */
 
-/* Where the class that begins at `[` ends, past its `]`. NULL: it has no end, so the bracket is a
- * character like any other. */
+/* Returns the end of the class that begins at `[`, past its `]`. NULL: it has no end, so the
+ * bracket is a character like any other. */
 static const char *class_end(struct part pattern)
 {
     const char *at = pattern.at + 1;

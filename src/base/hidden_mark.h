@@ -9,7 +9,7 @@
 
 int hidden_mark(struct buf *out, size_t bytes, struct error *err);
 
-/* How many bytes of `real` the marks in `shown` stand for, where everything else is the same; -1:
- * something else differs. A mark stands where `real` has a letter, a digit or one of _+/=.- : one
- * that is part of the real text is not a mark. */
+/* Returns how many bytes of `real` the marks in `shown` replace, if everything else is the same;
+ * -1: something else differs. A mark stands where `real` has a letter, a digit or one of _+/=.- :
+ * one that is part of the real text is not a mark. */
 int64_t hidden_count(struct span real, struct span shown);

@@ -29,7 +29,7 @@ struct http_limits {
     const char *too_long, *too_many;
 };
 
-/* What is wrong, and the status that a server answers with before it closes the connection. */
+/* The error, and the status that a server answers with before it closes the connection. */
 struct http_refusal {
     int status;
     const char *message;

@@ -7,7 +7,7 @@
 /* Hex digits of a chunk's size. */
 #define CHUNK_DIGITS 8
 
-/* Where in a chunk we are. Below CHUNK_SIZE_LF the state is how many digits have come. */
+/* The position in a chunk. Below CHUNK_SIZE_LF the state is how many digits have come. */
 enum {
     CHUNK_SIZE = 0,
     CHUNK_SIZE_LF = 100, /* the CR behind the digits has come */

@@ -11,8 +11,8 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* What a value takes beside its text, about: an empty object is two bytes of it, and two hundred of
- * memory. */
+/* Memory of a value beside its text, roughly: an empty object has two bytes of text, and takes two
+ * hundred of memory. */
 #define CONTAINER_BYTES ((size_t)200)
 #define VALUE_BYTES     ((size_t)64)
 

@@ -59,7 +59,7 @@ static int digits_needed(const json_t *value)
     return digits;
 }
 
-/* What to do with a byte of a string. Any other value is the letter behind the backslash. */
+/* The treatment of a byte in a string. Any other value is the letter after the backslash. */
 enum { PLAIN = 0, CODE = 1, WIDE = 2 };
 
 static const unsigned char escapes[256] = {

@@ -50,7 +50,7 @@ static const struct {
     {"boolean", is_boolean}, {"array", is_array},     {"object", is_object},
 };
 
-/* What stands behind each keyword. */
+/* The type of value that each keyword takes. */
 static const struct {
     const char *name;
     bool (*fits)(const json_t *value);

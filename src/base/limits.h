@@ -17,7 +17,7 @@
  * (guest/report.h); a longer one is left out of the answer. */
 #define LIMIT_RESULT_BYTES (4 * MIB)
 
-/* What one run may show: pictures for a model, of which a few hundred would be a flood. The bytes
+/* Displays of one run: pictures for a model, for which a few hundred would be a flood. The bytes
  * are kept until the answer is written. */
 #define LIMIT_DISPLAYS      100
 #define LIMIT_DISPLAY_BYTES (16 * MIB)
@@ -68,8 +68,8 @@
  */
 #define LIMIT_SANDBOXES 4096
 
-/* How long the making of one sandbox may take, and the start of a zygote with all its imports. Both
- * are milliseconds to seconds on any machine; an emulated one is a hundred times slower. */
+/* Time limits for making one sandbox, and for starting a zygote with all its imports. Both take
+ * milliseconds to seconds on any machine; an emulated one is a hundred times slower. */
 #define LIMIT_MAKING_MS 120000
 #define LIMIT_ZYGOTE_MS 300000
 
@@ -113,7 +113,7 @@
 #define LIMIT_SPOOL_PAGE MIB
 #define LIMIT_SPOOL_LINE (64 * KIB)
 
-/* What the values of one JSON text may take, beside their bytes: some forty thousand objects, or a
+/* Memory for the values of one JSON text, beside their bytes: some forty thousand objects, or a
  * hundred and thirty thousand numbers. Reading that much is two hundredths of a second for which
  * everything else waits. And the longest number: no double has more digits. */
 #define LIMIT_JSON_MEMORY (8 * MIB)
@@ -126,8 +126,8 @@
 #define LIMIT_PATTERN_BYTES  KIB
 #define LIMIT_PATTERN_MEMORY (256 * KIB)
 
-/* What a program may ask of the outside in one run, each a record of the trail; and the bytes of
- * answers that are kept for one that does not read them. */
+/* Calls that a program may make in one run, each of which is a record of the trail; and the bytes
+ * of answers that are kept for a program that does not read them. */
 #define LIMIT_CALLS         10000
 #define LIMIT_REPLIES_BYTES (8 * MIB)
 
@@ -149,9 +149,9 @@
 #define LIMIT_SHELF          256
 #define LIMIT_SKILLS_GIVEN   200
 
-/* What is kept between runs. One state: a list of thousands of files with what was done to each,
- * and a model has to read it. Saves of one name that can be gone back to, by number and by bytes;
- * names of one owner, bytes of all his states; and the whole file, for all owners. */
+/* Data kept between runs. One state: room for a list of thousands of files with what was done to
+ * each, which a model has to read. Earlier saves of one name, by number and by bytes; names of one
+ * owner, bytes of all states of an owner; and the whole file, for all owners. */
 #define LIMIT_STATE_BYTES  MIB
 #define LIMIT_WORK_HISTORY 100
 #define LIMIT_WORK_BYTES   (8 * MIB)
@@ -191,15 +191,15 @@
 /* Of one sandbox in its life: what a crawler makes in a day, and an endless loop in minutes. */
 #define LIMIT_NET_TOTAL 100000
 
-/* How long a connection may take: to say what it wants, to be made, without a byte, and in all. */
+/* Time limits of a connection: for its request, for connecting, without a byte, and in all. */
 #define LIMIT_NET_ASK_S    30
 #define LIMIT_NET_LOOKUP_S 20
 #define LIMIT_NET_MAKE_S   60
 #define LIMIT_NET_IDLE_S   300
 #define LIMIT_NET_LIFE_S   3600
 
-/* What was refused to one program, as its answer lists it, and the bytes of one text of it; those
- * beyond are counted. */
+/* Refusals listed in the result of one program, and the bytes of one text in that list; further
+ * refusals are counted. */
 #define LIMIT_DENIALS      32
 #define LIMIT_DENIAL_BYTES ((size_t)512)
 

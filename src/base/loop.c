@@ -123,8 +123,8 @@ static void do_work(evutil_socket_t fd, short what, void *arg)
     loop->is_put_off = !loop->is_put_off && loop_is_late(loop);
     while (!loop->is_put_off && loop->queue.first && loop_cpu_ns() - began_ns < SLICE_NS)
         do_first(&loop->queue);
-    /* What fn() posted made the event active for this turn again. The rest waits for the next one,
-     * behind a look at all descriptors. */
+    /* Work that fn() posted made the event active again in this turn. The rest waits for the next
+     * turn, after a check of all descriptors. */
     (void)event_del(loop->work);
     if (loop->queue.first)
         (void)event_add(loop->work, &(struct timeval){0});

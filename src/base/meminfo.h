@@ -1,4 +1,4 @@
-/* What the host says of its memory. */
+/* The memory of the host, as Linux reports it. */
 #pragma once
 
 #include <stdbool.h>

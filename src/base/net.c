@@ -157,7 +157,7 @@ static int read_host(const char *at, size_t len, struct net_grant *grant, const 
         return wrong(text, why, err);
     if (!grant->host.is_address)
         return 0;
-    /* Whoever reads the settings has to see which address it is. */
+    /* The reader of the settings has to see which address it is. */
     address_text(&grant->host.address, name);
     if (memmem(at, len, name, strlen(name)))
         return 0;

@@ -62,7 +62,7 @@ int net_merge(struct net **net, struct net *more, struct error *err);
 /* The grant as text, without the header's value. */
 int net_grant_text(const struct net_grant *grant, char *text, size_t size);
 
-/* What a program asks for. */
+/* A program's request for a connection. */
 struct net_ask {
     const struct host *host;
     uint16_t port;

@@ -1,5 +1,5 @@
-/* Where our own files are: beside the program in a checkout, else where they were installed; and
- * what lies below what. */
+/* Paths of our own files: beside the program in a checkout, else where they were installed. Also
+ * tells whether one path lies below another. */
 #pragma once
 
 #include <string.h>
@@ -30,11 +30,11 @@ char *paths_data(const char *name, struct error *err);
  * private, if it is not there. The caller frees it. */
 char *paths_state(const char *name, struct error *err);
 
-/* Where NAME is that is large, can be made again and holds no secret: in $XDG_DATA_HOME/belljar, or
- * /var/lib/belljar of root, whose sandboxes are other users and do not see his home. Nothing is
- * made. The caller frees it. */
+/* The path of NAME, for data that is large, can be made again and holds no secret: in
+ * $XDG_DATA_HOME/belljar, or for root in /var/lib/belljar, because root's sandboxes run as other
+ * users and do not see root's home. Creates nothing. The caller frees it. */
 char *paths_made(const char *name, struct error *err);
 
-/* The same for what lasts as long as the machine is up: $XDG_RUNTIME_DIR/belljar, /run/belljar of
- * root, or else the directory above. */
+/* A directory for data that is lost at a restart: $XDG_RUNTIME_DIR/belljar, /run/belljar for root,
+ * or else the data directory. */
 char *paths_runtime(const char *name, struct error *err);

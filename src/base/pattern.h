@@ -26,7 +26,7 @@ void pattern_free(struct pattern *pattern);
 bool pattern_find(const struct pattern *pattern, const char *text, size_t len, size_t *ret_start,
                   size_t *ret_end);
 
-/* How much work one byte may be at worst: steps of the machine it was compiled to. At least 1. */
+/* The most work that one byte may cause: steps of the compiled machine. At least 1. */
 size_t pattern_cost(const struct pattern *pattern);
 
 #ifdef __cplusplus

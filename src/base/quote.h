@@ -14,5 +14,5 @@
  * NULL: out of memory. */
 char *quote_words(struct span text, size_t max);
 
-/* The same without quotation marks, and those in the text stay. */
+/* Like quote_words(), but without quotation marks; those in the text stay. */
 char *quote_line(struct span text, size_t max);

@@ -15,7 +15,7 @@
 
 #define ANSWER_BYTES 4096
 
-/* Whose lookups wait for each other. It lives as long as it has some. */
+/* Lookups of one owner, which wait for each other. It lives as long as it has lookups. */
 struct line {
     struct line *next;
     const void *owner;

@@ -100,7 +100,8 @@ const struct run_display *run_add_display(struct run *run, const struct wire_dis
  * E_TOO_LARGE: too many. */
 int run_give_file(struct run *run, const struct run_given *file, struct error *err);
 
-/* The same for a file of a skill, which is counted apart from the client's; those come first. */
+/* Adds a file of a skill, which is counted apart from the client's files. The client's files come
+ * first. */
 int run_give_skill(struct run *run, const struct run_given *file, struct error *err);
 
 /* They are where they belong, and not needed any more. */
@@ -133,7 +134,7 @@ void run_free_denials(struct run *run);
 /* Whether it says no more than the run's status does. */
 bool run_denial_is_status(const struct run *run, const struct run_denial *denial);
 
-/* What it asks for is its owner's, in that store. NULL: there is none. */
+/* Its calls work on the data of its owner in that store. NULL: there is none. */
 void run_set_keeper(struct run *run, struct store *kept, const char *owner);
 
 /* The word of the lowest bit that is set. */

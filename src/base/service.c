@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 
-/* Where the protocol begins to count. */
+/* The first descriptor of the protocol. */
 #define FIRST_FD 3
 
 static struct sockaddr_un news;

@@ -1,5 +1,5 @@
-/* What a service manager and its daemon say to each other, in the words of systemd and without its
- * library: sockets that are open before we start, and news of how we are.
+/* The protocol between a service manager and its daemon, as systemd defines it, without its
+ * library: sockets that are open before we start, and notifications of our state.
  *
  * Nothing of it reaches a child: the variables are taken out of the environment when they are read.
  */
@@ -16,7 +16,7 @@
  * is not what can be listened on. */
 int service_sockets(int fds[SERVICE_SOCKETS_MAX], struct error *err);
 
-/* Where to send the news; without $NOTIFY_SOCKET, service_notify() does nothing. */
+/* The socket for notifications; without $NOTIFY_SOCKET, service_notify() does nothing. */
 void service_open(void);
 
 /* "READY=1", "STOPPING=1", …: one assignment per line. Nobody waits for it and nothing fails. */

@@ -11,8 +11,8 @@
 /* Hashed between two looks at the clock, in a fiber: a millisecond at most. */
 #define PAUSE_BYTES ((size_t)128 << 10)
 
-/* What OpenSSL has allocated goes with the process: giving it back one by one only delays the end
- * of every run on the command line. Who uses OpenSSL first has to say so. */
+/* OpenSSL's memory is freed with the process: freeing it piece by piece only delays the end of
+ * every run on the command line. The first user of OpenSSL has to set this. */
 static void __attribute__((constructor)) keep_to_the_end(void)
 {
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);

@@ -8,14 +8,14 @@
 
 void sha256(const void *data, size_t len, uint8_t digest[SHA256_BYTES]);
 
-/* The same of bytes that come in pieces. NULL: out of memory; the others accept that. The end frees
+/* Hashes bytes that come in pieces. NULL: out of memory; the others accept that. The end frees
  * it. */
 struct sha256_stream;
 struct sha256_stream *sha256_begin(void);
 void sha256_feed(struct sha256_stream *stream, const void *data, size_t len);
 
-/* The same for many bytes: it pauses in a fiber (base/fiber.h), and stops in one that was
- * cancelled. */
+/* Like sha256_feed(), for many bytes: it pauses in a fiber (base/fiber.h), and stops in one that
+ * was cancelled. */
 void sha256_feed_slowly(struct sha256_stream *stream, const void *data, size_t len);
 void sha256_end(struct sha256_stream *stream, uint8_t digest[SHA256_BYTES]);
 

@@ -17,7 +17,7 @@ struct share {
     bool has_others; /* somebody else may come */
 };
 
-/* What one caller holds of the memory for requests (http/server.c). */
+/* The memory for requests that one caller holds (http/server.c). */
 struct share_account {
     uint64_t bodies;  /* bytes of bodies that are read or worked on */
     uint64_t answers; /* bytes of answers that wait for their reader, when they were last counted */

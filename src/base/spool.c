@@ -10,7 +10,7 @@
 #include "base/closer.h"
 #include "base/limits.h"
 
-/* How much is read at a time on the way to a line. */
+/* Bytes read at a time while looking for a line. */
 #define CHUNK (64 * KIB)
 
 /* So often the number of lines is noted, so that the way to any line is short. */

@@ -28,8 +28,8 @@ int spool_store_new(const char *dir, uint64_t limit, struct spool_store **ret_st
 void spool_store_free(struct spool_store *store);
 uint64_t spool_store_used(const struct spool_store *store);
 
-/* `used`: what its owner's spools hold together, of which he has a share (base/share.h); it
- * outlives the spool. NULL: nobody shares the store. */
+/* `used`: the bytes of all spools of its owner, who has a share (base/share.h); the number outlives
+ * the spool. NULL: nobody shares the store. */
 int spool_new(struct spool_store *store, uint64_t *used, struct spool **ret_spool,
               struct error *err);
 void spool_free(struct spool *spool);
@@ -56,7 +56,7 @@ struct spool_place {
     uint64_t line; /* from 1 */
 };
 
-/* Where a line begins. E_NOT_FOUND: there are fewer. */
+/* Finds where a line begins. E_NOT_FOUND: there are fewer. */
 int spool_find_line(const struct spool *spool, uint64_t line, struct spool_place *ret_place,
                     struct error *err);
 

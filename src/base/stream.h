@@ -1,5 +1,5 @@
-/* What is kept of one output stream: the first half of the limit, the last half, and the count of
- * what fell out between.
+/* The kept part of one output stream: the first half of the limit, the last half, and the number of
+ * bytes dropped between them.
  *
  * The head fills first; from then on the tail is a ring. Memory grows with what is written, never
  * past the limit.
@@ -27,7 +27,7 @@ int run_stream_add(struct run_stream *stream, struct clean_text text, struct err
  */
 int run_stream_render(const struct run_stream *stream, struct buf *out, struct error *err);
 
-/* What a reader who already saw the first `shown` bytes as they came still needs: the marker where
- * bytes are missing, and what was kept of the rest. */
+/* The rest for a reader who already saw the first `shown` bytes: a marker if bytes are missing, and
+ * what was kept after them. */
 int run_stream_render_rest(const struct run_stream *stream, uint64_t shown, struct buf *out,
                            struct error *err);

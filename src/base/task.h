@@ -36,7 +36,7 @@ struct task {
  * fiber it begins in a later turn. Without memory for a fiber it is done in one go. */
 void task_begin(struct task *task, struct loop *loop, const struct task_steps *steps, void *arg);
 
-/* The same, but the work begins in a later turn. */
+/* Like task_begin(), but the work begins in a later turn. */
 void task_post(struct task *task, struct loop *loop, const struct task_steps *steps, void *arg);
 
 /* Whether the work was begun and has not ended; and whether it has stopped in the middle, and the

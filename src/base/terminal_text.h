@@ -35,14 +35,15 @@ int terminal_finish(struct terminal *terminal, struct buf *out, struct error *er
 /* One line of text for a message: newlines and tabs are made visible as well. */
 int terminal_line(const char *text, size_t len, struct buf *out, struct error *err);
 
-/* What somebody is to say yes to, names of files and lines of a change: nothing of it stays unseen,
- * joiners and characters without width are made visible as well. The second is for several lines,
- * whose tabs are left. */
+/* For text that a person approves, such as file names and changed lines: nothing stays invisible,
+ * not even joiners and zero-width characters. The second function is for several lines and keeps
+ * tabs. */
 int terminal_exact_line(const char *text, size_t len, struct buf *out, struct error *err);
 int terminal_exact(const char *text, size_t len, struct buf *out, struct error *err);
 
-/* The same as terminal_exact(), once, on the text itself: a backslash before `r`, `x` or another
- * backslash is doubled, so that a carriage return (`\r`) cannot be taken for these two characters.
+/* Like terminal_exact(), but applied to the text itself, once: a backslash before `r`, `x` or
+ * another backslash is doubled, so that a carriage return (`\r`) cannot be taken for these two
+ * characters.
  */
 int terminal_distinct(const char *text, size_t len, struct buf *out, struct error *err);
 

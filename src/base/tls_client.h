@@ -18,8 +18,8 @@ struct loop;
 /* A client for that host, not connected. NULL: it could not be prepared. */
 SSL *tls_client_new(const struct host *host);
 
-/* The same as a bufferevent without a socket, which owns it. The server may close the connection
- * without a close_notify, as many do: how long a message is, HTTP itself has to say. */
+/* Makes a bufferevent without a socket that owns the connection. The server may close the
+ * connection without a close_notify, as many do: HTTP itself gives the length of a message. */
 struct bufferevent *tls_client_bufferevent(struct loop *loop, const struct host *host);
 
 /* Sets the error when TLS is why a connection failed: E_DENIED for the certificate, E_PROTOCOL for
@@ -27,5 +27,5 @@ struct bufferevent *tls_client_bufferevent(struct loop *loop, const struct host 
  * reason. */
 bool tls_client_explain(const SSL *ssl, unsigned long code, struct error *err);
 
-/* The same for a bufferevent made above. */
+/* The reason, for a bufferevent made above. */
 bool tls_client_explain_bufferevent(struct bufferevent *bufferevent, struct error *err);

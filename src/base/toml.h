@@ -24,9 +24,9 @@ extern "C" {
 /* The caller owns *ret_tree, always an object. */
 int toml_load(const char *path, json_t **ret_tree, struct error *err);
 
-/* The same, and where everything stands, for messages about values that are well-formed but wrong
- * (toml_line()). The caller owns *ret_lines. It costs a little: a caller in a hurry loads without,
- * and again with once it has found a mistake. */
+/* Also returns line numbers, for messages about values that are well-formed but wrong
+ * (toml_line()). The caller owns *ret_lines. This costs a little: a caller in a hurry loads
+ * without, and loads again with lines after it has found an error. */
 int toml_load_lines(const char *path, json_t **ret_tree, json_t **ret_lines, struct error *err);
 
 /* Like toml_load_lines() from memory; `name` stands for the file in messages, ret_lines may be

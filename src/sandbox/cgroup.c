@@ -16,8 +16,7 @@
 #include "base/file.h"
 #include "sandbox/cgroup_internal.h"
 
-/* How many of the discarded groups are tried when a new one is made: more than come to them
- * meanwhile. */
+/* Discarded groups that are tried when a new one is made: more than are discarded meanwhile. */
 #define RETRIES 8
 
 /* --- helpers --- */
@@ -85,7 +84,7 @@ static int make_locked(const char *path, bool is_again)
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? -EAGAIN : -errno;
-    /* Where there are no locks, those who clear up have none either and go by the process alone. */
+    /* Without locks, other processes that clear up have none either and go by the process alone. */
     if ((flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) || fstat(fd, &ours) < 0 ||
         stat(path, &there) < 0 || ours.st_ino != there.st_ino)
         return -EAGAIN;

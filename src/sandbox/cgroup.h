@@ -24,7 +24,7 @@ struct cgroup_limits {
     uint32_t cpu_weight;  /* percent of the usual share where cores are short; 0: the usual one */
 };
 
-/* What to ask a group for: each number is a file to open. */
+/* Figures to read of a group: each is a file to open. */
 enum cgroup_question {
     CGROUP_CPU_TIME = 1 << 0, /* cpu_ns */
     CGROUP_PEAKS = 1 << 1,    /* memory_peak_bytes, processes_peak, oom_kills */
@@ -33,7 +33,7 @@ enum cgroup_question {
     CGROUP_EVERYTHING = CGROUP_CPU_TIME | CGROUP_PEAKS | CGROUP_PRESENT,
 };
 
-/* What was not asked for is 0. */
+/* Figures that were not requested are 0. */
 struct cgroup_usage {
     uint64_t memory_bytes;
     uint64_t memory_peak_bytes;

@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 #include "sandbox/cgroup_internal.h"
 
-/* Where this one is, if it is open. Neighbours in time are neighbours here: a few sessions that run
- * cell after cell keep theirs, and many share without a search. */
+/* The place of this counter, if it is open. Groups made one after the other get neighbouring
+ * places: a few sessions that run cell after cell keep theirs, and many share without a search. */
 static struct cgroup_counter *slot_of(const struct cgroup *group, const char *file)
 {
     size_t at = group->number * 5;

@@ -51,7 +51,7 @@ struct cgroup_counter {
 struct cgroup_host {
     enum cgroup_kind kind;
     char *reason; /* why CGROUP_NONE */
-    char *path;   /* our directory in the place of the memory controller */
+    char *path;   /* our directory, instead of the memory controller's */
     char name[CGROUP_DIR_MAX];
 
     struct cgroup_place places[CGROUP_ATTACH_MAX];
@@ -117,7 +117,7 @@ void cgroup_v2_leave(struct cgroup_host *host);
 /* Kills everything in the group `name` of a place. */
 void cgroup_kill_at(int dirfd, const char *name);
 
-/* The same but for one process, by list. */
+/* Kills all but one process, by list. */
 void cgroup_kill_others_at(int dirfd, const char *name, pid_t spared);
 
 /* Removes the groups in our directories and the directories, killing what is inside, for up to 5 s.

@@ -1,4 +1,4 @@
-/* Which hierarchies there are, and which group of each this process is in. */
+/* Finds the mounted hierarchies, and the group of this process in each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -22,8 +22,8 @@
 #define RETRY_MS     5
 #define RETRY_MS_MAX 5000
 
-/* How often the list of a group is read again while it is not empty: a process that forks while we
- * read it is on the next list. */
+/* The list of a group is read this often while it is not empty: a process that forks while we read
+ * it is on the next list. */
 #define KILL_ROUNDS 20
 
 /* Kills those on the list but `spared`; returns whether there were any. */
@@ -61,7 +61,7 @@ void cgroup_kill_at(int dirfd, const char *name)
     if (file_write(dirfd, path, "1") == 0)
         return;
 
-    /* Where this is the pids controller's place, nothing more is forked from here on. */
+    /* If this is the pids controller's directory, nothing can fork from here on. */
     (void)snprintf(path, sizeof(path), "%s/pids.max", name);
     (void)file_write(dirfd, path, "0");
 
@@ -203,7 +203,7 @@ void cgroup_sweep_stale(const char *parent)
 
 /* --- the janitor --- */
 
-/* What others left is cleared there, where nobody waits for it. */
+/* Groups that others left are cleared there, where nobody waits for it. */
 static void clear_others(void *arg)
 {
     const struct cgroup_host *host = arg;

@@ -21,14 +21,14 @@
 #define DESCENT_MAX 8
 #define MOVE_ROUNDS 8
 
-/* What the groups below ours are given. CPU time is counted without a controller. */
+/* Controllers of the groups below ours. CPU time is counted without a controller. */
 static const struct {
     enum cgroup_controller controller;
     const char *enable, *disable;
 } given[] = {
     {CGROUP_MEMORY, "+memory", "-memory"},
-    {CGROUP_PIDS,   "+pids",   "-pids"  },
-    {CGROUP_CPU,    "+cpu",    "-cpu"   },
+    {CGROUP_PIDS, "+pids", "-pids"},
+    {CGROUP_CPU, "+cpu", "-cpu"},
 };
 
 static bool has_word(const char *list, const char *word)
@@ -220,7 +220,7 @@ void cgroup_v2_leave(struct cgroup_host *host)
     struct cgroup_place *place = &host->places[0];
     cleanup_close int parent = open(place->parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-    /* What was enabled in a group above others than us stays: somebody may rely on it by now. */
+    /* Controllers enabled in a group that others share stay: somebody may rely on them by now. */
     if (!host->has_moved || parent < 0)
         return;
     /* One at a time, since one that is not enabled makes the kernel refuse the line; from below,
@@ -264,7 +264,7 @@ static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, 
     return r;
 }
 
-/* Where the kernel keeps no peak (before Linux 5.19), the highest sample is it. */
+/* If Linux keeps no peak (before 5.19), the highest sample is used. */
 static int read_peak(struct cgroup *group, struct cgroup_usage *usage)
 {
     uint64_t sample = 0;

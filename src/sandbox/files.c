@@ -75,8 +75,7 @@ int files_enter(struct files_guard *guard, const struct files *files, struct err
     guard->is_other = true;
     guard->gid = (gid_t)setfsgid(files->gid);
     guard->uid = (uid_t)setfsuid(files->uid);
-    /* Neither call says whether it worked; an id that is none changes nothing and gives the present
-     * one. */
+    /* Neither call reports success; an invalid id changes nothing and returns the present one. */
     if ((uid_t)setfsuid((uid_t)-1) == files->uid && (gid_t)setfsgid((gid_t)-1) == files->gid)
         return 0;
     files_leave(guard);
@@ -151,7 +150,7 @@ int files_open_parent(const struct files *files, const char *path, int *ret_dir,
     return 0;
 }
 
-/* What an errno means of a file in a sandbox. */
+/* The meaning of an errno for a file in a sandbox. */
 static const struct {
     int errnum;
     enum error_code code;

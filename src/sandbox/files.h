@@ -61,7 +61,7 @@ int files_open_bill(struct files *files, files_reserve_fn reserve, void *user, s
 void files_settle_bill(const struct files *files);
 uint64_t files_bill_bytes(const struct files *files);
 
-/* What the whole file system holds, in bytes of memory, whoever wrote it. */
+/* Bytes of memory that the whole file system holds, whoever wrote it. */
 uint64_t files_used(const struct files *files);
 
 /* Nobody pays any more: whatever is still being written is refused. */

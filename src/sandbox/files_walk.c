@@ -19,7 +19,7 @@
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
 
-/* What the kernel lays out in the buffer of getdents64(2). */
+/* The format of getdents64(2). */
 struct dirent64_head {
     uint64_t inode;
     int64_t offset;

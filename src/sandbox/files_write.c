@@ -29,7 +29,7 @@ static int check_new_name(const char *path, struct error *err)
 
 /* --- the bill --- */
 
-/* What a file or a directory takes beside its bytes, and the unit of those. */
+/* Overhead of a file or a directory beside its bytes, and the unit of those. */
 #define PAGE 4096
 
 /* So much is reserved at a time: each step is a question to the owner. */
@@ -96,7 +96,7 @@ uint64_t files_used(const struct files *files)
     return used_of(files->fd);
 }
 
-/* Which pages are whose nobody can tell, but ours are no more than there are. */
+/* Nobody can tell which pages are whose, but ours cannot be more than there are. */
 static void settle(struct files_bill *bill, int fd)
 {
     uint64_t there = used_of(fd), needed;

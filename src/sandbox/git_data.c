@@ -109,7 +109,7 @@ static bool is_dot_git(const char *name)
     return fold_name(name, strlen(name), folded) == 4 && memcmp(folded, ".git", 4) == 0;
 }
 
-/* What lies above `.git`. */
+/* The directory above `.git`. */
 static void take_parent(const char *git, char ret_path[PATH_MAX])
 {
     const char *slash = strrchr(git, '/');
@@ -299,7 +299,8 @@ static int check_packed_refs(struct git_data *d, const struct buf *now, struct b
     return buf_add(ret_data, start, now->len, NULL);
 }
 
-/* Which paths have conflicts whose resolutions git keeps in rr-cache. Without any it is empty. */
+/* MERGE_RR lists paths with conflicts whose resolutions git keeps in rr-cache. It is empty if there
+ * are none. */
 static int check_merge_rr(struct git_data *d, const struct buf *now)
 {
     d->why = "git reads the files that it names, so it must be empty";

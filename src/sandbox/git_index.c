@@ -55,8 +55,8 @@ struct reader {
     size_t paths_len, paths_size;
 };
 
-/* How many bytes of the path before do not count. As git writes it: seven bits each, the first the
- * highest, and one added with each further byte. */
+/* The number of bytes to drop from the end of the previous path. Git's encoding: seven bits each,
+ * the first the highest, and one added with each further byte. */
 static int read_strip(struct reader *r, size_t *ret_strip)
 {
     size_t value = 0;
@@ -285,7 +285,7 @@ static bool has_file(struct index_file *f, const char *path, size_t len)
            memcmp(f->entries[at].path, path, len) == 0 && f->entries[at].stage == 0;
 }
 
-/* How many bytes of the path were looked at with the entry `before`, which may be NULL. */
+/* The number of bytes of the path that were checked with the entry `before`, which may be NULL. */
 static size_t common_bytes(const struct index_entry *before, const struct index_entry *e)
 {
     size_t n = 0;
@@ -377,9 +377,8 @@ static int judge_extension(const struct index_file *f, const uint8_t *data, size
         return index_tree_is_true(f, data, len);
     if (memcmp(name, "sdir", 4) == 0)
         return len == 0 ? 1 : -1;
-    /* Where entries begin, for several threads at a time (EOIE, IEOT), which files have not changed
-     * (FSMN, UNTR), conflicts that were resolved (REUC): all of it can be found out again, and none
-     * of it be checked. */
+    /* Extensions with entry offsets for threads (EOIE, IEOT), unchanged files (FSMN, UNTR) and
+     * resolved conflicts (REUC): git can rebuild all of them, and none can be checked. */
     return name[0] >= 'A' && name[0] <= 'Z' ? 0 : -1;
 }
 

@@ -83,7 +83,7 @@ static bool read_node(struct tree *t, unsigned depth)
     return true;
 }
 
-/* Where a directory of the name is among those in `above`; 0: there is none. */
+/* Position of a directory of that name among those in `above`; 0: there is none. */
 static size_t find_child(struct tree *t, size_t above, const char *name, size_t len)
 {
     size_t at = above + 1;

@@ -74,7 +74,7 @@ static int layer_init(struct layer *layer, const struct run_grant *grant, struct
         return error_errno(err, "keep `%s`", grant->path);
     layer->disk.uid = st.st_uid;
     layer->disk.gid = st.st_gid;
-    /* Who is not root has no other rights than his own anyway. */
+    /* Without root, the process has only the user's own rights anyway. */
     layer->disk.is_other = geteuid() == 0 && (st.st_uid != 0 || st.st_gid != getegid());
     return 0;
 }

@@ -86,7 +86,7 @@ int layers_changes(const struct layers *layers, struct layers_list *ret_list, st
 const char *layer_change_name(enum layer_change change);
 const char *layer_obstacle_name(enum layer_obstacle obstacle); /* NULL: there is none */
 
-/* What a list says, as one number: a list that differs in anything has another one. */
+/* A hash of a whole list: any difference gives another hash. */
 void layers_list_digest(const struct layers *layers, const struct layers_list *list,
                         uint8_t digest[SHA256_BYTES]);
 
@@ -115,8 +115,8 @@ void layers_apply(struct layers *layers, struct layers_list *list, bool force,
 void layers_discard(struct layers *layers, struct layers_list *list,
                     bool (*wanted)(void *arg, const struct layer_entry *entry), void *arg);
 
-/* What is on the disk now is ours: no conflict until it changes again, or another file takes its
- * place. */
+/* The file on the disk is ours now: no conflict until it changes again, or another file replaces
+ * it. */
 int layers_note_base(struct layers *layers, size_t index, const char *path, int64_t ctime_ns,
                      uint64_t inode, struct error *err);
 
@@ -124,7 +124,7 @@ int layers_note_base(struct layers *layers, size_t index, const char *path, int6
 const char *layers_shown(const struct layers *layers);
 void layers_note_shown(struct layers *layers, const char *version);
 
-/* What was noted, for one who has to note it elsewhere: the n-th of a layer. NULL: no more. */
+/* The n-th note of a layer, for a caller that has to copy it elsewhere. NULL: no more. */
 const char *layers_base(const struct layers *layers, size_t index, size_t n, int64_t *ret_ctime_ns,
                         uint64_t *ret_inode);
 

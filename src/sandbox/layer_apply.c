@@ -1,9 +1,8 @@
-/* What becomes of changes: they are written to the disk, or forgotten.
+/* Applies changes to the disk, or discards them.
  *
- * First everything that is deleted goes, what is below a directory before the directory, then what
- * is new comes, directories before what is in them. A file is copied under no name, brought to the
- * disk and only then given its name, in one step: whoever is killed in between leaves each file old
- * or new.
+ * Deletions come first, contents before their directory; then new files, directories before their
+ * contents. A file is copied without a name, synced, and then gets its name in one step: a process
+ * that is killed in between leaves each file old or new.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -145,7 +144,7 @@ static int make_directory(const struct files *to, const char *path, unsigned mod
 
 /* --- to the disk --- */
 
-/* What is there now. 1: something; 0: nothing. -1: it cannot be known. */
+/* Looks up the present file. 1: there is one; 0: there is none; -1: unknown. */
 static int look_on_disk(const struct layer *layer, const char *path, struct stat *ret_st)
 {
     cleanup_close int fd = layer_openat(&layer->disk, layer->disk.fd, path, O_PATH);
@@ -244,8 +243,8 @@ static bool is_programs(const struct layer *layer, const char *path)
     return geteuid() != 0 || st.st_uid == layer->disk.uid || (st.st_mode & S_IROTH);
 }
 
-/* What the program sees is changed through its own view, as its user: a layer that is in use must
- * not be worked on behind the file system's back. */
+/* The program's view is changed through its own mount, as its user: a layer in use must not be
+ * changed directly, because overlayfs would not notice. */
 static int bring_back(const struct layer *layer, const struct layer_entry *e, struct error *err)
 {
     const struct transfer t = {&layer->disk, &layer->seen, false};

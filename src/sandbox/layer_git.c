@@ -64,7 +64,7 @@ static bool is_permitted(struct git_data *data, int fd, uint8_t digest[SHA256_BY
         git_data_check(data, &now, &content) < 0 || content.len != now.len ||
         memcmp(buf_str(&content), buf_str(&now), now.len) != 0)
         return false;
-    /* What is applied later has to be what was checked. */
+    /* The file that is applied later must be the one that was checked. */
     sha256(buf_str(&now), now.len, digest);
     return true;
 }

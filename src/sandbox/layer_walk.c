@@ -1,4 +1,4 @@
-/* What a program has changed: the layer against the directory on the disk.
+/* Finds a program's changes: compares the layer with the directory on the disk.
  *
  * The layer has every file that was written, in whole and at its place; a character device 0/0
  * where something was deleted; and an attribute at directories that stand in place of deleted ones,
@@ -68,8 +68,8 @@ static bool is_odd_name(const char *path)
     return false;
 }
 
-/* What links and git's configuration on the disk make protected. Where that could not be found out,
- * everything is. */
+/* Names protected because of links and git's configuration on the disk. If they could not be found
+ * out, everything is protected. */
 static bool is_led_to(const struct walk *w, enum files_kind kind)
 {
     return !w->survey || survey_judge_path(w->survey, w->path) ||
@@ -206,7 +206,7 @@ static void delete_name(struct walk *w, const char *name, void *arg)
         delete_tree(w, *disk, name, &st);
 }
 
-/* What is at `w->path` on the disk, and all below it. */
+/* Lists what is at `w->path` on the disk, and everything below it. */
 static void delete_tree(struct walk *w, int disk, const char *name, const struct stat *st)
 {
     struct layer_entry *e = add(w, LAYER_DELETED, NULL, st, NULL, NULL);

@@ -11,7 +11,7 @@
  * (MOUNT_ATTR_*) are set on every mount of it, none is ever cleared. */
 int mount_bind(const char *source, const char *target, uint64_t attrs, struct error *err);
 
-/* The same from a detached mount, which stays open. */
+/* Like mount_bind(), but from a detached mount, which stays open. */
 int mount_attach(int mount_fd, const char *target, struct error *err);
 
 /* A detached copy of the directory or file behind `fd` (or of `path` below it). */

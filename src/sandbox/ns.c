@@ -91,7 +91,7 @@ pid_t ns_vfork(uint64_t flags, int (*fn)(void *arg), void *arg)
     return pid;
 }
 
-/* How many ids from 0 up this process's namespace maps in one piece. */
+/* The number of ids from 0 up that this process's namespace maps in one piece. */
 static uint32_t mapped_ids(const char *map)
 {
     char text[256];

@@ -30,21 +30,21 @@ struct ns_map {
     uint32_t uid, outside_uid;
     uint32_t gid, outside_gid;
     uint32_t count;
-    bool denies_setgroups; /* which an ordinary user has to before he maps a group (Linux 3.19) */
+    bool denies_setgroups; /* required before an ordinary user can map a group (Linux 3.19) */
 };
 
 /* For process `pid`, or for this one if it is 0; once. Does not allocate where `err` is NULL. */
 int ns_write_map(pid_t pid, const struct ns_map *map, struct error *err);
 
-/* Which ids this process may hand out. Fails when that would be host uid 0. */
+/* Chooses the ids that this process may hand out. Fails if that would be host uid 0. */
 int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
 
 /* The next sandbox's uid, as the zygote's namespace counts: 0 when there is only one. Counted for
  * the whole process, so that sandboxes of two zygotes do not share one. */
 uint32_t ns_next_uid(const struct ns_ids *ids);
 
-/* How the child of ns_spawn_zygote() ends when it did not get as far as the program: nothing else
- * is left to say it with. The program's own codes are 0 and 1. */
+/* Exit codes of the child of ns_spawn_zygote() if it did not reach the program; it has no other way
+ * to report. The program's own codes are 0 and 1. */
 enum ns_exit {
     NS_EXIT_OPEN = 2, /* the program or its library cannot be opened */
     NS_EXIT_ORPHAN,   /* the supervisor has ended */

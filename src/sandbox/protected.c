@@ -630,7 +630,7 @@ const struct protected_name *protected_judge_target(const char *path, const char
 
 /* --- what is moved --- */
 
-/* What one move may cost. More than this counts as protected. */
+/* The most that one move may cost. More than this counts as protected. */
 #define CONTENT_ENTRIES 100000
 #define CONTENT_DEPTH   64
 

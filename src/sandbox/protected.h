@@ -45,7 +45,8 @@ enum protected_data {
     PROTECTED_DATA_OBJECTS, /* a directory of such; never moved, nor something else there */
 };
 
-/* Which of it is at the place; arguments as above. For places that are not protected. */
+/* Finds which of them is at the place, with the same arguments. For places that are not
+ * protected. */
 enum protected_data protected_judge_data(int parent, const char *path);
 
 /* Judges a symbolic link that is to be made at `path`, or moved there; arguments as above. A link

@@ -1,5 +1,5 @@
-/* What git itself writes in its own directory in ordinary work is free; everything else in there
- * directs git to run or read something, or may in a version to come, and is protected. */
+/* Files that git writes in its own directory in ordinary work are free. Everything else in there
+ * may direct git to run or read something, now or in a later version, and is protected. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,9 +26,9 @@ static const struct {
     const char *name;
     enum protected_git git;
 } checked_files[] = {
-    {"index",       GIT_INDEX      },
+    {"index", GIT_INDEX},
     {"packed-refs", GIT_PACKED_REFS},
-    {"merge_rr",    GIT_MERGE_RR   },
+    {"merge_rr", GIT_MERGE_RR},
 };
 
 /* With anything behind them: temporary files of git's own, that no other git looks at. A split
@@ -121,7 +121,7 @@ static bool is_all_hex(const char *name, size_t len)
     return true;
 }
 
-/* Where git puts objects together before they get their names. */
+/* The directories where git writes objects before they get their names. */
 static bool is_object_draft(const char *name, size_t len)
 {
     return begins(name, len, "tmp_") || begins(name, len, "incoming-") ||

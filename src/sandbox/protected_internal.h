@@ -11,11 +11,11 @@
  * editor looks for them there. */
 #define PROTECTED_LINTER "editors load the programs that it names"
 
-/* How many patterns can be half matched at a time. The table's need is far below; a state that
- * would need more counts as protected. */
+/* The number of patterns that can be half matched at a time. The table's need is far below; a state
+ * that would need more counts as protected. */
 #define PROTECTED_ACTIVE 8
 
-/* Where a directory is inside a git directory. */
+/* The position of a directory inside a git directory. */
 enum protected_git {
     GIT_OUTSIDE,
     GIT_TOP,         /* it is the git directory */
@@ -34,14 +34,15 @@ enum protected_git {
     GIT_MODULE_FREE, /* data of that */
 };
 
-/* Where Python looks for modules first: beside a script that something runs by itself. */
+/* The directory where Python looks for modules first: beside a script that something runs by
+ * itself. */
 enum protected_python {
     PYTHON_ELSEWHERE,
     PYTHON_TOP,     /* in the directory */
     PYTHON_PACKAGE, /* something in it with the name of a module that Python has */
 };
 
-/* What is known of a place from the names that lead to it. Starts zeroed, at the root of a path
+/* The state of a place, known from the names that lead to it. Starts zeroed, at the root of a path
  * with PROTECTED_START. */
 struct protected_state {
     const struct protected_name *row; /* this place is protected; NULL: it is not */
@@ -71,7 +72,7 @@ bool protected_is_open(const struct protected_state *state);
 /* The row for something that a link at a place of this state would stand for; NULL: none. */
 const struct protected_name *protected_link_row(const struct protected_state *state);
 
-/* What protected_judge_move() asks of something that gets this state. */
+/* The question of protected_judge_move() about something that gets this state. */
 const struct protected_name *protected_judge_content(int dir, const struct protected_state *state);
 
 /* Whether files of the row are scripts, or name commands: what they run in turn counts, too. */
@@ -99,7 +100,7 @@ bool protected_git_is_directory(int dir, const char *prefix);
  * folded. */
 bool protected_git_would_become(int dir, const char *raw, const char *name, size_t len);
 
-/* The same inside a git directory's data, where `HEAD` and `refs` are ordinary names (logs/HEAD):
+/* The check inside a git directory's data, where `HEAD` and `refs` are ordinary names (logs/HEAD):
  * whether the name would be the last one missing. */
 bool protected_git_would_complete(int dir, const char *raw, const char *name, size_t len);
 

@@ -67,7 +67,7 @@ static int add_one(const char *path, bool is_hidden)
     return 0;
 }
 
-/* What is not there yet is where its parent leads. */
+/* A path that does not exist yet is resolved through its parent. */
 static char *resolve(const char *path)
 {
     cleanup_free char *parent = NULL, *real = NULL;

@@ -61,13 +61,9 @@ static int count_namespaces(struct recipe *r, struct error *err)
         uint64_t flag;
         enum wire_layer layer;
     } map[] = {
-        {CLONE_NEWUSER, LAYER_USER_NS },
-        {CLONE_NEWNS,   LAYER_MOUNT_NS},
-        {CLONE_NEWPID,  LAYER_PID_NS  },
-        {CLONE_NEWNET,  LAYER_NET_NS  },
-        {CLONE_NEWIPC,  LAYER_IPC_NS  },
-        {CLONE_NEWUTS,  LAYER_UTS_NS  },
-        {CLONE_NEWTIME, LAYER_TIME_NS },
+        {CLONE_NEWUSER, LAYER_USER_NS}, {CLONE_NEWNS, LAYER_MOUNT_NS}, {CLONE_NEWPID, LAYER_PID_NS},
+        {CLONE_NEWNET, LAYER_NET_NS},   {CLONE_NEWIPC, LAYER_IPC_NS},  {CLONE_NEWUTS, LAYER_UTS_NS},
+        {CLONE_NEWTIME, LAYER_TIME_NS},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(map); i++)
@@ -168,12 +164,8 @@ static int set_rlimits(struct recipe *r, struct error *err)
         int resource;
         rlim_t value;
     } table[] = {
-        {RLIMIT_CORE,       0      },
-        {RLIMIT_MSGQUEUE,   1 << 20},
-        {RLIMIT_SIGPENDING, 1024   },
-        {RLIMIT_RTPRIO,     0      },
-        {RLIMIT_NICE,       0      },
-        {RLIMIT_MEMLOCK,    8 << 20},
+        {RLIMIT_CORE, 0},   {RLIMIT_MSGQUEUE, 1 << 20}, {RLIMIT_SIGPENDING, 1024},
+        {RLIMIT_RTPRIO, 0}, {RLIMIT_NICE, 0},           {RLIMIT_MEMLOCK, 8 << 20},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -211,21 +203,16 @@ bool recipe_has_broker(const struct recipe *r)
     return false;
 }
 
-/* The same list as the mounts. The paths of grants are added. One for writing is written by the
- * broker, which is not in here; descriptors that come from it have rights of their own. */
+/* The same list as the mounts, plus the paths of grants. The broker, which is outside, writes those
+ * granted for writing; its descriptors have rights of their own. */
 static int restrict_paths(struct recipe *r, struct error *err)
 {
     static const struct landlock_path fixed[] = {
-        {"/",            LANDLOCK_READ_EXEC },
-        {"/workspace",   LANDLOCK_WRITE_EXEC},
-        {"/tmp",         LANDLOCK_WRITE_EXEC},
-        {"/dev/shm",     LANDLOCK_WRITE_EXEC},
-        {"/proc",        LANDLOCK_WRITE     },
-        {"/dev/null",    LANDLOCK_DEVICE    },
-        {"/dev/zero",    LANDLOCK_DEVICE    },
-        {"/dev/full",    LANDLOCK_DEVICE    },
-        {"/dev/random",  LANDLOCK_DEVICE    },
-        {"/dev/urandom", LANDLOCK_DEVICE    },
+        {"/", LANDLOCK_READ_EXEC},        {"/workspace", LANDLOCK_WRITE_EXEC},
+        {"/tmp", LANDLOCK_WRITE_EXEC},    {"/dev/shm", LANDLOCK_WRITE_EXEC},
+        {"/proc", LANDLOCK_WRITE},        {"/dev/null", LANDLOCK_DEVICE},
+        {"/dev/zero", LANDLOCK_DEVICE},   {"/dev/full", LANDLOCK_DEVICE},
+        {"/dev/random", LANDLOCK_DEVICE}, {"/dev/urandom", LANDLOCK_DEVICE},
     };
     struct landlock_path paths[ARRAY_SIZE(fixed) + WIRE_GRANTS_MAX];
     char *names[WIRE_GRANTS_MAX] = {0};
@@ -284,16 +271,16 @@ static const struct step {
     const char *name;
     int (*run)(struct recipe *r, struct error *err);
 } steps[] = {
-    {"join the cgroup",      join_cgroup     },
-    {"become the user",      become_user     },
+    {"join the cgroup", join_cgroup},
+    {"become the user", become_user},
     {"check the namespaces", count_namespaces},
-    {"set the host name",    set_identity    },
-    {"raise the loopback",   raise_loopback  },
-    {"build the root",       enter_root      },
-    {"set resource limits",  set_rlimits     },
-    {"drop privileges",      drop_privileges },
-    {"restrict paths",       restrict_paths  },
-    {"filter system calls",  filter_calls    }, /* last: the steps above need calls it forbids */
+    {"set the host name", set_identity},
+    {"raise the loopback", raise_loopback},
+    {"build the root", enter_root},
+    {"set resource limits", set_rlimits},
+    {"drop privileges", drop_privileges},
+    {"restrict paths", restrict_paths},
+    {"filter system calls", filter_calls}, /* last: the steps above need calls it forbids */
 };
 
 int recipe_seal(struct recipe *r, struct error *err)

@@ -18,8 +18,7 @@
 #include "sandbox/mount.h"
 #include "sandbox/overlay.h"
 
-/* Where the new root is put together: something that exists everywhere and that nobody asks us to
- * show. */
+/* The directory in which the new root is built: it exists everywhere, and nobody grants it. */
 #define WORKBENCH "/sys"
 
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -42,13 +41,13 @@ static const struct {
     const char *path;
     const char *target;
 } links[] = {
-    {"dev/fd",         "/proc/self/fd"        },
-    {"dev/stdin",      "/proc/self/fd/0"      },
-    {"dev/stdout",     "/proc/self/fd/1"      },
-    {"dev/stderr",     "/proc/self/fd/2"      },
+    {"dev/fd", "/proc/self/fd"},
+    {"dev/stdin", "/proc/self/fd/0"},
+    {"dev/stdout", "/proc/self/fd/1"},
+    {"dev/stderr", "/proc/self/fd/2"},
     {"etc/os-release", "../usr/lib/os-release"},
-    {"etc/mtab",       "/proc/self/mounts"    },
-    {"var/tmp",        "../tmp"               },
+    {"etc/mtab", "/proc/self/mounts"},
+    {"var/tmp", "../tmp"},
 };
 
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};
@@ -69,16 +68,16 @@ static const struct {
     const char *path;
     const char *text;
 } etc_made[] = {
-    {"etc/passwd",                   "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+    {"etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n"
                    "user:x:1000:1000:user:/workspace:/bin/bash\n"
                    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
-    {"etc/group",                    "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"                 },
-    {"etc/hosts",                    "127.0.0.1 localhost belljar\n::1 localhost\n"                },
-    {"etc/hostname",                 "belljar\n"                                                   },
-    {"etc/host.conf",                "multi on\n"                                                  },
-    {"etc/nsswitch.conf",            "passwd: files\ngroup: files\nhosts: files\nservices: files\n"
-                          "protocols: files\n"                            },
-    {PYTHON_DIR "/sitecustomize.py", root_python_start                                             },
+    {"etc/group", "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"},
+    {"etc/hosts", "127.0.0.1 localhost belljar\n::1 localhost\n"},
+    {"etc/hostname", "belljar\n"},
+    {"etc/host.conf", "multi on\n"},
+    {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\n"
+                          "protocols: files\n"},
+    {PYTHON_DIR "/sitecustomize.py", root_python_start},
 };
 
 static int make_file(const char *path, const char *data, size_t len, struct error *err)
@@ -345,9 +344,9 @@ static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *layer_
         const char *target;
         mode_t mode;
     } parts[] = {
-        {"workspace", "/workspace", 0755 },
-        {"tmp",       "/tmp",       01777},
-        {"shm",       "/dev/shm",   01777},
+        {"workspace", "/workspace", 0755},
+        {"tmp", "/tmp", 01777},
+        {"shm", "/dev/shm", 01777},
     };
     cleanup_close int disk = make_tmpfs(spec, err);
 
@@ -373,8 +372,8 @@ static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *layer_
     return 0;
 }
 
-/* Where a root of a sandbox's own is put together: empty in the template, and nothing of the host's
- * is shown below it. */
+/* The directory in which a sandbox's own root is built: empty in the template, and without anything
+ * of the host. */
 #define BENCH "/workspace"
 
 static bool is_above_grant(const struct wire_spawn *spec, const char *path)

@@ -16,7 +16,7 @@
 /* Host ids do not exist inside; this is who the program is. */
 #define ROOT_UID 1000
 
-/* Where the library of a steady zygote is seen inside. */
+/* The path of the steady library inside. */
 #define ROOT_STEADY "/etc/belljar-steady.so"
 
 /* `binds`: further trees shown read-only at their own place. `steady_fd`: that library, or -1. Must

@@ -262,7 +262,8 @@ static bool is_ours(const struct stat *st)
     return st->st_uid == geteuid() || st->st_uid == (uid_t)setfsuid((uid_t)-1);
 }
 
-/* What cannot be opened: others have closed it, or we ourselves, and then we could open it again.
+/* A directory that cannot be opened: it belongs to others, or to us, and then we could make it
+ * readable.
  */
 static int pass_closed(const struct walk *w, const char *name, struct error *err)
 {
@@ -526,7 +527,8 @@ static size_t lower_bound(const struct survey *s, const char *path, size_t len)
     return low;
 }
 
-/* What the places at or above `path` make of it: the first row, or with `dir` what is in there. */
+/* The rule that the places at or above `path` make for it: the first row, or with `dir` the rule
+ * for what is in there. */
 static const struct protected_name *judge_by_places(const struct survey *s, const char *path,
                                                     bool is_link, int dir)
 {

@@ -1,5 +1,5 @@
-/* What a directory holds when it is granted for writing: the files and directories below it that
- * are protected although their own names are not.
+/* Examines a directory that is granted for writing: finds files and directories below it that are
+ * protected although their own names are not.
  *
  * A link with a protected name makes its target as good as the name itself; so does a second hard
  * link, and so does a line in git's configuration. The survey walks the whole directory once,
@@ -16,8 +16,8 @@
 
 struct survey;
 
-/* What lies outside of the tree and leads into it: links in home directories, and git's settings of
- * the user and of the machine. A process that gives up rights collects it before. */
+/* Places outside the tree that lead into it: links in home directories, and git's settings of the
+ * user and of the machine. A process that gives up rights collects it before. */
 struct survey_outside;
 int survey_outside_new(const char *path, struct survey_outside **ret_outside, struct error *err);
 void survey_outside_free(struct survey_outside *outside); /* accepts NULL */

@@ -1,4 +1,4 @@
-/* Where git's own files point. What they name is obeyed by git as if it stood in `.git`. */
+/* Follows git's own files. Git obeys the files that they name as if they were in `.git`. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -168,7 +168,7 @@ static void lead_everywhere(struct reading *r, const char *value, const char *ro
         lead(r, r->worktree, value, row);
 }
 
-/* What the command runs, wherever git may be run. */
+/* Protects what the command runs, wherever git may be run. */
 static void lead_command(struct reading *r, const char *value)
 {
     const char *slash = strrchr(r->git, '/');

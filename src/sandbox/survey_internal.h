@@ -58,7 +58,7 @@ struct survey {
     const struct survey_outside *outside;
 };
 
-/* How many places, and how many of git's files, before it is given up: nobody has that many. */
+/* The most places, and the most git files, before the survey gives up: nobody has that many. */
 #define SURVEY_PLACES_MAX (1u << 20)
 #define SURVEY_FILES_MAX  (1u << 20)
 #define SURVEY_FILE_BYTES (1u << 20)
@@ -73,8 +73,8 @@ const struct survey_inode *survey_find_inode(const struct survey *s, dev_t dev, 
 int survey_add_place(struct survey *s, const char *path, const struct protected_state *state,
                      struct error *err);
 
-/* Where `target`, met in the directory `base`, leads; *ret_path is NULL where that is outside of
- * the grant. Each link on the way becomes a place of `row`. Nothing has to be there. */
+/* Resolves `target`, found in the directory `base`; *ret_path is NULL if it leads out of the grant.
+ * Each link on the way becomes a place of `row`. The target need not exist. */
 int survey_resolve(struct survey *s, const char *base, const char *target,
                    const struct protected_name *row, char **ret_path, struct error *err);
 
@@ -109,7 +109,7 @@ int survey_git_global(struct survey *s, const char *git, struct error *err);
  * the grant. */
 int survey_script(struct survey *s, const char *path, struct error *err);
 
-/* The same for a command that is run in the directory `top`. */
+/* Adds what a command runs, in the directory `top`. */
 int survey_command(struct survey *s, const char *top, const char *command, struct error *err);
 
 /* --- survey_outside.c --- */

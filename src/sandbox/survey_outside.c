@@ -1,5 +1,5 @@
-/* What is protected in the tree because of something outside of it: a home directory next to the
- * grant, or around it, whose start-up files are links into the tree. */
+/* Finds files that are protected because of something outside the tree: a home directory next to
+ * the grant, or around it, whose start-up files are links into the tree. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

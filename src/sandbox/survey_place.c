@@ -180,7 +180,7 @@ static bool is_same_state(const struct protected_state *a, const struct protecte
            memcmp(a->active, b->active, a->n_active * sizeof(a->active[0])) == 0;
 }
 
-/* Where the place stands, or would. */
+/* The path of the place, which need not exist. */
 static size_t place_slot(const struct survey *s, const char *path,
                          const struct protected_state *state)
 {

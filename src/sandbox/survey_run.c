@@ -1,6 +1,6 @@
-/* What hooks and configured commands run in turn. Their text is read as words, not understood: a
- * word that is a file of the tree is taken for one that is run. What such a file runs is looked at,
- * too, and so on for two steps. */
+/* Finds what hooks and configured commands run in turn. Their text is only split into words: a word
+ * that is a file of the tree is assumed to be run. The text of such a file is read as well, and so
+ * on for two steps. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,55 +24,55 @@ static const struct {
     const char *command;
     const char *files[4];
 } tools[] = {
-    {"npm",            {"package.json"}                                       },
-    {"npx",            {"package.json"}                                       },
-    {"yarn",           {"package.json"}                                       },
-    {"pnpm",           {"package.json"}                                       },
-    {"pnpx",           {"package.json"}                                       },
-    {"bun",            {"package.json"}                                       },
-    {"bunx",           {"package.json"}                                       },
-    {"corepack",       {"package.json"}                                       },
-    {"lerna",          {"package.json", "lerna.json"}                         },
-    {"nx",             {"package.json", "nx.json"}                            },
-    {"turbo",          {"package.json", "turbo.json"}                         },
-    {"lint-staged",    {"package.json"}                                       },
-    {"grunt",          {"Gruntfile.js", "Gruntfile.coffee"}                   },
-    {"gulp",           {"gulpfile.js", "gulpfile.mjs", "gulpfile.ts"}         },
-    {"deno",           {"deno.json", "deno.jsonc"}                            },
-    {"make",           {"GNUmakefile", "makefile", "Makefile"}                },
-    {"gmake",          {"GNUmakefile", "makefile", "Makefile"}                },
-    {"just",           {"justfile", ".justfile", "Justfile"}                  },
-    {"task",           {"Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml"} },
-    {"ninja",          {"build.ninja"}                                        },
-    {"cmake",          {"CMakeLists.txt", "CMakePresets.json"}                },
-    {"meson",          {"meson.build"}                                        },
-    {"scons",          {"SConstruct"}                                         },
-    {"ant",            {"build.xml"}                                          },
-    {"mvn",            {"pom.xml"}                                            },
-    {"gradle",         {"build.gradle", "build.gradle.kts", "settings.gradle"}},
-    {"gradlew",        {"build.gradle", "build.gradle.kts", "settings.gradle"}},
-    {"sbt",            {"build.sbt"}                                          },
-    {"cargo",          {"Cargo.toml", "build.rs"}                             },
-    {"rake",           {"Rakefile", "rakefile", "Rakefile.rb"}                },
-    {"bundle",         {"Gemfile"}                                            },
-    {"mix",            {"mix.exs"}                                            },
-    {"composer",       {"composer.json"}                                      },
-    {"tox",            {"tox.ini", "setup.cfg", "pyproject.toml"}             },
-    {"nox",            {"noxfile.py"}                                         },
-    {"invoke",         {"tasks.py"}                                           },
-    {"inv",            {"tasks.py"}                                           },
-    {"pytest",         {"conftest.py", "pytest.ini", "pyproject.toml"}        },
-    {"poetry",         {"pyproject.toml"}                                     },
-    {"pdm",            {"pyproject.toml"}                                     },
-    {"hatch",          {"pyproject.toml"}                                     },
-    {"uv",             {"pyproject.toml"}                                     },
-    {"pip",            {"setup.py", "pyproject.toml", "requirements.txt"}     },
-    {"flake",          {"flake.nix", "flake.lock"}                            },
-    {"nix",            {"flake.nix", "shell.nix", "default.nix"}              },
-    {"nix-shell",      {"shell.nix", "default.nix"}                           },
-    {"vagrant",        {"Vagrantfile"}                                        },
-    {"docker-compose", {"docker-compose.yml", "compose.yaml", "compose.yml"}  },
-    {"compose",        {"docker-compose.yml", "compose.yaml", "compose.yml"}  },
+    {"npm", {"package.json"}},
+    {"npx", {"package.json"}},
+    {"yarn", {"package.json"}},
+    {"pnpm", {"package.json"}},
+    {"pnpx", {"package.json"}},
+    {"bun", {"package.json"}},
+    {"bunx", {"package.json"}},
+    {"corepack", {"package.json"}},
+    {"lerna", {"package.json", "lerna.json"}},
+    {"nx", {"package.json", "nx.json"}},
+    {"turbo", {"package.json", "turbo.json"}},
+    {"lint-staged", {"package.json"}},
+    {"grunt", {"Gruntfile.js", "Gruntfile.coffee"}},
+    {"gulp", {"gulpfile.js", "gulpfile.mjs", "gulpfile.ts"}},
+    {"deno", {"deno.json", "deno.jsonc"}},
+    {"make", {"GNUmakefile", "makefile", "Makefile"}},
+    {"gmake", {"GNUmakefile", "makefile", "Makefile"}},
+    {"just", {"justfile", ".justfile", "Justfile"}},
+    {"task", {"Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml"}},
+    {"ninja", {"build.ninja"}},
+    {"cmake", {"CMakeLists.txt", "CMakePresets.json"}},
+    {"meson", {"meson.build"}},
+    {"scons", {"SConstruct"}},
+    {"ant", {"build.xml"}},
+    {"mvn", {"pom.xml"}},
+    {"gradle", {"build.gradle", "build.gradle.kts", "settings.gradle"}},
+    {"gradlew", {"build.gradle", "build.gradle.kts", "settings.gradle"}},
+    {"sbt", {"build.sbt"}},
+    {"cargo", {"Cargo.toml", "build.rs"}},
+    {"rake", {"Rakefile", "rakefile", "Rakefile.rb"}},
+    {"bundle", {"Gemfile"}},
+    {"mix", {"mix.exs"}},
+    {"composer", {"composer.json"}},
+    {"tox", {"tox.ini", "setup.cfg", "pyproject.toml"}},
+    {"nox", {"noxfile.py"}},
+    {"invoke", {"tasks.py"}},
+    {"inv", {"tasks.py"}},
+    {"pytest", {"conftest.py", "pytest.ini", "pyproject.toml"}},
+    {"poetry", {"pyproject.toml"}},
+    {"pdm", {"pyproject.toml"}},
+    {"hatch", {"pyproject.toml"}},
+    {"uv", {"pyproject.toml"}},
+    {"pip", {"setup.py", "pyproject.toml", "requirements.txt"}},
+    {"flake", {"flake.nix", "flake.lock"}},
+    {"nix", {"flake.nix", "shell.nix", "default.nix"}},
+    {"nix-shell", {"shell.nix", "default.nix"}},
+    {"vagrant", {"Vagrantfile"}},
+    {"docker-compose", {"docker-compose.yml", "compose.yaml", "compose.yml"}},
+    {"compose", {"docker-compose.yml", "compose.yaml", "compose.yml"}},
 };
 
 /* Commands whose next word is a file that they run, also one that is not there yet. */
@@ -155,7 +155,8 @@ static char *directory_of(const char *path)
     return slash ? strndup(path, (size_t)(slash - path)) : strdup("");
 }
 
-/* What is there: a file's mode, or 0. *ret_path is where it is, or NULL: outside of the tree. */
+/* Looks up a file: returns its mode, or 0. *ret_path is its path, or NULL if it is outside the
+ * tree. */
 static mode_t look(struct text *t, const char *base, const char *word, char **ret_path)
 {
     cleanup_close int fd = -1;
@@ -259,7 +260,7 @@ static int take_word(struct text *t, const char *word)
     return r;
 }
 
-/* Where a path begins with a variable, what follows counts: "$(dirname "$0")/lint.sh". */
+/* If a path begins with a variable, the rest counts: "$(dirname "$0")/lint.sh". */
 static const char *without_variable(const char *word)
 {
     while (*word == '/' && word[1] != '/')

@@ -184,8 +184,8 @@ static bool is_same(const struct tree_lock *l, const struct tree_key *keys, size
     return true;
 }
 
-/* What was found before the marks stood may have been moved since. Once the marks are those of the
- * present ancestors, no broker moves them. */
+/* Directories found before the marks were set may have been moved since. Once the marks are those
+ * of the present ancestors, no broker moves them. */
 static int settle(struct tree_lock *l, const int *roots, size_t n_roots, struct error *err)
 {
     cleanup_free struct tree_key *before = calloc(TREE_KEYS_MAX, sizeof(*before));

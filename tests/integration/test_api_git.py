@@ -115,11 +115,11 @@ def test_branches(repo):
 
 @pytest.mark.parametrize("name", ["-b", "--help", "", "a..b", "a b", "a\nb", "HEAD", "@{-1}", "x.lock", "a:b", None, 3])
 def test_names_that_are_none(repo, name):
-    assert "no name" in git.create_branch(name)["error"]
+    assert "not a valid name" in git.create_branch(name)["error"]
     if name is not None:
-        assert "no name" in git.git_push("origin", name)["error"]
+        assert "not a valid name" in git.git_push("origin", name)["error"]
     if not isinstance(name, str) or name.startswith("-") or not name:
-        assert "no name" in git.git_push(name)["error"]
+        assert "not a valid name" in git.git_push(name)["error"]
     assert plain(repo, "branch", "--format=%(refname:short)") == "main\n"
 
 

@@ -103,7 +103,7 @@ def ask():
 t = threading.Thread(target=ask)
 t.start()""")
     serving.wait_until(lambda: good(server, session, "print(len(said) > 0)") == "True", "the thread is told")
-    assert "between cells" in good(server, session, "stop.set(); t.join(); print(set(said))")
+    assert "only while a cell runs" in good(server, session, "stop.set(); t.join(); print(set(said))")
     assert good(server, session, "print(type(list_sessions()).__name__)") == "list"
 
 

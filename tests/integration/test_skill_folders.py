@@ -131,7 +131,7 @@ def test_public_skills_are_everybodys_and_stay(who, home):
     assert listed["house-style"]["kind"] == "public"
     assert who.call("run", "-c", "from skills.house_style import double\nprint(double(3))", env=home).text == "6\n"
     taken = who.call("skills", "add", folder(who, files(name="house-style")), env=home)
-    assert taken.code == 77 and "everybody" in taken.errors
+    assert taken.code == 77 and "public skill" in taken.errors
     assert who.call("skills", "rm", "house-style", env=home).code == 77
     os.unlink(place + "/SKILL.md")
     assert "cannot be read" in who.call("skills", "list", env=home).text
@@ -154,7 +154,7 @@ def test_a_model_sees_skills_as_other_systems_show_them(who, home):
         for file in ("x.bin", "../SKILL.md", "no"):
             assert client.call("get_skill_file", {"skill_name": "csv-clean", "filename": file})["isError"]
         taken = client.call("save_reusable_skill", {"name": "house_style", "code": "x = 1"})
-        assert taken["isError"] and "everybody" in mcp.text_of(taken)
+        assert taken["isError"] and "public skill" in mcp.text_of(taken)
         assert client.text("execute_python_code", {"code": "from skills.house_style import double\nprint(double(5))"}) == "10\n"
 
 

@@ -27,7 +27,7 @@ def test_they_are_there_and_pass_their_own_gate(who):
     assert all("cannot be read" not in s["description"] for s in listed.values())
     for name in OURS:
         refused = who.call("skills", "add", str(who.program.parent.parent / "skills" / name))
-        assert refused.code == 77 and "everybody" in refused.errors
+        assert refused.code == 77 and "public skill" in refused.errors
     modules = ", ".join(f"skills.{name.replace('-', '_')}" for name in OURS)
     assert value(who, f"import {modules}\nresult = 1") == 1
 

@@ -82,7 +82,7 @@ TEST(what_two_readers_would_read_differently_is_refused)
         {"\r\n" OK "\r\n",                                                      "empty line"       },
         {"HTTP/1.1 200 OK\nA: b\r\n\r\n",                                       "bare LF"          },
         {OK "A: b\n\r\n",                                                       "bare LF"          },
-        {OK "A: b\rc\r\n\r\n",                                                  "CR stands"        },
+        {OK "A: b\rc\r\n\r\n",                                                  "CR inside"        },
         {OK "A: b\x01\r\n\r\n",                                                 "control character"},
         {OK "A: b\r\n c\r\n\r\n",                                               "folded"           },
         {OK "A : b\r\n\r\n",                                                    "invalid character"},

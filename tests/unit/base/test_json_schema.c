@@ -56,7 +56,7 @@ TEST(values_are_held_against_it)
         {"{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}", "0.5", NULL},
         {"{\"type\": \"number\", \"maximum\": 1}", "1.5", "at most 1"},
         {"{\"type\": \"boolean\"}", "null", "type boolean"},
-        {"{\"type\": \"string\", \"enum\": [\"a\", \"b\"]}", "\"c\"", "choices"},
+        {"{\"type\": \"string\", \"enum\": [\"a\", \"b\"]}", "\"c\"", "allowed values"},
         {"{\"type\": \"array\", \"maxItems\": 1}", "[1, 2]", "at most 1"},
         {"{\"type\": \"array\", \"items\": {\"type\": \"string\"}}", "[\"a\", 2]", "x.1"},
         {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}, \"required\": "

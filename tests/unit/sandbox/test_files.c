@@ -150,7 +150,7 @@ IN_WORKSPACE(a_lease_does_not_make_us_wait)
     assert_true(held >= 0);
     assert_int_equal(fcntl(held, F_SETLEASE, F_WRLCK), 0);
     assert_int_equal(files_open(&files, "leased", &fd, NULL, &err), -1);
-    assert_error(&err, E_BUSY, "the program is using it");
+    assert_error(&err, E_BUSY, "the program is using");
     (void)close(held);
 }
 

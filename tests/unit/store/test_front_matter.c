@@ -54,7 +54,7 @@ TEST(what_is_not_a_head_is_refused)
     refuse("", "does not begin");
     refuse("# title\n", "does not begin");
     refuse("---\nname: x\ndescription: y\n", "does not end");
-    refuse("---\nname: x\nname: y\ndescription: y\n---\n", "once more");
+    refuse("---\nname: x\nname: y\ndescription: y\n---\n", "duplicate key");
     refuse("---\nname: x\n---\n", "`description`");
     refuse("---\ndescription: x\n---\n", "`name`");
     refuse("---\nname: &a x\ndescription: y\n---\n", "plain or quoted");

@@ -298,9 +298,9 @@ TEST_WITH(what_is_everybodys_is_found_and_not_replaced, set_up, tear_down)
     json_decref(list);
     assert_int_equal(skill_save(store, "ann", "a_b", (struct span){"x", 1}, NULL, &version, &err),
                      -1);
-    assert_error(&err, E_DENIED, "everybody");
+    assert_error(&err, E_DENIED, "public skill");
     assert_int_equal(skill_delete(store, "ann", "a-b", &err), -1);
-    assert_error(&err, E_DENIED, "not yours");
+    assert_error(&err, E_DENIED, "public skill");
     assert_int_equal(unlink(place), 0);
     (void)snprintf(place, sizeof(place), "%s/a-b", shelf);
     assert_int_equal(rmdir(place), 0);

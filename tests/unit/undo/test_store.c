@@ -192,7 +192,7 @@ TEST_WITH(a_run_that_goes_on_is_neither_undone_nor_removed, enter, leave)
     begin(ONE, "me");
     do_write("new", "x");
     assert_int_equal(try_undo(ONE, NULL, false, &err), -1);
-    assert_error(&err, E_BUSY, "still going");
+    assert_error(&err, E_BUSY, "still running");
     assert_int_equal(undo_store_prune(0, 0, &err), 0);
     assert_int_equal(listed(NULL), 1);
     end(ONE);
