@@ -10,7 +10,7 @@
 int admit_load_profile(const struct config *config, struct profile **ret_profile,
                        struct error *err);
 
-/* What a run may use: the defaults, over them the profile's (it may be NULL), over them files, the
+/* The limits of a run: the defaults, overridden by the profile (it may be NULL), then by files, the
  * environment and flags. A stock has to be made with the limits its runs will have. */
 void admit_limits(const struct config *config, const struct profile *profile,
                   struct run_limits *limits);

@@ -162,8 +162,8 @@ static void set_rights(const struct auth *auth, struct caller *c, const struct r
         auth->options.on_changed(auth->options.user, c);
 }
 
-/* Puts what the file says into the callers. Whose token is not there any more is told; another
- * token of his name may be somebody else's. */
+/* Updates the callers from the file. Callers whose token was removed are reported; another token of
+ * the same name may belong to somebody else. */
 static void settle(struct auth *auth)
 {
     for (size_t i = 0; i < auth->tokens.count; i++) {

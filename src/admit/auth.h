@@ -1,9 +1,9 @@
-/* Who asks: a bearer token, or a process of the same user over the Unix socket.
+/* Identifies the caller: by a bearer token, or as a process of the same user over the Unix socket.
  *
- * The first token is made at the first start and kept in a file that only its user can read, so
- * that he can use it. Further ones (admit/tokens.h) are known by their hash. A token that is shown
- * is hashed and compared with all, without a difference in time, and never printed, logged or put
- * into an error.
+ * The first token is made at the first start and kept in a file that only its user can read, who
+ * can use it. Further ones (admit/tokens.h) are known by their hash. A token that a client sends is
+ * hashed and compared with all, without a difference in time, and never printed, logged or put into
+ * an error.
  *
  * A change of the tokens' file holds from the next check on. While that file cannot be read, its
  * tokens are not known.
@@ -20,7 +20,7 @@
 
 struct auth;
 
-/* What a client shows of itself. */
+/* The credentials of a client. */
 struct auth_claim {
     struct span token; /* data NULL: none */
     bool is_unix;
@@ -52,8 +52,8 @@ bool auth_needs_token(const struct auth *auth);
 /* Whether there is a first token: where its file is absent and there are others, there is none. */
 bool auth_has_first(const struct auth *auth);
 
-/* Whose request it is: what he opens is found by nobody else. E_AUTH: nobody's. A token that is
- * shown counts, also over the Unix socket. */
+/* The caller of a request: nobody else finds what it opens. E_AUTH: unknown. A token counts even
+ * over the Unix socket. */
 int auth_check(struct auth *auth, const struct auth_claim *claim, struct caller **ret_caller,
                struct error *err);
 

@@ -1,4 +1,4 @@
-/* Who asks: the name that owns what he opens, what he may do, and what he has used so far.
+/* A caller: the name that owns what it opens, its rights, and what it has used so far.
  *
  * There is one for each name that was ever known, until the server ends; pointers to it stay good.
  */

@@ -114,8 +114,8 @@ static int open_allow(const struct admission *a, const struct run_request_words 
     return 0;
 }
 
-/* What the operator gave to all sandboxes when it started this. A request that names hosts gets
- * those alone. */
+/* The operator gave these hosts to all sandboxes of this command. A request that names hosts gets
+ * only those. */
 static int copy_granted(const struct admission *a, const struct run_request *request,
                         struct run *run, struct error *err)
 {

@@ -10,7 +10,7 @@
 int grants_open(const struct admission *admission, const struct run_request *request,
                 bool has_files, struct run *run, struct error *err);
 
-/* What the settings name, opened into the run: for the user whose command it is. */
+/* Opens the grants of the settings into the run: for the user whose command it is. */
 int grants_of_settings(const struct config *config, struct run *run, struct error *err);
 
 /* Whether the settings let this directory, a resolved path, be written. */

@@ -14,7 +14,7 @@
 #include "base/paths.h"
 #include "sandbox/protected.h"
 
-/* What ends a word in the text of a shell, in lists (PATH) and in options (--prefix=DIR). */
+/* Bytes that end a word in the text of a shell, in lists (PATH) and in options (--prefix=DIR). */
 #define SEPARATORS " \t\r\n;&|()<>\"'`=:,[]"
 
 #define BASES_MAX  8           /* directories that relative words may start from */
@@ -212,7 +212,7 @@ static int add_path(struct command *c, const char *path, unsigned depth)
 
 /* --- words --- */
 
-/* Where `~` and `$HOME` lead; what remains of the word in *rest. */
+/* Expands `~` and `$HOME`; *rest is the remainder of the word. */
 static const char *home_of(const char *word, const char **rest)
 {
     static const char *const names[] = {"~", "$HOME", "${HOME}"};

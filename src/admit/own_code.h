@@ -1,6 +1,6 @@
-/* Where the commands of configured servers and functions take their code from.
+/* Finds the directories from which commands of configured servers and functions take their code.
  *
- * These commands run outside every sandbox. Whoever can write next to their program, next to a
+ * These commands run outside every sandbox. Anyone who can write next to their program, next to a
  * script, in their working directory or in a directory of PATH decides what they run. Every
  * directory that a command names counts, and so does the directory of every file that it names.
  * Behind the package of a package runner (npx, uvx) and of containers, words are data.

@@ -43,7 +43,7 @@ struct net *profile_net(const struct profile *profile);
 /* False: no --allow with this profile. */
 bool profile_allows_grants(const struct profile *profile);
 
-/* What its programs may ask of the outside (bits of enum run_reach). */
+/* Calls that its programs may make (bits of enum run_reach). */
 uint32_t profile_may_call(const struct profile *profile);
 
 /* Layers (bits of enum wire_layer) without which this profile does not run. */

@@ -1,4 +1,4 @@
-/* Where the files of a profile are, and which it inherits from. */
+/* Finds the files of a profile, and the profiles that it inherits from. */
 #include "admit/profile_internal.h"
 
 #include <ctype.h>

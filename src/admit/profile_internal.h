@@ -1,4 +1,4 @@
-/* What the files of a profile share: the profile being filled, where its files are, and how one is
+/* Shared by the readers of a profile: the profile being filled, where its files are, and how one is
  * read. */
 #pragma once
 

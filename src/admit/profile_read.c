@@ -63,7 +63,7 @@ int profile_wrong_kind(const struct profile_source *source, const char *key, con
 
 /* ---- lists ---- */
 
-/* What the words of a list may be. */
+/* The words that each list may have. */
 enum word_kind { WORD_MODULE, WORD_NAME, WORD_LANGUAGE, WORD_LAYER, WORD_POWER, WORD_REACH };
 
 const char *const profile_languages[] = {"python", "bash"};

@@ -79,7 +79,8 @@ static void leave_line(struct queue *q, struct queue_place *p)
 
 /* --- refusing --- */
 
-/* Told from the loop, so that nobody's answer is given while he is still asking. Takes `why`. */
+/* Called from the loop, so that no answer is given while its caller is still asking. Takes
+ * `why`. */
 static void refuse(struct queue *q, struct queue_place *p, struct error *why)
 {
     leave_line(q, p);

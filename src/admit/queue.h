@@ -1,8 +1,8 @@
 /* The queue in front of the pool: bounded, and fair between callers.
  *
- * Each caller has a line of his own, and the lines take turns: who has sent a thousand runs waits
- * behind himself, not in front of others. When all lines together are full, a caller with a shorter
- * one still gets in: the newest of the longest line gives way. Who has waited too long is refused.
+ * Each caller has its own line, and the lines take turns: a caller with a thousand runs delays only
+ * itself. When all lines together are full, a caller with a shorter line still gets in: the newest
+ * run of the longest line is refused. A run that has waited too long is refused.
  *
  * A cell of a session has its sandbox already and takes no room of the pool's, but it counts
  * towards what its caller may run at once.
@@ -57,7 +57,7 @@ void queue_enter(struct queue *queue, struct queue_place *place);
 /* It does not want to wait any more; on_refused follows. False: it is not waiting. */
 bool queue_cancel(struct queue *queue, struct queue_place *place);
 
-/* What it had its turn for is over. */
+/* Ends the turn of a run. */
 void queue_leave(struct queue *queue, struct queue_place *place);
 
 struct queue_level {

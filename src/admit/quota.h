@@ -1,9 +1,8 @@
-/* How much of everything a caller may use within a while: runs per minute, CPU seconds and bytes
- * per hour.
+/* Allowances of a caller: runs per minute, CPU seconds and bytes per hour.
  *
- * What was used flows back evenly, so that there is no moment at which everybody starts again. CPU
- * time and bytes are known afterwards: who is over his allowance begins nothing new until enough of
- * it has flowed back.
+ * Allowances refill evenly, so that not everybody starts again at the same moment. CPU time and
+ * bytes are known afterwards: a caller over its allowance can start nothing new until enough has
+ * been refilled.
  */
 #pragma once
 
@@ -22,5 +21,5 @@ int quota_check_bytes(struct caller *caller, uint64_t now_ns, unsigned *ret_wait
 /* The trail took so many bytes on behalf of the caller, which quota_check_bytes() limits, too. */
 void quota_spend_trail(struct caller *caller, uint64_t now_ns, double bytes);
 
-/* What a run, or a file on its way in or out, has used. */
+/* Counts the use of a run, or of a file on its way in or out. */
 void quota_spend(struct caller *caller, uint64_t now_ns, double cpu_s, double bytes);

@@ -1,8 +1,8 @@
-/* What somebody asks for, and the one function that decides on it.
+/* A request, and the one function that decides on it.
  *
- * Every door (command line, HTTP, MCP, the interfaces of other systems) fills a struct run_request
- * with what it was told. admit_request() decides on profile, environment, directories, hosts,
- * limits and rights, and makes the run. Nothing of a request reaches a run in another way.
+ * Every door (command line, HTTP, MCP, the interfaces of other systems) fills a struct run_request.
+ * admit_request() decides on profile, environment, directories, hosts, limits and rights, and makes
+ * the run. Nothing of a request reaches a run in another way.
  *
  * A request borrows its texts, which have to outlive it; only the lists are its own.
  */
@@ -58,7 +58,7 @@ struct run_request {
     struct run_request_words collect; /* patterns of files to bring back, */
     bool has_collect;                 /* where they were named, perhaps as an empty list */
 
-    /* What it may do. */
+    /* Its rights. */
     const char *profile;     /* NULL: that of the settings, or the first of the token */
     const char *environment; /* NULL: that of the settings */
     struct run_request_words allow, net;
@@ -87,14 +87,14 @@ int run_request_add_file(struct run_request *request, const struct run_request_f
                          struct error *err);
 void run_request_set_limit(struct run_request *request, enum run_limit_row row, double value);
 
-/* What to do with a directory that is granted copy-on-write. */
+/* The treatment of a directory that is granted copy-on-write. */
 enum admission_cow {
     ADMISSION_COW_KEEPS,     /* somebody can look at the changes afterwards */
     ADMISSION_COW_IS_DENIED, /* they would be gone with the sandbox */
     ADMISSION_COW_READS,     /* the same, and the program sees it read-only */
 };
 
-/* Who asks, and what decides. */
+/* The caller, and the rules that decide. */
 struct admission {
     const struct config *config;
     struct profiles *profiles;

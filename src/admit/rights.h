@@ -1,4 +1,4 @@
-/* What the holder of a token may do: which profiles, up to which limits, how much of everything.
+/* The rights of a token: its profiles, limits and allowances.
  *
  * Each bound is a row of one table, which makes the keys of the tokens' file, the flags of
  * `belljar token add` and its listing. A bound that is not set leaves what the settings say.

@@ -30,7 +30,7 @@
 /* The trail's word for the command line. No token has that name. */
 #define TOKEN_LOCAL "local"
 
-/* What a token owns belongs to its id, which no later token of the same name has. */
+/* Data of a token belongs to its id, which no later token of the same name has. */
 #define TOKEN_ID_SIZE     32
 #define TOKEN_KEEPER_SIZE (TOKEN_NAME_SIZE + TOKEN_ID_SIZE)
 

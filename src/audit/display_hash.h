@@ -1,8 +1,8 @@
-/* What a program showed, in one hash that can be made of the run and of its result alike.
+/* A hash of a program's displays, which can be computed from the run and from its result alike.
  *
- * It is that of one line for each form, `BUNDLE MIME SHA256`, in the order of the result. The last
- * is of the bytes of a form in base64, of a text in UTF-8, and of any other JSON as text without
- * spaces and with its keys sorted.
+ * It is the hash of one line for each form, `BUNDLE MIME SHA256`, in the order of the result. The
+ * last is of the bytes of a form in base64, of a text in UTF-8, and of any other JSON as text
+ * without spaces and with its keys sorted.
  */
 #pragma once
 

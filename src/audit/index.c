@@ -75,7 +75,7 @@ static void summarize(const json_t *object, char summary[SUMMARY_MAX + 4])
     }
 }
 
-/* The same program stands in an earlier record, with its first line. */
+/* An earlier record has the same program, with its first line. */
 static void copy_summary(const struct index *index, const json_t *object,
                          char summary[SUMMARY_MAX + 4])
 {
@@ -187,7 +187,7 @@ static int add_file(struct index *index, uint64_t first, uint64_t from, struct e
     return r < 0 || end == from ? r : remember(index, first, end, &st, &last, err);
 }
 
-/* Where we have come to in a file; 0: it is new. -1: it is not the file it was. */
+/* The offset up to which a file is indexed; 0: it is new; -1: it was replaced. */
 static int64_t indexed_to(struct index *index, uint64_t first)
 {
     static const uint8_t nobody[SHA256_BYTES];
@@ -275,7 +275,7 @@ static int bring_up_to_date(struct index *index, struct error *err)
     return r;
 }
 
-/* A file of another version, or that is none, is not ours to mend. */
+/* A file of another version, or that is not an index, is not ours to repair. */
 static bool is_usable(sqlite3 *db)
 {
     sqlite3_stmt *statement = NULL;

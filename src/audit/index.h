@@ -20,7 +20,7 @@ struct index;
 int index_open(const char *dir, struct index **ret_index, struct error *err);
 void index_close(struct index *index);
 
-/* What is looked for; NULL and 0 are any. Times compare as text, in UTC. */
+/* The filter; NULL and 0 match anything. Times compare as text, in UTC. */
 struct index_filter {
     const char *since, *until;
     const char *kind, *status, *owner, *session;

@@ -17,8 +17,8 @@
 #include "base/file.h"
 #include "base/limits.h"
 
-/* What stands before the bytes of such a key in PKCS #8 and in a SubjectPublicKeyInfo (RFC 8410).
- * They are fixed, and OpenSSL's general decoders take a millisecond to find that out. */
+/* The bytes before such a key in PKCS #8 and in a SubjectPublicKeyInfo (RFC 8410). They are fixed,
+ * and OpenSSL's general decoders take a millisecond to find that out. */
 static const uint8_t private_prefix[] = {0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06,
                                          0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20};
 static const uint8_t public_prefix[] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,

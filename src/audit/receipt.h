@@ -41,13 +41,13 @@ int receipt_text(const struct receipt *receipt, struct buf *out, struct error *e
 /* The object, or one that has it as `receipt`: a result. */
 int receipt_parse(const char *text, size_t len, struct receipt *ret_receipt, struct error *err);
 
-/* Where the text is a result with its receipt: whether the result is the one that was signed for.
- * E_DENIED: what differs. Any other text is not looked at. */
+/* If the text is a result with its receipt, checks that the result matches the signature. E_DENIED:
+ * names the difference. Any other text is not checked. */
 int receipt_check_result(const struct receipt *receipt, const char *text, size_t len,
                          struct error *err);
 
 /* 0: the key signed it. E_DENIED: it did not. */
 int receipt_check(const struct receipt *receipt, const struct key_public *key, struct error *err);
 
-/* Where the record is said to be. */
+/* The place of the record, according to the receipt. */
 int receipt_mark(const struct receipt *receipt, struct record_mark *ret_mark, struct error *err);

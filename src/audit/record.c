@@ -18,7 +18,7 @@
 
 #define LETTERS_AND_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-/* How every line ends: the code, the hash, and the digits of both. */
+/* The end of every line: the code, the hash, and the digits of both. */
 #define MAC_KEY   ",\"mac\":\""
 #define HASH_KEY  ",\"hash\":\""
 #define MAC_HEX   ((size_t)2 * RECORD_MAC)

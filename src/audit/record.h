@@ -57,7 +57,7 @@ void record_close(struct record *r);
 
 /* --- lines, for those who write and read them --- */
 
-/* Where a record stands in the chain. */
+/* The position of a record in the chain. */
 struct record_mark {
     uint64_t seq; /* 0: before the first */
     uint8_t hash[SHA256_BYTES];

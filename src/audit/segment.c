@@ -72,7 +72,7 @@ int segment_list(int dirfd, uint64_t **ret_list, size_t *ret_count, struct error
     return 0;
 }
 
-/* What bears such a name and is no file would stop whoever opens it. */
+/* Something of that name that is not a file would block the process that opens it. */
 int segment_open(int dirfd, uint64_t first_seq, bool is_ours, struct error *err)
 {
     cleanup_close int fd = -1;
@@ -128,8 +128,8 @@ int segment_next(struct segment_reader *reader, const char **ret_line, size_t *r
 {
     size_t looked = 0;
 
-    /* What was given is let go when all of it has been: moving the rest each time would take a
-     * square of it. */
+    /* The buffer is emptied when all of it was read: moving the rest each time would take quadratic
+     * time. */
     for (;;) {
         const char *line = buf_str(&reader->text) + reader->used;
         size_t len = reader->text.len - reader->used;

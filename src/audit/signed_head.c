@@ -11,7 +11,7 @@
 
 #define STATEMENT_SIZE 384
 
-/* What is signed. */
+/* The signed fields. */
 static size_t statement(const char *title, const struct record_mark *mark, const char *key,
                         char text[STATEMENT_SIZE])
 {

@@ -98,7 +98,7 @@ static int write_line(struct trail *trail, struct error *err)
         if (n <= 0) {
             int saved = n < 0 ? errno : EIO;
 
-            /* What cannot be taken back is torn, and the next to come finds it so. */
+            /* A line that cannot be taken back is torn, and the next writer finds it so. */
             (void)!ftruncate(trail->fd, (off_t)trail->end);
             return no_room(trail, saved, err);
         }
@@ -177,7 +177,7 @@ int trail_add(struct trail *trail, const struct record *record, struct record_ma
 
 /* --- what others have done --- */
 
-/* What another process has added. 1: all of it are records that follow; 0: it is not. */
+/* Reads what another process has added. 1: all of it are records that follow; 0: it is not. */
 static int read_more(struct trail *trail, uint64_t size, struct error *err)
 {
     cleanup(segment_read_done) struct segment_reader reader = {0};
@@ -244,7 +244,7 @@ uint64_t trail_file(const struct trail *trail)
     return trail->first_seq;
 }
 
-/* What it refers to is not in the file that it would go to. */
+/* The record that it refers to is not in the file that it would go to. */
 static bool misses_file(const struct trail *trail, const struct record *record)
 {
     return record->needs_file &&

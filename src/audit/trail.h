@@ -1,4 +1,4 @@
-/* The audit trail: what happened, in an order that nobody can change unnoticed.
+/* The audit trail: a record of what happened, which nobody can change unnoticed.
  *
  * Records are lines of JSON in files (audit/segment.h). Each carries the hash of the one before, so
  * that changing, removing, inserting or moving one breaks the chain; a code made with the trail's

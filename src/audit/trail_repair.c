@@ -1,5 +1,5 @@
-/* What may be wrong with the end of a trail, and what is done about it. Nothing is ever removed:
- * torn bytes are set aside, and what is missing is written down. */
+/* Repairs the end of a trail. Nothing is ever removed: torn bytes are moved aside, and missing
+ * records are recorded. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* What was found. */
+/* The findings. */
 struct state {
     bool is_foreign;     /* the last record was not written by the owner of the key */
     uint64_t size;       /* of the newest file */
@@ -197,7 +197,7 @@ static int compare_head(struct trail *trail, const struct state *state, struct e
     return state->is_foreign ? tell_gap(trail, "foreign", &head.mark, err) : 0;
 }
 
-/* What this process wrote itself. */
+/* The records that this process wrote itself. */
 static int compare_known(struct trail *trail, const struct record_mark *known, struct error *err)
 {
     if (known->seq > trail->mark.seq)

@@ -74,7 +74,7 @@ static void snapshot_done(struct snapshot *at)
     error_done(&at->head_error);
 }
 
-/* Waits for a writer to be through with his line. Whoever may only read does without. */
+/* Waits until a writer has finished its line. A process that may only read does without. */
 static int lock(int dir)
 {
     const struct timespec wait = {.tv_nsec = 1000000};
@@ -179,8 +179,8 @@ static void check_against(struct verify *v)
 
 /* --- a trail whose older files were removed --- */
 
-/* What the first record says it follows is believed until the end: then a record of the removal has
- * to have said the same. */
+/* The hash that the first record claims to follow is accepted until the end: then a record of the
+ * removal must have named the same hash. */
 static void begin_behind(struct verify *v, const struct record_head *head)
 {
     v->begins_seq = head->mark.seq;

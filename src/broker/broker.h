@@ -56,8 +56,7 @@ struct broker_denial {
     char why[BROKER_WHY_MAX];
 };
 
-/* What happened since the BROKER_BEGIN with that number. Written by the broker, read by the
- * supervisor. */
+/* Events since the BROKER_BEGIN with that number. Written by the broker, read by the supervisor. */
 struct broker_report {
     uint64_t run;
     uint64_t created, changed, removed, renamed;

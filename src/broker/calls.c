@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-/* How often a call is judged again because files changed while one was checked. */
+/* A call is judged again this often because files changed while one was checked. */
 #define CHECKS_MAX 4
 
 /* clang-format off */

@@ -16,7 +16,7 @@
 #define FILE_MODE 0777
 #define DIR_MODE  01777
 
-/* What the owner of a directory must keep. */
+/* Mode bits that the owner of a directory must keep. */
 #define DIR_OWNER_MODE 0500
 #define DIR_OWNER_WHY                                                                              \
     "a directory stays readable for its owner (u+rx): otherwise it could not be granted again"
@@ -41,7 +41,7 @@ static inline int dirfd_of(uint64_t arg)
 /* 0: the place is found, and what happens there can be kept. */
 long call_find(struct call *c, int dirfd, uint64_t path, bool follows, struct place *p);
 
-/* The same for what is there already, by path or by descriptor: see resolve_object(). */
+/* Resolves an existing file, by path or by descriptor: see resolve_object(). */
 long call_find_object(struct call *c, int dirfd, uint64_t path, int flags, struct place *p);
 
 /* New files get the mode that the caller's umask leaves. It is asked for once, and again only after

@@ -175,7 +175,7 @@ static void drop(const struct place *to, const char *name)
     (void)unlinkat(to->parent, name, 0);
 }
 
-/* Where there are no files without a name, it is written now. */
+/* If the file system has no unnamed files, it is written now. */
 static long write_named(const struct git_copy *copy, const struct place *to, const char *name)
 {
     cleanup_close int fd = openat(to->parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -234,8 +234,8 @@ long git_link(struct call *c, struct place *from, struct place *to, enum protect
     return r < 0 ? keep_undone(c->b, r) : keep_created(c->b, to, NULL);
 }
 
-/* What the journal is told: `from` goes, the old content of `to` goes, and another file is there.
- * Returns the number of entries, or what the caller is answered. */
+/* Writes the journal entries: `from` goes, the old content of `to` goes, and another file is there.
+ * Returns the number of entries, or the answer for the caller. */
 static long keep_rename(struct broker *b, const struct place *from, const struct place *to)
 {
     long r = keep_name(b, from), told = r == 0;

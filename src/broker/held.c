@@ -49,7 +49,7 @@ static int open_again(int fd)
     return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Where that cannot be told, for want of rights or by the file system, it may be. */
+/* If that cannot be determined, for lack of rights or because of the file system, it may be. */
 static bool is_open_for_writing(int fd)
 {
     if (fd < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0)

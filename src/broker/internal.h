@@ -77,7 +77,7 @@ struct broker {
     struct known_links links;
 };
 
-/* Where a call acts: a name in a directory below a grant. */
+/* The place of a call: a name in a directory below a grant. */
 struct place {
     struct granted_dir *grant;
     unsigned index;      /* of the grant */
@@ -115,10 +115,10 @@ bool target_waits(const struct broker *b);
 long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, bool follows,
                    struct place *ret_place);
 
-/* The same for something that is there and stays where it is: then also ".", "..", and the granted
- * directory itself, whose path is "" and whose name is ".". `flags`: AT_SYMLINK_NOFOLLOW,
- * AT_EMPTY_PATH. Without an address, and with an empty path where that is permitted, `dirfd` itself
- * is meant: then the place is where the file of that descriptor is. */
+/* Resolves something that exists and is not moved: this allows ".", "..", and the granted directory
+ * itself, whose path is "" and whose name is ".". `flags`: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH.
+ * Without an address, and with an empty path if that is permitted, `dirfd` itself is meant: the
+ * place is that of the descriptor's file. */
 long resolve_object(struct broker *b, pid_t pid, int dirfd, uint64_t address, int flags,
                     struct place *ret_place);
 void place_done(struct place *place);
@@ -155,7 +155,7 @@ enum judge_act {
 /* 0, or -errno: refused, and said so in the report. */
 long judge(struct broker *b, const struct place *place, enum judge_act act);
 
-/* The same without a word in the report: nobody has tried it yet. */
+/* Judges without an entry in the report: nobody has tried it yet. */
 long judge_quietly(struct broker *b, const struct place *place, enum judge_act act);
 
 /* Data that git believes and that is checked when it gets its name: git_data.c. */
@@ -164,10 +164,10 @@ enum protected_data judge_data(const struct broker *b, const struct place *place
 /* Why a program may not write the (absolute) path; NULL: it may, as far as names tell. */
 const char *judge_name(const struct broker *b, const char *path);
 
-/* The same for the text of a symbolic link that is to be made. */
+/* Judges the text of a new symbolic link. */
 long judge_target(struct broker *b, const struct place *place, const char *target);
 
-/* What is at `from` is to get the name `to`, by a rename or as a second name. */
+/* Judges giving the name `to` to the file at `from`, by a rename or as a second name. */
 long judge_move(struct broker *b, const struct place *from, const struct place *to);
 
 /* A refusal for another reason. Returns -errnum. */
@@ -179,7 +179,7 @@ void judge_note(struct broker *b, const char *what, const char *why);
 
 /* --- links.c: files whose names are all known --- */
 
-/* How many names of the file we know; 0: it is not one of these. */
+/* The number of names of the file that we know; 0: it is not one of these. */
 nlink_t links_known(const struct broker *b, const struct stat *st);
 
 /* Before it gets one more. False: there are LINKS_MAX already, or no memory. */
@@ -196,7 +196,7 @@ void links_forget(struct broker *b, const struct stat *st);
 /* For journal_on_final(): remembers the file if somebody has it open for writing. */
 void held_note(void *arg, unsigned grant, const char *path, int fd, const struct stat *st);
 
-/* The same for one that was opened before the first run. */
+/* Handles a file that was opened before the first run. */
 void held_note_opened(const struct place *place, int fd);
 
 /* A run begins: writes down those that are remembered, and forgets them. */

@@ -11,7 +11,7 @@
 /* Names of a file are looked for in its own directory only, and in so many entries. */
 #define SIBLINGS_MAX 10000
 
-/* How far up a directory's ancestors are asked about. */
+/* The number of ancestors of a directory that are checked. */
 #define ANCESTORS_MAX 4096
 
 static void report(struct broker *b, const char *what, const char *why)
@@ -130,7 +130,7 @@ static const struct protected_name *judge_ancestors(const struct broker *b,
     return found;
 }
 
-/* What the surveys say of the path, and with `is_move` of what gets there: `fd`, or -1 for a new
+/* Asks the surveys about the path and, with `is_move`, about what gets there: `fd`, or -1 for a new
  * link. */
 static const struct protected_name *judge_surveyed(const struct broker *b,
                                                    const struct place *place, bool is_move, int fd)
@@ -236,7 +236,7 @@ static const char *refuse_data(enum protected_data data, enum judge_act act)
                : "git trusts it: it can only be created by renaming a file, which is then checked";
 }
 
-/* How many names of the file are in the directory of this one. */
+/* The number of names of the file in the same directory. */
 static nlink_t count_siblings(const struct place *place)
 {
     cleanup_closedir DIR *entries = file_open_dir(place->parent, ".");

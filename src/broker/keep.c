@@ -1,4 +1,4 @@
-/* What the calls have in common: they find the place, and have the journal save what will be lost.
+/* Common parts of the calls: they find the place, and have the journal save what will be lost.
  */
 #include <errno.h>
 #include <fcntl.h>

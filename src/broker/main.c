@@ -292,8 +292,7 @@ static uint64_t cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* What is done for a program is charged to its run: checking its files may cost more than writing
- * them. */
+/* Work for a program is charged to its run: checking its files may cost more than writing them. */
 static void count_cpu(void)
 {
     __atomic_store_n(&broker.report->cpu_ns, cpu_ns() - broker.cpu_ns_before, __ATOMIC_RELAXED);
@@ -482,7 +481,7 @@ static void turn(void)
         watched[2 + i] = (struct pollfd){.fd = waiting[i].fd, .events = POLLIN};
     if (poll(watched, 2 + count, -1) < 0)
         return;
-    /* What the supervisor says of a run comes before the calls of its program. */
+    /* Messages of the supervisor about a run come before the calls of its program. */
     while (watched[0].revents && receive(MSG_DONTWAIT))
         obey();
     /* From the end: the last one takes the place of one that is answered. */

@@ -13,8 +13,8 @@
 /* As many as the kernel follows. */
 #define LINKS_FOLLOWED_MAX 40
 
-/* Where a path has ".." in it, the kernel gives up (EAGAIN) when something is mounted or renamed
- * meanwhile, anywhere on the machine. */
+/* If a path contains "..", Linux gives up (EAGAIN) when something is mounted or renamed meanwhile,
+ * anywhere on the machine. */
 #define ATTEMPTS_MAX 1000
 
 static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
@@ -35,7 +35,7 @@ static int open_directory(int dir, const char *path, uint64_t resolve)
     return open_resolved(dir, path, O_PATH | O_DIRECTORY, resolve);
 }
 
-/* What follows a directory's path, or NULL: the path is not in it. */
+/* The rest of the path after a directory's path, or NULL: the path is not in it. */
 static const char *below(const char *path, const char *dir)
 {
     size_t len = strlen(dir);
@@ -223,7 +223,7 @@ static const char *find_base(struct broker *b, pid_t pid, int dirfd)
     return b->base;
 }
 
-/* Where a relative path begins. */
+/* The directory where a relative path begins. */
 static long make_absolute(struct broker *b, pid_t pid, int dirfd, const char *path,
                           char ret_path[PATH_MAX])
 {

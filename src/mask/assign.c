@@ -92,7 +92,7 @@ static enum sign find_value_field(const struct masker *s, size_t at, size_t *ret
 {
     size_t i = skip_any(s, at, "\"', \t\r\n", BLANKS_MAX), n = 0;
 
-    /* What is there may still become the word, or be the value itself. */
+    /* The text may still become the word, or be the value itself. */
     *ret_at = i;
     while (n < 5 && i + n < s->view.len && (masker_at(s, i + n) | 32) == (unsigned char)"value"[n])
         n++;
@@ -271,9 +271,9 @@ static bool is_query(const struct masker *s, const struct name *name)
     return name->start && strchr("?&", masker_at(s, name->start - 1));
 }
 
-/* What would end an unquoted value. */
-static enum masker_run_kind bare_kind(const struct masker *s, const struct name *name, enum sign sign,
-                                     size_t at)
+/* Bytes that would end an unquoted value. */
+static enum masker_run_kind bare_kind(const struct masker *s, const struct name *name,
+                                      enum sign sign, size_t at)
 {
     enum masker_run_kind kind;
 
@@ -288,7 +288,7 @@ static enum masker_run_kind bare_kind(const struct masker *s, const struct name 
 }
 
 static enum masker_shell shell_of(const struct masker *s, const struct name *name, enum sign sign,
-                                 size_t at)
+                                  size_t at)
 {
     /* A line of a diff begins with a hyphen, no command with an option. */
     if (name->is_flag && (sign == SIGN_EQUALS || sign == SIGN_BLANK))
@@ -299,7 +299,7 @@ static enum masker_shell shell_of(const struct masker *s, const struct name *nam
 }
 
 static enum masker_read read_value(const struct masker *s, const struct name *name, enum sign *sign,
-                                  size_t *at, struct masker_value *value)
+                                   size_t *at, struct masker_value *value)
 {
     enum masker_read r = masker_read_value(s, *at, bare_kind(s, name, *sign, *at), value);
 
@@ -323,7 +323,7 @@ static enum masker_read read_value(const struct masker *s, const struct name *na
 
 /* name: |, and its lines. */
 static enum masker_read read_block(struct masker *s, unsigned kind, size_t from,
-                                  const struct name *name, enum masker_name what, size_t at)
+                                   const struct name *name, enum masker_name what, size_t at)
 {
     size_t lines;
     enum masker_read r = masker_begins_block(s, at, &lines);
@@ -705,7 +705,8 @@ static void match_pgpass(struct masker *s, unsigned kind, size_t from, size_t to
     len = run->end - at;
     if (run->is_more || masker_is_open(s, run->end))
         masker_wait(s, kind, from, at);
-    else if (len >= 4 && (masker_in_vain(run, at) || !masker_is_placeholder(masker_view(s, at), len)))
+    else if (len >= 4 &&
+             (masker_in_vain(run, at) || !masker_is_placeholder(masker_view(s, at), len)))
         masker_found(s, kind, from, at, run->end);
 }
 

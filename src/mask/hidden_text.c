@@ -34,7 +34,7 @@ static int begin(struct masker *s, struct error *err)
         buf_consume(&s->tail, s->tail.len - MASKER_TAIL);
     if (masker_view_add(literal, (const unsigned char *)buf_str(&s->tail), s->tail.len, err) < 0)
         return -1;
-    /* What looks like half a character was none, or it would not have come out. */
+    /* An apparent half character was not one, or it would not have come out. */
     escape = literal->escape;
     if (masker_view_finish(literal, err) < 0)
         return -1;
@@ -45,7 +45,7 @@ static int begin(struct masker *s, struct error *err)
     return 0;
 }
 
-/* What came out from `from` on is read once more. */
+/* Reads the output from `from` on once more. */
 static int read_out(struct masker *s, size_t from, bool is_end, struct clean_text *ret_text,
                     struct error *err)
 {
@@ -82,7 +82,8 @@ static void forget(struct masker *s)
     s->has_strings = s->is_reading = false;
 }
 
-int masker_literal_read(struct masker *s, bool is_end, struct clean_text *ret_text, struct error *err)
+int masker_literal_read(struct masker *s, bool is_end, struct clean_text *ret_text,
+                        struct error *err)
 {
     int r = 0;
 

@@ -13,10 +13,10 @@
 #include "mask/kinds.h"
 #include "mask/masker.h"
 
-/* What a matcher may look at before its anchor. */
+/* Bytes that a matcher may examine before its anchor. */
 #define MASKER_LOOK_BACK ((size_t)1024)
 
-/* What the second masker is told of the text before it. */
+/* Text before its own that the second masker gets. */
 #define MASKER_TAIL (2 * MASKER_LOOK_BACK)
 
 /* The widest anchor: so much may stand at the end of the view without being found yet. */
@@ -63,8 +63,8 @@ enum masker_swallow { SWALLOW_NONE, SWALLOW_RUN, SWALLOW_LINE, SWALLOW_PEM };
  *
  * A look at the view is put off while more was done than MASKER_WORK_SOFT for each byte. That
  * changes when text comes out, never which: it is as if the stream came in larger pieces. Beyond
- * MASKER_WORK_HARD the rest of the view and of its last line is withheld. No text is known that gets
- * there; the fuzzer looks for one. */
+ * MASKER_WORK_HARD the rest of the view and of its last line is withheld. No text is known that
+ * gets there; the fuzzer looks for one. */
 #define MASKER_WORK_SOFT  ((uint64_t)64)
 #define MASKER_WORK_HARD  ((uint64_t)256)
 #define MASKER_WORK_FEED  ((uint64_t)512)     /* for each piece of the stream */
@@ -114,7 +114,7 @@ struct masker_run {
     bool is_more; /* more text is needed to know whether it ends here */
 };
 
-/* Where one of some words was seen last. */
+/* The last place of one of some words. */
 struct masker_seen {
     const char *words;
     size_t to;   /* places before were looked at */
@@ -123,7 +123,7 @@ struct masker_seen {
 
 #define MASKER_SEEN_MAX 16
 
-/* What is open at some place of a line. */
+/* Strings and brackets that are open at some place of a line. */
 struct masker_line {
     size_t start;
     unsigned char quote;   /* of the string in which the place is; 0: in none */
@@ -133,7 +133,7 @@ struct masker_line {
     bool is_known;         /* the line does not begin too far back */
 };
 
-/* What matchers have found out about the view; it is forgotten when the view changes. */
+/* Findings of matchers about the view; dropped when the view changes. */
 struct masker_memory {
     struct masker_run runs[MASKER_RUNS];
     struct masker_line line; /* at line_to */
@@ -178,13 +178,13 @@ struct masker {
     unsigned char escape_last;
     bool escape_is_title; /* OSC, which BEL ends */
 
-    bool is_literal;       /* reads strings of terminal sequences as text */
-    bool has_strings;      /* there was such a sequence in this stream */
+    bool is_literal;        /* reads strings of terminal sequences as text */
+    bool has_strings;       /* there was such a sequence in this stream */
     struct masker *literal; /* reads what came out once more, if there was one */
-    bool is_reading;       /* and is in the midst of it */
-    struct buf tail;       /* what came out last, while nobody reads it */
-    size_t plain_out;      /* so much of `out` came before the first such sequence */
-    struct buf joined;     /* that, and what was read once more */
+    bool is_reading;        /* and is in the midst of it */
+    struct buf tail;        /* what came out last, while nobody reads it */
+    size_t plain_out;       /* so much of `out` came before the first such sequence */
+    struct buf joined;      /* that, and what was read once more */
     uint64_t tail_lines;
 
     uint64_t block_from, block_to; /* the last value of several lines: places in the stream */
@@ -195,10 +195,10 @@ struct masker {
     /* of one look at the view */
     struct masker_span *spans;
     size_t n_spans, spans_size;
-    size_t hold;             /* nothing from here on may come out */
-    size_t redo;             /* anchors from here on are to be looked at again */
+    size_t hold;              /* nothing from here on may come out */
+    size_t redo;              /* anchors from here on are to be looked at again */
     struct masker_span cover; /* of what was found, that which reaches farthest */
-    size_t pem;              /* where a private key begins; SIZE_MAX: nowhere */
+    size_t pem;               /* where a private key begins; SIZE_MAX: nowhere */
     unsigned hold_kind, pem_kind;
     size_t tried[MASKER_KINDS_MAX]; /* tokens of that kind were looked for up to here */
     struct masker_memory remembered;
@@ -235,7 +235,7 @@ void masker_wait(struct masker *s, unsigned kind, size_t from, size_t hold);
 /* An invisible thing stands right before this byte. */
 bool masker_has_gap(const struct masker *s, size_t at);
 
-/* What stands before the anchor and belongs to it; SIZE_MAX: it does not fit. */
+/* Bytes before the anchor that belong to it; SIZE_MAX: it does not fit. */
 size_t masker_left(const struct masker *s, unsigned kind, size_t from);
 
 /* Does a word begin here? */
@@ -267,15 +267,15 @@ bool masker_in_vain(struct masker_run *run, size_t start);
  * `code` on only what looks secret by itself is masked. `run`: what told its end, or NULL for one
  * that no other has. */
 void masker_found_parts(struct masker *s, unsigned kind, size_t from, size_t start, size_t code,
-                       size_t end, struct masker_run *run);
+                        size_t end, struct masker_run *run);
 
 struct masker_line masker_line_at(const struct masker *s, size_t at);
 
 /* ---- unquoted values (bare.c) ---- */
 
-/* What ends the one that begins here. */
+/* The bytes that end the string that begins here. */
 enum masker_run_kind masker_bare_kind(const struct masker *s, size_t at, bool begins_line,
-                                    bool is_colon);
+                                      bool is_colon);
 enum masker_read masker_ends_bare(const struct masker *s, enum masker_run_kind kind, size_t at);
 
 /* Is this the quote of the string around it? */
@@ -292,12 +292,12 @@ struct clean_text masker_clean(const char *data, size_t len);
 int masker_view_add(struct masker *s, const unsigned char *data, size_t len, struct error *err);
 int masker_view_finish(struct masker *s, struct error *err);
 
-/* How many bytes stand before the first terminal sequence that may hold text. */
+/* The number of bytes before the first terminal sequence that may hold text. */
 size_t masker_plain_part(const unsigned char *data, size_t len);
 
-/* What is in s->out, read by the second masker where there is anything to read. */
+/* Has the second masker read s->out, if there is anything to read. */
 int masker_literal_read(struct masker *s, bool is_end, struct clean_text *ret_text,
-                       struct error *err);
+                        struct error *err);
 
 void masker_match(struct masker *s, unsigned kind, size_t from, size_t to);
 void masker_match_token(struct masker *s, unsigned kind, size_t from);
@@ -355,7 +355,7 @@ bool masker_check(enum masker_check check, const char *text, size_t len, bool is
 double masker_entropy(const char *text, size_t len);
 bool masker_is_mixed(const char *text, size_t len); /* as chance mixes characters */
 bool masker_looks_random(const char *text,
-                        size_t len); /* the floor for what a name alone makes suspicious */
+                         size_t len); /* the floor for what a name alone makes suspicious */
 bool masker_is_luhn(const char *digits, size_t len);
 bool masker_has_checksum(enum masker_check check, const char *text, size_t len);
 int masker_base64_value(unsigned char c); /* both alphabets; -1: none of it */
@@ -403,7 +403,7 @@ enum masker_shell {
 struct masker_value {
     size_t start, end;
     struct masker_run *run; /* that told its end */
-    char quote;            /* 0: none */
+    char quote;             /* 0: none */
     enum masker_shell shell;
     bool is_option;     /* --name value */
     bool has_arguments; /* words follow it, as behind a command */
@@ -421,44 +421,45 @@ struct masker_value {
 /* The value that begins at `at`, quotes and all; `bare`: what ends it without quotes. READ_MORE:
  * hold from ret->start on. */
 enum masker_read masker_read_value(const struct masker *s, size_t at, enum masker_run_kind bare,
-                                 struct masker_value *ret);
+                                   struct masker_value *ret);
 bool masker_is_secret_value(const struct masker *s, enum masker_name name,
-                           const struct masker_value *value);
+                            const struct masker_value *value);
 
-/* The same, with and without what may be code in it; and for one of too many with the same end. */
+/* Variants with and without text that may be code; and for one of too many secrets with the same
+ * end. */
 bool masker_is_secret_text(const struct masker *s, enum masker_name name,
-                          const struct masker_value *value);
+                           const struct masker_value *value);
 
 /* Is it not known yet what follows a value that may be a call? */
 bool masker_is_half_call(const struct masker *s, const struct masker_value *value);
 
 /* Masks it, but for what may be code in it. */
 void masker_found_value(struct masker *s, unsigned kind, size_t from,
-                       const struct masker_value *value);
+                        const struct masker_value *value);
 bool masker_is_placeholder(const char *text, size_t len);
 
 /* ---- values of several lines (block.c) ---- */
 
 /* Masks the lines of [start, end) that look secret. */
 void masker_found_lines(struct masker *s, unsigned kind, size_t from, enum masker_name what,
-                       size_t start, size_t end);
+                        size_t start, size_t end);
 
-/* The same for a string with three quotes, of which this is the first line. Waits for its end. */
+/* Masks a string with three quotes, of which this is the first line. Waits for its end. */
 void masker_read_triple(struct masker *s, unsigned kind, size_t from, enum masker_name what,
-                       const struct masker_value *value);
+                        const struct masker_value *value);
 
-/* Where the string ends whose text begins at `at`, and goes on in the next lines. READ_NONE:
- * nowhere near, or it has words, and is no secret. */
+/* Finds the end of the string whose text begins at `at` and continues in the next lines. READ_NONE:
+ * not near, or the string has words and is not a secret. */
 enum masker_read masker_find_closing(const struct masker *s, size_t at, unsigned char quote,
-                                   size_t *ret_end);
+                                     size_t *ret_end);
 
 /* The sign of a block scalar stands here, | or >; its lines begin at *ret_lines. */
 enum masker_read masker_begins_block(const struct masker *s, size_t at, size_t *ret_lines);
 
 /* Masks its lines that look secret: those that are indented farther than its name. Waits for them.
  */
-void masker_read_block(struct masker *s, unsigned kind, size_t from, enum masker_name what, size_t at,
-                      size_t column);
+void masker_read_block(struct masker *s, unsigned kind, size_t from, enum masker_name what,
+                       size_t at, size_t column);
 
 /* ---- commands behind values (shell.c) ---- */
 
@@ -470,9 +471,9 @@ enum masker_read masker_read_arguments(const struct masker *s, struct masker_val
 
 /* Does a shell run something at this $ or backtick? */
 bool masker_begins_expansion(const struct masker *s, size_t at, size_t end, enum masker_shell shell,
-                            bool has_arguments);
+                             bool has_arguments);
 
-/* Where code begins in the value or behind it; `end`: nowhere. */
+/* The beginning of code in the value or after it; `end`: there is none. */
 size_t masker_find_command(const struct masker *s, const struct masker_value *value, size_t end);
 
 static inline bool masker_is_alnum(unsigned char c)

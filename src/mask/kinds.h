@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Who looks at a place where the anchor of a row was found. */
+/* The matcher for a place where the anchor of a row was found. */
 enum masker_matcher {
     MASKER_TOKEN,    /* the row's pattern is all there is to it */
     MASKER_AWS,      /* a token, behind which a bare secret key may stand */
@@ -29,14 +29,14 @@ enum masker_matcher {
     MASKER_IPV6,
 };
 
-/* What must hold for the bytes that a pattern found. */
+/* Conditions for the bytes that a pattern found. */
 enum masker_check {
-    MASKER_ANY,       /* the shape says enough */
-    MASKER_MIXED,     /* letters and digits, as chance makes them */
-    MASKER_RANDOM,    /* as many bits in each character as chance gives */
-    MASKER_CRC32,     /* last six: CRC-32 of those before, in base 62. Wrong: only as a whole word */
-    MASKER_OPENAI,    /* a constant stands in the middle */
-    MASKER_BECH32,    /* checksum of BIP 173 */
+    MASKER_ANY,    /* the shape says enough */
+    MASKER_MIXED,  /* letters and digits, as chance makes them */
+    MASKER_RANDOM, /* as many bits in each character as chance gives */
+    MASKER_CRC32,  /* last six: CRC-32 of those before, in base 62. Wrong: only as a whole word */
+    MASKER_OPENAI, /* a constant stands in the middle */
+    MASKER_BECH32, /* checksum of BIP 173 */
     MASKER_SNOWFLAKE, /* first part is a decimal number in base64 */
     MASKER_JWT,       /* first two parts are JSON in base64 */
     MASKER_NOT_WORDS  /* not made of dictionary-like words */

@@ -1,5 +1,5 @@
-/* What is open in a line at some place of it: a string, brackets. It tells which bytes can end an
- * unquoted value there. */
+/* Finds the string and the brackets that are open at some place of a line. They decide which bytes
+ * can end an unquoted value there. */
 #include "mask/internal.h"
 
 /* A line that begins farther back is not read. The view always holds more than that. */

@@ -13,7 +13,7 @@
 /* Block, what waits, what is looked back at, and the window of a matcher. */
 #define VIEW_MAX (4 * MASKER_BLOCK)
 
-/* What an anchor costs before its matcher has examined anything. */
+/* Cost of an anchor before its matcher has examined anything. */
 #define ANCHOR_WORK 16
 
 /* Gaps that have come out are forgotten in batches. */
@@ -55,7 +55,7 @@ struct masker *masker_new(const struct masker_options *options)
     return s;
 }
 
-/* What was in the buffers may have been a secret. */
+/* The buffers may have held a secret. */
 static void wipe(struct buf *b)
 {
     if (b->data)
@@ -326,7 +326,8 @@ static int mask_all(struct masker *s, unsigned kind, size_t start, size_t end, s
     return 0;
 }
 
-/* How far bytes may be hidden from `at` on: to the next that may not, and to the next gap. */
+/* The end of the bytes that may be hidden from `at` on: the next byte that may not be, or the next
+ * gap. */
 static size_t hidden_run(const struct masker *s, size_t at, size_t end)
 {
     if (s->gaps_out < s->n_gaps && s->gaps[s->gaps_out].at > at && s->gaps[s->gaps_out].at < end)
@@ -392,7 +393,7 @@ static size_t merge_spans(struct masker *s)
     return kept + 1;
 }
 
-/* What waits has become too long for anything but a secret. */
+/* The waiting text has become too long for anything but a secret. */
 static int give_up_waiting(struct masker *s, struct error *err)
 {
     /* A person decides: what has not proved itself is shown. */
@@ -455,9 +456,9 @@ static bool swallow(struct masker *s)
         has_ended = masker_swallow_pem(s);
     } else {
         while (at < s->view.len &&
-               (s->swallow == SWALLOW_LINE
-                    ? masker_at(s, at) != '\n'
-                    : !masker_is_space(masker_at(s, at)) && !strchr("\"'`<>;&|()", masker_at(s, at))))
+               (s->swallow == SWALLOW_LINE ? masker_at(s, at) != '\n'
+                                           : !masker_is_space(masker_at(s, at)) &&
+                                                 !strchr("\"'`<>;&|()", masker_at(s, at))))
             at++;
         masker_charge(s, at - s->emitted);
         has_ended = at < s->view.len;
@@ -569,8 +570,8 @@ static int feed(struct masker *s, const unsigned char *data, size_t len, struct 
         size_t most = s->options.between ? MASKER_PIECE : MASKER_BLOCK;
         size_t n = len < most ? len : most, part;
 
-        /* What can come out before the first string of a terminal comes out before it, and is read
-         * once: as it would be if the stream were cut there. */
+        /* Text that can come out before the first string of a terminal does come out before it, and
+         * is read once: as if the stream were cut there. */
         part = s->has_strings || s->is_literal ? n : masker_plain_part(data, n);
         n = part ? part : n;
         s->fed += n;
@@ -589,7 +590,7 @@ static int feed(struct masker *s, const unsigned char *data, size_t len, struct 
 }
 
 int masker_feed(struct masker *s, const void *data, size_t len, struct clean_text *ret_text,
-               struct error *err)
+                struct error *err)
 {
     buf_clear(&s->out);
     if (feed(s, data, len, err) < 0 || masker_literal_read(s, false, ret_text, err) < 0)
@@ -632,7 +633,7 @@ int masker_finish(struct masker *s, struct clean_text *ret_text, struct error *e
 }
 
 int masker_text(struct masker *s, const void *data, size_t len, struct clean_text *ret_text,
-               struct error *err)
+                struct error *err)
 {
     buf_clear(&s->out);
     if (feed(s, data, len, err) < 0 || finish(s, err) < 0 ||

@@ -1,11 +1,10 @@
 /* The masker: a program's text goes in, text without secrets comes out.
  *
  * It is a stream: a secret that arrives in pieces is masked as if it had come in one. What might
- * still become one waits (at most MASKER_HOLD_MAX bytes); whatever ends with a newline does not, but
- * for a value whose quote is still open.
- * What comes out does not depend on how the stream was cut. Work is linear in the text, whatever
- * the text is, and counted (masker_work()); memory is bounded, and when anything fails nothing comes
- * out any more.
+ * still become one waits (at most MASKER_HOLD_MAX bytes); whatever ends with a newline does not,
+ * but for a value whose quote is still open. What comes out does not depend on how the stream was
+ * cut. Work is linear in the text, whatever the text is, and counted (masker_work()); memory is
+ * bounded, and when anything fails nothing comes out any more.
  *
  * A value that a name makes secret ends where its notation ends it (bare.c has the table): strings
  * at the quote that is not escaped, unquoted values at a blank, words of a shell at an operator
@@ -57,10 +56,10 @@ enum masker_mode {
 
 struct masker_options {
     enum masker_mode mode;
-    bool is_aggressive;                /* personal data, too */
+    bool is_aggressive;                 /* personal data, too */
     const struct masker_rules *rules;   /* of the operator, or NULL; both outlive the masker */
     const struct masker_values *values; /* known secrets, or NULL */
-    struct pseudonyms *names;         /* for personal data in place of labels, or NULL */
+    struct pseudonyms *names;           /* for personal data in place of labels, or NULL */
     void (*on_find)(void *arg, const struct masker_find *find); /* or NULL */
     /* Called between two blocks of a long text, where other maskers may work meanwhile. False: the
      * text is not wanted any more, and the masker fails. NULL: nothing is called. */
@@ -75,14 +74,14 @@ void masker_free(struct masker *s);
 /* The next piece of the stream. What can be said now is in *ret_text, which holds until the next
  * call. After a failure the stream is broken: every call fails and nothing more comes out. */
 int masker_feed(struct masker *s, const void *data, size_t len, struct clean_text *ret_text,
-               struct error *err);
+                struct error *err);
 
 /* The end of the stream: what was held back. The masker is ready for another stream. */
 int masker_finish(struct masker *s, struct clean_text *ret_text, struct error *err);
 
 /* A whole text: fed and finished. Not in the middle of a stream. */
 int masker_text(struct masker *s, const void *data, size_t len, struct clean_text *ret_text,
-               struct error *err);
+                struct error *err);
 
 /* Text that leaves without being masked here: because the operator switched masking off, or because
  * the server that sent it has masked it. tools/check-banned lists the callers. */
@@ -99,7 +98,7 @@ struct masker_recent {
 
 /* *ret_text holds until the next masker_recent_keep(). */
 bool masker_recent_find(const struct masker_recent *recent, const char *text,
-                       struct clean_text *ret_text);
+                        struct clean_text *ret_text);
 
 /* Keeps a copy unless it is too long. */
 void masker_recent_keep(struct masker_recent *recent, struct clean_text text);
@@ -107,17 +106,17 @@ void masker_recent_keep(struct masker_recent *recent, struct clean_text text);
 /* For the texts that follow; NULL: labels. Not in the middle of a stream. */
 void masker_use_names(struct masker *s, struct pseudonyms *names);
 
-/* How many things were masked since the masker was made. */
+/* The number of secrets masked since the masker was made. */
 uint64_t masker_count(const struct masker *s);
 
-/* How many bytes were examined since the masker was made. It grows with the text, whatever the text
+/* The number of bytes examined since the masker was made. It grows with the text, whatever the text
  * is: see MASKER_WORK_HARD. */
 uint64_t masker_work(const struct masker *s);
 
 /* Was text withheld because it would have taken too much work? */
 bool masker_is_over(const struct masker *s);
 
-/* How many bytes were replaced by labels since the masker was made. */
+/* The number of bytes replaced by labels since the masker was made. */
 uint64_t masker_hidden_bytes(const struct masker *s);
 
 /* ---- known secrets ---- */
@@ -131,7 +130,8 @@ void masker_values_free(struct masker_values *values);
 /* From here on the value is masked as it is, in base64 (wherever it stands in it), percent-encoded,
  * in hexadecimal and escaped as in JSON; one that can stand in the name of a host, in lower case,
  * too. E_INVALID: it is too short or too long. */
-int masker_values_add(struct masker_values *values, const char *value, size_t len, struct error *err);
+int masker_values_add(struct masker_values *values, const char *value, size_t len,
+                      struct error *err);
 
 /* ---- rules of the operator ---- */
 
@@ -141,7 +141,7 @@ void masker_rules_free(struct masker_rules *rules);
 /* A name for the result and the label, an expression (RE2), which is looked for in each line, and
  * words of which one has to stand in the same line or those before; NULL: anywhere. */
 int masker_rules_add(struct masker_rules *rules, const char *name, const char *pattern,
-                    const char *context, struct error *err);
+                     const char *context, struct error *err);
 
 /* ---- what there is ---- */
 

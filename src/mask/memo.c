@@ -1,5 +1,5 @@
-/* What is remembered of a look at the view, so that no byte is read again and again: where runs of
- * bytes end, and which words stand near. */
+/* Remembers findings about the view, so that no byte is read again and again: the ends of runs of
+ * bytes, and nearby words. */
 #include "mask/internal.h"
 
 /* So far back a word is near. */
@@ -76,7 +76,8 @@ static enum masker_read ends(const struct masker *s, enum masker_run_kind kind, 
         goes_on = c != '\n' && !is_written_newline(s, at);
         break;
     case RUN_KEY:
-        goes_on = c != '-' || at + 8 > s->view.len || memcmp(masker_view(s, at), "-----END", 8) != 0;
+        goes_on =
+            c != '-' || at + 8 > s->view.len || memcmp(masker_view(s, at), "-----END", 8) != 0;
         break;
     default:
         goes_on = !masker_is_space(c);
@@ -121,8 +122,8 @@ static void scan_quoted(const struct masker *s, unsigned variant, size_t at, siz
             break;
         if (c == (unsigned char)quote) {
             if (level == MASKER_LEVELS ? closes(slashes, 0) && at + 2 < s->view.len &&
-                                            masker_at(s, at + 1) == c && masker_at(s, at + 2) == c
-                                      : closes(slashes, level))
+                                             masker_at(s, at + 1) == c && masker_at(s, at + 2) == c
+                                       : closes(slashes, level))
                 break;
             if (level == MASKER_LEVELS && masker_is_open(s, at + 2)) {
                 at = s->view.len;
@@ -221,7 +222,8 @@ bool masker_near(const struct masker *s, size_t at, const char *words)
     size_t sure = at > longest ? at - longest : 0; /* a word that begins before ends before `at` */
     struct masker_seen *seen = seen_of(s, words);
 
-    /* Whoever asks for a place before the last one, or with words beyond the room, pays for it. */
+    /* A caller that asks for an earlier place, or for more words than there is room for, pays for
+     * it. */
     if (!seen || seen->to > sure)
         return is_among(s, low, at, at, words);
     for (seen->to = seen->to > low ? seen->to : low; seen->to < sure; seen->to++) {
@@ -234,7 +236,7 @@ bool masker_near(const struct masker *s, size_t at, const char *words)
 
 /* ---- the parts of a value ---- */
 
-/* What a language would not read as a part of a word. */
+/* Bytes that a language would not read as a part of a word. */
 static bool is_syntax(unsigned char c)
 {
     return masker_is_space(c) || !c || strchr("\"'`;&|<>(){}[],$\\", c);
@@ -248,7 +250,7 @@ static bool looks_secret(const struct masker *s, size_t start, size_t end)
 }
 
 void masker_found_parts(struct masker *s, unsigned kind, size_t from, size_t start, size_t code,
-                       size_t end, struct masker_run *run)
+                        size_t end, struct masker_run *run)
 {
     masker_charge(s, code - start);
     masker_found(s, kind, from, start, code);

@@ -1,5 +1,5 @@
-/* What the operator adds to the masker: a TOML file with values that are secret, the names of
- * variables whose values are, and rules.
+/* The operator's additions to the masker: a TOML file with secret values, names of variables with
+ * secret values, and rules.
  *
  *     values = ["…"]
  *     variables = ["GITHUB_TOKEN"]
@@ -19,17 +19,18 @@
 struct operator_rules {
     struct masker_rules *rules;   /* NULL: none */
     struct masker_values *values; /* NULL: none */
-    json_t *secrets;             /* values by their names, which others may use; NULL: none */
+    json_t *secrets;              /* values by their names, which others may use; NULL: none */
 };
 
 /* The value of a secret: of [secrets], or of a variable that is listed. NULL: there is none. */
 const char *operator_rules_secret(const struct operator_rules *own, const char *name, size_t len);
 
-/* A file with values may be readable for its owner alone. `own` is zeroed by the caller; also after
- * a failure it is his to end with operator_rules_done(). */
+/* A file with values must be readable only for its owner. The caller zeroes `own` and frees it with
+ * operator_rules_done(), also after a failure. */
 int operator_rules_load(struct operator_rules *own, const char *path, struct error *err);
 
 /* One more value that is secret. */
-int operator_rules_add(struct operator_rules *own, const char *value, size_t len, struct error *err);
+int operator_rules_add(struct operator_rules *own, const char *value, size_t len,
+                       struct error *err);
 
 void operator_rules_done(struct operator_rules *own);

@@ -77,7 +77,7 @@ static bool is_field(const char *text, size_t len)
     return false;
 }
 
-/* How much of a line belongs to the key. */
+/* The part of a line that belongs to the key. */
 static size_t key_part(const char *text, size_t len)
 {
     size_t at = 0, run, words = 0;

@@ -159,8 +159,8 @@ static bool begins_secret(const struct masker *s, size_t at, size_t end)
     return false;
 }
 
-/* Where "kind: Secret" begins last before `to`, + 1; 0: nowhere. What was looked through is
- * remembered: places are asked for in their order. */
+/* The last beginning of "kind: Secret" before `to`, + 1; 0: there is none. The examined part is
+ * remembered: callers ask for places in order. */
 static size_t last_secret(const struct masker *s, size_t low, size_t to)
 {
     struct masker_memory *memory = s->memory;

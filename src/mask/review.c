@@ -1,5 +1,5 @@
-/* What may be hidden from a person who decides: a token that proves itself, and nothing that could
- * be code. Whatever is in doubt is shown. */
+/* Decides what may be hidden from a person who decides: self-proving tokens, and nothing that could
+ * be code. Doubtful bytes are shown. */
 #include "mask/internal.h"
 
 /* A prefix of this many fixed bytes identifies a token. */

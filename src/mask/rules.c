@@ -139,7 +139,8 @@ static void match_rule(struct masker *s, unsigned index, size_t from, size_t sto
     }
 }
 
-/* How far the rules may look now (*ret_seen), and before which place what they find has to begin.
+/* The end of the text that the rules may examine now (*ret_seen), and the place before which their
+ * findings must begin.
  */
 static size_t find_limit(struct masker *s, size_t *ret_seen)
 {

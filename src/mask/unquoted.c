@@ -1,4 +1,4 @@
-/* Where an unquoted value ends. It depends on where it stands:
+/* Finds the end of an unquoted value. It depends on its place:
  *
  *   kind            where                            ends before
  *   RUN_SCALAR      name: value, a line of its own   a blank
@@ -35,19 +35,19 @@ struct bare {
 };
 
 static const struct bare kinds[] = {
-    [RUN_BARE] = {ENDS_PAIR | ENDS_LIST | ENDS_ESCAPE | ENDS_QUOTE, 0   },
-    [RUN_SCALAR] = {0,                                                0   },
-    [RUN_SETTING] = {ENDS_PAIR,                                        0   },
-    [RUN_TEXT] = {ENDS_PAIR,                                        0   },
-    [RUN_ESCAPED] = {ENDS_PAIR | ENDS_ESCAPE,                          0   },
-    [RUN_LIST] = {ENDS_PAIR | ENDS_LIST | ENDS_ESCAPE,              0   },
-    [RUN_IN_STRING] = {ENDS_PAIR | ENDS_ESCAPE,                          '"' },
-    [RUN_IN_STRING + 1] = {ENDS_PAIR | ENDS_ESCAPE,                          '\''},
-    [RUN_IN_STRING + 2] = {ENDS_PAIR | ENDS_ESCAPE,                          '`' },
-    [RUN_IN_STRING + 3] = {ENDS_PAIR | ENDS_ESCAPE | ENDS_LIST,              '"' },
-    [RUN_IN_STRING + 4] = {ENDS_PAIR | ENDS_ESCAPE | ENDS_LIST,              '\''},
-    [RUN_IN_STRING + 5] = {ENDS_PAIR | ENDS_ESCAPE | ENDS_LIST,              '`' },
-    [RUN_PARAMETER] = {ENDS_PAIR | ENDS_ESCAPE | ENDS_QUOTE,             0   },
+    [RUN_BARE] = {ENDS_PAIR | ENDS_LIST | ENDS_ESCAPE | ENDS_QUOTE, 0},
+    [RUN_SCALAR] = {0, 0},
+    [RUN_SETTING] = {ENDS_PAIR, 0},
+    [RUN_TEXT] = {ENDS_PAIR, 0},
+    [RUN_ESCAPED] = {ENDS_PAIR | ENDS_ESCAPE, 0},
+    [RUN_LIST] = {ENDS_PAIR | ENDS_LIST | ENDS_ESCAPE, 0},
+    [RUN_IN_STRING] = {ENDS_PAIR | ENDS_ESCAPE, '"'},
+    [RUN_IN_STRING + 1] = {ENDS_PAIR | ENDS_ESCAPE, '\''},
+    [RUN_IN_STRING + 2] = {ENDS_PAIR | ENDS_ESCAPE, '`'},
+    [RUN_IN_STRING + 3] = {ENDS_PAIR | ENDS_ESCAPE | ENDS_LIST, '"'},
+    [RUN_IN_STRING + 4] = {ENDS_PAIR | ENDS_ESCAPE | ENDS_LIST, '\''},
+    [RUN_IN_STRING + 5] = {ENDS_PAIR | ENDS_ESCAPE | ENDS_LIST, '`'},
+    [RUN_PARAMETER] = {ENDS_PAIR | ENDS_ESCAPE | ENDS_QUOTE, 0},
 };
 
 static bool is_letter(unsigned char c)
@@ -128,7 +128,7 @@ static enum masker_read ends_at_sign(const struct masker *s, const struct bare *
     return bare->ends & ENDS_PAIR && strchr(",;&", c) ? begins_pair(s, bare, at) : READ_NONE;
 }
 
-/* What a byte may be. Most are nothing, and a run is read byte by byte. */
+/* Classes of bytes. Most have none, and a run is read byte by byte. */
 enum { BLANK = 1, QUOTE = 2, PARAMETER = 4, SIGN = 8 };
 
 static const unsigned char classes[256] = {
@@ -166,7 +166,7 @@ size_t masker_trim_bare(const struct masker *s, size_t start, size_t end)
 }
 
 enum masker_run_kind masker_bare_kind(const struct masker *s, size_t at, bool begins_line,
-                                    bool is_colon)
+                                      bool is_colon)
 {
     struct masker_line line = masker_line_at(s, at);
 

@@ -15,7 +15,7 @@
 
 /* ---- where it is ---- */
 
-/* How many backslashes stand here: a quote inside a string inside a string. */
+/* The number of backslashes here: a quote inside a string inside a string. */
 static size_t count_backslashes(const struct masker *s, size_t at)
 {
     size_t n = 0;
@@ -109,7 +109,7 @@ static enum masker_read is_text_at(const struct masker *s, size_t at, const char
     return n && masker_is_open(s, at + n) ? READ_MORE : READ_NONE;
 }
 
-/* What is around it as quotes are: &quot; and <![CDATA[. */
+/* Text that encloses a value as quotes do: &quot; and <![CDATA[. */
 static enum masker_read read_marked(const struct masker *s, size_t at, struct masker_value *ret)
 {
     static const struct {
@@ -267,7 +267,7 @@ static bool is_filler(const char *text, size_t len)
     return is_same || strspn(text, "*xX.#-_=~?") >= len;
 }
 
-/* How many bytes stand before the first of the set. */
+/* The number of bytes before the first byte of the set. */
 static size_t memcspn(const char *text, size_t len, const char *set)
 {
     size_t n = 0;

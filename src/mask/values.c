@@ -264,7 +264,8 @@ static int add_host_form(struct masker_values *values, const char *value, size_t
     return r;
 }
 
-int masker_values_add(struct masker_values *values, const char *value, size_t len, struct error *err)
+int masker_values_add(struct masker_values *values, const char *value, size_t len,
+                      struct error *err)
 {
     static const char standard[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -307,7 +308,7 @@ static size_t break_at(const struct form *form, size_t done, const char *text, s
     return text[0] == '\n' || (text[0] == '\r' && len == 1);
 }
 
-/* How many bytes of the text the form takes; 0: it does not stand here. *ret_is_begun: the text
+/* The number of bytes that the form takes in the text; 0: it is not here. *ret_is_begun: the text
  * ends before the form does. */
 static size_t match(const struct masker *s, const struct form *form, const char *text, size_t len,
                     bool *ret_is_begun)
@@ -370,7 +371,8 @@ static bool is_begun(const struct masker *s, const char *text, size_t len)
 void masker_values_scan(struct masker *s)
 {
     const struct masker_values *values = s->options.values;
-    /* What begins behind a private key, or where too much was done, is for the next look. */
+    /* Secrets that begin after a private key, or after too much work, are left for the next
+     * pass. */
     size_t at = s->emitted, len = s->view.len, last = s->hold < len ? s->hold : len;
 
     if (!values->count)

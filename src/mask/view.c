@@ -51,7 +51,7 @@ static bool is_invisible(const unsigned char *c, unsigned len)
     return c[0] == 0xef && ((c[1] == 0xbb && c[2] == 0xbf) || (c[1] == 0xb8 && c[2] < 0x90));
 }
 
-/* How long a character is that could be invisible; 0: it cannot. */
+/* The length of a character that could be invisible; 0: it cannot be. */
 static unsigned suspect_length(unsigned char c)
 {
     if (c == 0xc2 || c == 0xcd)
@@ -77,7 +77,7 @@ static void begin_escape(struct masker *s, int escape, unsigned char introducer)
     s->escape_is_title = introducer == ']';
 }
 
-/* What stands for ESC and a byte in one character. */
+/* Single characters that stand for ESC and a byte. */
 static void begin_short(struct masker *s, unsigned char c)
 {
     unsigned char introducer = (unsigned char)(c - 0x40);
@@ -232,7 +232,7 @@ static bool is_plain(unsigned char c)
     return (c >= 0x20 || c == '\t' || c == '\n' || c == '\r') && c != 0x7f && !suspect_length(c);
 }
 
-/* How many bytes from here on are plain. */
+/* The number of plain bytes from here on. */
 static size_t plain_length(const unsigned char *data, size_t len)
 {
     size_t n = 0;

@@ -11,7 +11,7 @@ static const char *const lists[MASKER_LISTS] = {
         "previous default primary secondary main value val base data str string text plain "
         "plaintext raw b64 base64 hex confirm confirmation backup local remote internal external "
         "us eu v1 v2 v3 a b env admin root master db mysql postgres redis",
-    /* What comes before `key` when the key opens something. */
+    /* Words before `key` that make it a key which opens something. */
     [LIST_KEYS_STRONG] =
         "api access secret private encryption encrypt decryption signing sign master auth account "
         "shared session service storage client app application admin root license deploy ssh aes "

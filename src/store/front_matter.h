@@ -1,9 +1,9 @@
 /* The head of SKILL.md: lines between two of `---`, each `key: value`.
  *
- * Of YAML this reads what such heads are written in: plain and quoted values of one line, plain
- * values that go on in indented lines, and the blocks `|` and `>`. Two keys are wanted, `name` and
- * `description`; others are passed over with what is indented below them. Anchors, tags and lists
- * in the place of the two are refused, and so is a key that comes twice.
+ * It reads the part of YAML that such heads use: plain and quoted values of one line, plain values
+ * that go on in indented lines, and the blocks `|` and `>`. It needs two keys, `name` and
+ * `description`; others are skipped with what is indented below them. Anchors, tags and lists as
+ * values of the two are refused, and so is a key that comes twice.
  */
 #pragma once
 

@@ -13,13 +13,14 @@ bool public_skills_has(const struct store *store, const char *key);
 /* {key: name} of all. NULL: out of memory. */
 json_t *public_skills_names(const struct store *store);
 
-/* As skill_list() has them. One that cannot be read says why in the place of its description. */
+/* Lists them as skill_list() does. A skill that cannot be read has the reason as its
+ * description. */
 json_t *public_skills_list(const struct store *store);
 
 /* E_NOT_FOUND: there is none; E_INVALID: it is not as it should be. */
 int public_skills_open(const struct store *store, const char *key, struct skill_bundle *folder,
                        struct error *err);
 
-/* What skill_load() says of one that is open. */
+/* Loads an open skill, in the format of skill_load(). */
 json_t *public_skills_head(const char *key, const struct skill_bundle *folder,
                            const struct store *store);

@@ -1,8 +1,8 @@
-/* Work that goes on over several runs: a state that its owner saves again and again, by a name.
+/* The state of work that continues over several runs, saved by its owner under a name.
  *
- * Every save is a version of its own, numbered from 1, and the last ones can be loaded. Two who
- * save at the same time both get a version; one who says which version he has seen is refused when
- * there is a newer one.
+ * Every save is a version of its own, numbered from 1, and the last ones can be loaded. If two
+ * clients save at the same time, both get a version. A client that names the version it has seen is
+ * refused if there is a newer one.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ int saved_state_save(struct store *store, const char *owner, const char *name, s
 int saved_state_load(struct store *store, const char *owner, const char *name, int64_t version,
                      json_t **ret_work, struct error *err);
 
-/* The same without "state", whose text is added to `text`: it may have a MiB to be parsed. */
+/* Leaves out "state", whose text is appended to `text`: parsing it could take a MiB. */
 int saved_state_load_text(struct store *store, const char *owner, const char *name, int64_t version,
                           json_t **ret_work, struct buf *text, struct error *err);
 

@@ -15,7 +15,7 @@
         "file") "), 0))"
 #define TITLE "(SELECT title FROM folder WHERE " OF_SKILL("folder") ")"
 
-/* What every listing reads, in this order. */
+/* The columns of every listing, in this order. */
 #define COLUMNS "name, description, version, time, " BYTES ", " TITLE
 
 int skill_not_found(const char *name, struct error *err)

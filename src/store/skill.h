@@ -33,7 +33,7 @@ int skill_compose(struct span code, const char *description, struct buf *out, st
 int skill_save(struct store *store, const char *owner, const char *name, struct span text,
                const char *description, int64_t *ret_version, struct error *err);
 
-/* The same for a finished folder, under its own name. */
+/* Saves a finished folder, under its own name. */
 int skill_save_folder(struct store *store, const char *owner, const struct skill_bundle *folder,
                       int64_t *ret_version, struct error *err);
 
@@ -44,8 +44,8 @@ int skill_check_free(const struct store *store, const char *name, struct error *
  * `kind` is "public" or "user". The caller's. */
 int skill_list(struct store *store, const char *owner, json_t **ret_list, struct error *err);
 
-/* The same of one, with "files":[{"path","bytes","is_executable"}], "code" (of a module, or of a
- * folder's __init__.py), "instructions" (a folder's SKILL.md) and "versions":[{"version",
+/* Describes one skill, with "files":[{"path","bytes","is_executable"}], "code" (of a module, or of
+ * a folder's __init__.py), "instructions" (a folder's SKILL.md) and "versions":[{"version",
  * "timestamp","bytes"}]. `version` 0: the last. */
 int skill_load(struct store *store, const char *owner, const char *name, int64_t version,
                json_t **ret_skill, struct error *err);

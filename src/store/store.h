@@ -1,8 +1,8 @@
-/* What outlives a run: one SQLite file, which several processes of one user may have open.
+/* Data that outlives a run: one SQLite file, which several processes of one user may have open.
  *
- * Nothing is opened, and no file made, before something is asked for. A change is one transaction:
- * it is there as a whole or not at all, whenever the process is killed, and those who write at the
- * same time wait for one another. Everything belongs to an owner, and is found by nobody else.
+ * The file is opened or created at the first use. A change is one transaction: it is stored as a
+ * whole or not at all, whenever the process is killed, and writers wait for one another. Everything
+ * belongs to an owner, and no other owner finds it.
  */
 #pragma once
 
@@ -60,7 +60,7 @@ void store_end(sqlite3_stmt **statement);
 /* 1: a row, 0: the end, -1: an error. */
 int store_step(struct store *store, sqlite3_stmt *statement, struct error *err);
 
-/* The same for what has no rows. */
+/* Runs a statement that returns no rows. */
 int store_do(struct store *store, struct error *err, const char *sql, const char *types, ...);
 
 /* The first column of the first row, as a number; `none` where there is no row or no number. */

@@ -164,8 +164,8 @@ static int check_entry(const struct entry *e, struct error *err)
     return 0;
 }
 
-/* Where its bytes are. What stands in front of them says the same as the directory; and it begins
- * where the one before ended or later, so that no byte is of two files. */
+/* Finds its bytes. The local header must agree with the directory, and the file must begin at or
+ * after the end of the previous one, so that no byte belongs to two files. */
 static int find_data(struct zip *zip, const struct entry *e, struct span *ret_data,
                      struct error *err)
 {

@@ -200,7 +200,7 @@ static int get_texts(char *at, const char *end, struct entry *e)
     return 0;
 }
 
-/* Which kinds have a second text: 0 none, 1 a path, 2 any text, 3 any text or none. */
+/* The second text of each kind: 0 none, 1 a path, 2 any text, 3 any text or none. */
 static int second_text(enum entry_kind kind)
 {
     switch (kind) {

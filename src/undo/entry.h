@@ -60,7 +60,7 @@ size_t entry_format(const struct entry *entry, char line[ENTRY_LINE_MAX]);
  * (line[len] is overwritten). Paths are checked: relative, no empty, "." or ".." part. */
 int entry_parse(char *line, size_t len, struct entry *ret_entry, struct error *err);
 
-/* What fstat(2) says, into the fields of the inode. */
+/* Copies the result of fstat(2) into the fields of the inode. */
 void entry_set_stat(struct entry *entry, const struct stat *st);
 
 int64_t entry_time(const struct timespec *at);

@@ -99,8 +99,8 @@ int journal_charge(struct journal *j, uint64_t bytes, struct error *err)
     return 0;
 }
 
-/* How a change ended that was announced. Refusing that would not undo the change; there is at most
- * one such line beyond the limits, because nothing is announced then. */
+/* The outcome of an announced change. Refusing it would not undo the change. At most one such line
+ * exceeds the limits, because nothing is announced afterwards. */
 static bool is_outcome(enum entry_kind kind)
 {
     return kind == ENTRY_CREATED || kind == ENTRY_LINKED || kind == ENTRY_CANCEL;
@@ -299,7 +299,7 @@ struct object *journal_object(struct journal *j, const struct stat *st, int pare
         return NULL;
     if (parent < 0 || !o->born_ns || !(born = journal_born(parent, name)))
         return o;
-    /* Somebody outside removed the file that we knew, and its number went to a file of his own. */
+    /* Somebody outside removed the file that we knew, and its inode number went to another file. */
     if (o->flags & OBJECT_MADE ? born > o->born_ns : born != o->born_ns) {
         o->flags = 0;
         return NULL;
@@ -343,7 +343,7 @@ int journal_done(struct journal *j, struct error *err)
     count_change(j, a, -1);
     free(take_ptr(a->path));
     o = a->ino ? find_slot(j, a->dev, a->ino) : NULL;
-    /* What was saved stays, for the next entry of the same inode. */
+    /* The saved content stays, for the next entry of the same inode. */
     if (o && o->ino)
         o->flags = a->flags | (o->flags & OBJECT_SAVED);
     return journal_append(j, &entry, err);
@@ -481,7 +481,7 @@ int journal_meta(struct journal *j, unsigned grant, const char *path, int parent
     return 0;
 }
 
-/* What makes the removed thing again, into the entry. */
+/* Fills the entry with the data to make the removed file again. */
 static int save_removed(struct journal *j, struct object *o, int parent, const char *name,
                         const struct stat *st, struct entry *entry, char target[PATH_MAX],
                         struct error *err)

@@ -1,4 +1,4 @@
-/* What a run changes in directories granted for writing, recorded so that it can be undone.
+/* Records the changes of a run in directories granted for writing, so that they can be undone.
  *
  * The journal is append-only, and each entry is written before its change is made: after `kill -9`
  * at any moment it describes at least every change that was made. An entry whose change was not

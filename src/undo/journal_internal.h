@@ -8,7 +8,7 @@
 #include "undo/entry.h"
 #include "undo/journal.h"
 
-/* What is known of an inode. */
+/* The journal's knowledge of an inode. */
 enum object_flag {
     OBJECT_MADE = 1,    /* by this run */
     OBJECT_SAVED = 2,   /* saved/N has its content from before the run */
@@ -86,7 +86,7 @@ int64_t journal_born(int parent, const char *name);
 /* Sees to it that saved/N has the content; *ret_saved is N. */
 int journal_save(struct journal *j, int parent, const char *name, const struct stat *st,
                  uint64_t *ret_saved, struct error *err);
-/* The same from another file, whose content it was. */
+/* Like journal_save(), from another file that had this content. */
 int journal_save_from(struct journal *j, int content, const struct stat *st, uint64_t *ret_saved,
                       struct error *err);
 /* Writes the entries for the attributes user.* of an entry that is about to get this id. */

@@ -20,7 +20,7 @@
 /* A few milliseconds: more is copied by a child where the caller can wait. */
 #define INLINE_BYTES (8 * MIB)
 
-/* What the kernel gives at most: XATTR_LIST_MAX and XATTR_SIZE_MAX. */
+/* The limits of Linux: XATTR_LIST_MAX and XATTR_SIZE_MAX. */
 #define XATTR_BYTES 65536
 
 enum child_status { CHILD_DONE = 0, CHILD_TOO_LARGE = 1, CHILD_FAILED = 2 };
@@ -97,7 +97,7 @@ static int fill(struct journal *j, int from, int to, const struct stat *st, stru
     uint64_t left = j->limits.bytes - j->counts.bytes, stored = 0;
     cleanup_error struct error cause = {0};
 
-    /* What shares its blocks now is a copy as soon as the file changes. */
+    /* A file that shares its blocks becomes a copy as soon as the other one changes. */
     if (stored_bytes(st) <= left && copy_clone(from, to))
         return journal_charge(j, stored_bytes(st), err);
     if (copy_data(from, to, left, &stored, &cause) < 0) {

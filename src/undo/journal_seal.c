@@ -53,8 +53,8 @@ static void forget(struct tree *tree, const struct entry *e)
         tree_detach(tree, n);
 }
 
-/* Where every file that was written is now. What the tree cannot follow, `undo` does not know the
- * end of, and leaves alone. */
+/* Records the present state of every file that was written. If the tree cannot follow a file,
+ * `undo` does not know its final state and leaves it alone. */
 static struct tree *replay(const struct reader *r)
 {
     struct tree *tree = tree_new();

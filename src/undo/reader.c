@@ -36,7 +36,7 @@ static int damaged(struct error *err, size_t line)
     return -1;
 }
 
-/* The same for the attributes before a change and for what is said of it later. */
+/* Adds the attributes before a change and its later outcome. */
 static int take_entry(struct parsing *p, const struct entry *e, struct error *err)
 {
     struct reader *r = p->r;

@@ -19,7 +19,7 @@ struct reader {
  * is left out: its change was not made. Anything else that is not as we write it is E_PROTOCOL. */
 int reader_load(struct reader *ret_reader, int dir, struct error *err);
 
-/* The same of a text; for tests. Takes over `text`, which is `len` bytes and one more. */
+/* Reads a journal from a text; for tests. Takes over `text`, which is `len` bytes and one more. */
 int reader_parse(struct reader *ret_reader, char *text, size_t len, struct error *err);
 
 void reader_done(struct reader *reader);

@@ -1,4 +1,4 @@
-/* Where the journals of runs are kept: $STATE/undo/, a directory for each run.
+/* Stores the journals of runs: $STATE/undo/, a directory for each run.
  *
  *     RUN/meta.json           owner, time, granted directories by path and inode
  *     RUN/changes/journal     undo/journal.h
@@ -88,5 +88,5 @@ int undo_store_undo(const struct undo_store_wish *wish, json_t **ret_answer, str
  * listed as removed. What is locked stays. May take long. */
 int undo_store_prune(uint64_t total_bytes, unsigned days, struct error *err);
 
-/* The same by a process that nobody waits for. What it does not finish, the next one does. */
+/* Prunes in a process that nobody waits for. The next one finishes what it leaves. */
 void undo_store_prune_aside(const struct config *config);

@@ -11,7 +11,7 @@
 
 #define STORE_META_BYTES (256 * 1024)
 
-/* What meta.json says. */
+/* The content of meta.json. */
 struct store_meta {
     char id[32], owner[RUN_KEEPER_MAX], session[32], undoes[32];
     int64_t began_ns;

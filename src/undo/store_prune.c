@@ -239,9 +239,9 @@ static struct record *largest(struct record *first, const struct record *end,
     return best;
 }
 
-/* Whoever holds the most gives, from the directory that holds the most, the oldest first: nobody
- * pushes out what is somebody else's. While the largest owner has only runs that go on, nothing is
- * removed. */
+/* The owner that holds the most loses records, from the directory that holds the most, the oldest
+ * first: no owner can displace another's records. While the largest owner has only runs in
+ * progress, nothing is removed. */
 static struct record *next_to_go(const struct pruning *p)
 {
     struct record *end = p->records + p->count;

@@ -242,7 +242,7 @@ static int write_marks(int run, const struct undo_marks *marks, struct error *er
     return text.len ? store_write_text(run, "marks", buf_str(&text), text.len, err) : 0;
 }
 
-/* What was an undo's is not undone any more. */
+/* Steps of an undo that was undone are no longer done. */
 static void forget_steps(struct work *w)
 {
     cleanup_close int run = -1;

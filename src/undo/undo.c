@@ -374,7 +374,7 @@ static int undo_rename(struct engine *g, const struct entry *e, struct error *er
     if (engine_is_protected_move(g, e->grant, e->more, e->path, st.st_mode))
         return conflict(g, e, PROTECTED, err);
     r = act_rename(g, e, &st, &cause);
-    /* What the run made is reported once, where the run left it. */
+    /* A file that the run made is reported once, where the run left it. */
     return r == 0 && is_made(g, e) ? 0 : settle(g, e, r, &cause, err);
 }
 
@@ -420,7 +420,7 @@ static int undo_entry(struct engine *g, const struct entry *e, struct error *err
     }
 }
 
-/* What is remembered of a step that an earlier undo has done. */
+/* The record of a step that an earlier undo has done. */
 static void pass_over(struct engine *g, const struct entry *e)
 {
     struct subject *s = engine_subject(g, e->dev, e->ino);
@@ -433,8 +433,8 @@ static void pass_over(struct engine *g, const struct entry *e)
         engine_forget(s);
 }
 
-/* What a place is, its path and what lies beside it say: no sandbox changes them between the
- * judgement and the act. */
+/* The path and the neighbours of a place decide what it is: no sandbox changes them between the
+ * check and the act. */
 static int undo_locked(struct engine *g, const struct entry *e, struct error *err)
 {
     int r;

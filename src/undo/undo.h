@@ -69,8 +69,8 @@ struct undo_twin {
 
 #define UNDO_ITEMS_MAX 10000
 
-/* Which twins concern a run: those of undos that were made after it, but not those of an undo of
- * this very run that was itself undone: what it had given back is gone again. */
+/* Selects the twins that concern a run: those of later undos, but not those of an undo of this run
+ * that was itself undone, because what it had restored is gone again. */
 struct undo_task {
     int run; /* directory of the run */
     const struct undo_grant *grants;

@@ -1,4 +1,4 @@
-/* What the steps of an undo do on the disk. Each is written to the undo's own journal first. */
+/* Performs the steps of an undo on the disk. Each is written to the undo's own journal first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -494,7 +494,7 @@ int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struc
         stat_of(e, ret_st);
         return view_put(&g->view, e->grant, e->path, ret_st) < 0 ? error_memory(err) : 0;
     }
-    /* What is not there cannot be given back: nothing is made in its place. */
+    /* Content that was not saved cannot be restored: nothing is made instead. */
     if (S_ISREG(e->mode) && open_saved(g, e, &fd, err) < 0)
         return -1;
     close_fd(&fd);

@@ -8,7 +8,7 @@
 #include "undo/undo.h"
 #include "undo/view.h"
 
-/* What an undo knows of an inode of the journal. */
+/* An undo's knowledge of an inode of the journal. */
 struct subject {
     uint64_t dev, ino;          /* ino 0: a free slot */
     uint64_t new_dev, new_ino;  /* what stands for it now */
@@ -20,7 +20,7 @@ struct subject {
     bool is_made;               /* while the journal is read: by the run */
 };
 
-/* What stands for an inode in the end, by the inode: a hash table. */
+/* The file that stands for an inode in the end, by inode: a hash table. */
 struct last_twins {
     struct undo_twin *items;
     size_t n_slots;
@@ -70,7 +70,7 @@ bool engine_knows_directory(const struct engine *g, const struct stat *st);
 int engine_stands_for(struct engine *g, const struct entry *e, const struct stat *st);
 
 bool engine_is_protected(struct engine *g, unsigned grant, const char *path, uint32_t mode);
-/* The same of both ends of a move, and of what is in a directory that is moved. */
+/* Checks both ends of a move, and the contents of a directory that is moved. */
 bool engine_is_protected_move(struct engine *g, unsigned grant, const char *from, const char *to,
                               uint32_t mode);
 

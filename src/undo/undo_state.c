@@ -205,7 +205,7 @@ bool engine_is_it(struct engine *g, const struct entry *e, const struct stat *st
         return false;
     if (s->new_dev == st->st_dev && s->new_ino == st->st_ino)
         return true;
-    /* What this undo has put there is known better. */
+    /* This undo knows better what it has put there. */
     return s->new_ino == s->ino && is_twin(g, e, st);
 }
 
@@ -284,7 +284,7 @@ int engine_stands_for(struct engine *g, const struct entry *e, const struct stat
     s->new_dev = st->st_dev;
     s->new_ino = st->st_ino;
     s->is_gone = false;
-    /* What the run had made and removed again is gone when the undo is over. */
+    /* Files that the run made and removed again are gone when the undo is over. */
     return g->is_rehearsal || e->kind == ENTRY_DROP ? 0 : add_twin(g->report, &twin);
 }
 
