@@ -16,7 +16,8 @@
 
 #define SCRIPT_FD 10
 
-/* Where cells find their standard error, see WIRE_BASH_CELL, and standard output a second time. */
+/* The descriptors of a cell's standard error, see WIRE_BASH_CELL, and of a second standard
+ * output. */
 #define BASH_STDERR_FD 61
 #define BASH_STDOUT_FD 60
 
@@ -85,7 +86,7 @@ int bash_run(const struct wire_run *run, int control)
 
 extern const char bash_start[]; /* made of guest/bash_start.sh at build time */
 
-/* What the shell of a session reads first, with the numbers that it cannot know. */
+/* The first text that the shell of a session reads, with the numbers that it cannot know. */
 static int start_up_file(void)
 {
     char *text = NULL;

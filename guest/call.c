@@ -195,7 +195,7 @@ static int wait_for(struct waiter *w)
     if (!w->is_woken)
         PyThread_release_lock(w->lock);
     PyThread_free_lock(w->lock);
-    /* Whoever reads next has to know that it is his turn. */
+    /* The next reader has to know that it is its turn. */
     if (!is_being_read && waiters)
         wake(waiters);
     return r;

@@ -1,10 +1,10 @@
-/* What a program asks of the outside: a name and JSON go out on the kernel's report pipe, JSON
- * comes back on a pipe that has no other use. Whether it is granted is decided outside; nothing
+/* Calls of a program to the outside: a name and JSON go out on the kernel's report pipe, JSON comes
+ * back on a pipe that has no other use. The supervisor decides whether a call is granted; nothing
  * here is a check.
  *
  * Several threads may wait at once. One of them reads, and wakes the others; all of it is guarded
- * by the interpreter's lock, which nobody holds while he waits. A forked child has no channel: its
- * frames and its parent's would cut each other in pieces.
+ * by the interpreter's lock, which no thread holds while it waits. A forked child has no channel:
+ * its frames and its parent's would cut each other in pieces.
  */
 #pragma once
 

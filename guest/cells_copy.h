@@ -1,5 +1,5 @@
-/* What a session's Python kernel does when it is asked for an image of itself, or to become the
- * copy of another. In the receive loop, with the lock of the interpreter held. */
+/* Makes an image of a session's Python kernel, or turns it into the copy of another. In the receive
+ * loop, with the lock of the interpreter held. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 #include "guest/image/image.h"
 #include "wire/frame.h"
 
-/* How it went is said on the pipe that came along. True: this is the copy, where everything that
- * was received belongs to the past; *ret_flags: enum wire_restore_flag. */
+/* Reports the outcome on the pipe that came along. True: this is the copy, for which all received
+ * messages are in the past; *ret_flags: enum wire_restore_flag. */
 bool cells_write_image(const struct frame *frame, struct frame_decoder *decoder,
                        uint32_t *ret_flags);
 

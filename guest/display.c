@@ -86,7 +86,7 @@ static void send_bundle(const struct display_bundle *b)
     pack_done(&p);
 }
 
-/* Where there is no channel it is text like any other. */
+/* Without a channel it is printed as text. */
 static int print_text(const struct display_bundle *b)
 {
     PyObject *out = PySys_GetObject("stdout");
@@ -298,9 +298,7 @@ static uint64_t count_of(double number)
 static PyObject *progress(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"done", "total", "text", NULL};
-    struct wire_progress m = {
-        .text = {"", 0}
-    };
+    struct wire_progress m = {.text = {"", 0}};
     PyObject *total = Py_None;
     double done, of = 0;
     const char *text = "";
@@ -321,9 +319,7 @@ static PyObject *progress(PyObject *self, PyObject *args, PyObject *kwargs)
     len = len < PROGRESS_TEXT_MAX ? len : PROGRESS_TEXT_MAX;
     while (len == PROGRESS_TEXT_MAX && len && ((unsigned char)text[len] & 0xc0) == 0x80)
         len--;
-    m = (struct wire_progress){
-        count_of(done), count_of(of), {text, (size_t)len}
-    };
+    m = (struct wire_progress){count_of(done), count_of(of), {text, (size_t)len}};
     pack_init(&p, wire_type_max(WIRE_PROGRESS));
     wire_pack_progress(&p, &m);
     (void)frame_send(channel, WIRE_PROGRESS, &p, NULL, 0); /* nobody there: nothing to report to */
@@ -354,15 +350,15 @@ static PyObject *formats(PyObject *self, PyObject *args)
 #define KEYWORDS (PyCFunction)(void (*)(void))
 
 static PyMethodDef functions[] = {
-    {"display",                     KEYWORDS display, METH_VARARGS | METH_KEYWORDS,
+    {"display", KEYWORDS display, METH_VARARGS | METH_KEYWORDS,
      "display(*objects, raw=False)\n--\n\nShow objects in all their forms: tables, pictures, HTML, "
      "text."},
     {"progress", KEYWORDS progress, METH_VARARGS | METH_KEYWORDS,
      "progress(done, total=None, text='')\n--\n\nReport how far the program is."},
-    {"formats",                             formats, METH_VARARGS,
+    {"formats", formats, METH_VARARGS,
      "formats(*names)\n--\n\nFormats of matplotlib's pictures: \"png\" always, \"svg\" on "
      "request."},
-    {0           },
+    {0},
 };
 
 static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT,

@@ -1,4 +1,4 @@
-/* What a program shows: display(), figures of matplotlib, progress, and rich forms of its value.
+/* Displays of a program: display(), figures of matplotlib, progress, and rich forms of its value.
  *
  * display() is a builtin of every program; `from belljar import progress` is the rest. A program
  * that shows nothing pays for none of it. Everything leaves by the kernel's report channel, before

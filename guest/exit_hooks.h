@@ -1,5 +1,5 @@
-/* What Python does before a process ends: it waits for threads and calls the functions that modules
- * have left for that moment.
+/* Runs Python's exit functions: before a process ends, Python waits for threads and calls the
+ * functions that modules have registered.
  *
  * Modules of a data stack leave some, and calling those where they have nothing to do costs a short
  * program more than its own work. So the zygote notes which there are and how much lies before

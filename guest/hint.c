@@ -16,66 +16,66 @@
 static const struct {
     const char *name, *module, *alias;
 } habits[] = {
-    {"np",          "numpy",             "np" },
-    {"pd",          "pandas",            "pd" },
-    {"plt",         "matplotlib.pyplot", "plt"},
-    {"sns",         "seaborn",           "sns"},
-    {"nx",          "networkx",          "nx" },
-    {"sp",          "scipy",             "sp" },
-    {"sm",          "statsmodels.api",   "sm" },
-    {"asyncio",     "asyncio",           ""   },
-    {"base64",      "base64",            ""   },
-    {"collections", "collections",       ""   },
-    {"copy",        "copy",              ""   },
-    {"csv",         "csv",               ""   },
-    {"datetime",    "datetime",          ""   },
-    {"functools",   "functools",         ""   },
-    {"glob",        "glob",              ""   },
-    {"hashlib",     "hashlib",           ""   },
-    {"io",          "io",                ""   },
-    {"itertools",   "itertools",         ""   },
-    {"json",        "json",              ""   },
-    {"logging",     "logging",           ""   },
-    {"math",        "math",              ""   },
-    {"matplotlib",  "matplotlib",        ""   },
-    {"networkx",    "networkx",          ""   },
-    {"numpy",       "numpy",             ""   },
-    {"os",          "os",                ""   },
-    {"pandas",      "pandas",            ""   },
-    {"pathlib",     "pathlib",           ""   },
-    {"random",      "random",            ""   },
-    {"re",          "re",                ""   },
-    {"requests",    "requests",          ""   },
-    {"scipy",       "scipy",             ""   },
-    {"shutil",      "shutil",            ""   },
-    {"sklearn",     "sklearn",           ""   },
-    {"statistics",  "statistics",        ""   },
-    {"string",      "string",            ""   },
-    {"subprocess",  "subprocess",        ""   },
-    {"sympy",       "sympy",             ""   },
-    {"sys",         "sys",               ""   },
-    {"textwrap",    "textwrap",          ""   },
-    {"threading",   "threading",         ""   },
-    {"time",        "time",              ""   },
-    {"uuid",        "uuid",              ""   },
+    {"np", "numpy", "np"},
+    {"pd", "pandas", "pd"},
+    {"plt", "matplotlib.pyplot", "plt"},
+    {"sns", "seaborn", "sns"},
+    {"nx", "networkx", "nx"},
+    {"sp", "scipy", "sp"},
+    {"sm", "statsmodels.api", "sm"},
+    {"asyncio", "asyncio", ""},
+    {"base64", "base64", ""},
+    {"collections", "collections", ""},
+    {"copy", "copy", ""},
+    {"csv", "csv", ""},
+    {"datetime", "datetime", ""},
+    {"functools", "functools", ""},
+    {"glob", "glob", ""},
+    {"hashlib", "hashlib", ""},
+    {"io", "io", ""},
+    {"itertools", "itertools", ""},
+    {"json", "json", ""},
+    {"logging", "logging", ""},
+    {"math", "math", ""},
+    {"matplotlib", "matplotlib", ""},
+    {"networkx", "networkx", ""},
+    {"numpy", "numpy", ""},
+    {"os", "os", ""},
+    {"pandas", "pandas", ""},
+    {"pathlib", "pathlib", ""},
+    {"random", "random", ""},
+    {"re", "re", ""},
+    {"requests", "requests", ""},
+    {"scipy", "scipy", ""},
+    {"shutil", "shutil", ""},
+    {"sklearn", "sklearn", ""},
+    {"statistics", "statistics", ""},
+    {"string", "string", ""},
+    {"subprocess", "subprocess", ""},
+    {"sympy", "sympy", ""},
+    {"sys", "sys", ""},
+    {"textwrap", "textwrap", ""},
+    {"threading", "threading", ""},
+    {"time", "time", ""},
+    {"uuid", "uuid", ""},
 };
 
 /* Names of packages that are imported by another one. */
 static const struct {
     const char *name, *module;
 } other_names[] = {
-    {"Image",          "PIL"     },
-    {"beautifulsoup4", "bs4"     },
-    {"dateutils",      "dateutil"},
-    {"opencv",         "cv2"     },
-    {"pillow",         "PIL"     },
-    {"pyyaml",         "yaml"    },
-    {"scikit_learn",   "sklearn" },
-    {"sk_learn",       "sklearn" },
-    {"python_docx",    "docx"    },
+    {"Image", "PIL"},
+    {"beautifulsoup4", "bs4"},
+    {"dateutils", "dateutil"},
+    {"opencv", "cv2"},
+    {"pillow", "PIL"},
+    {"pyyaml", "yaml"},
+    {"scikit_learn", "sklearn"},
+    {"sk_learn", "sklearn"},
+    {"python_docx", "docx"},
 };
 
-/* What is worth naming when something is missing; only what is there is named. */
+/* Modules worth naming when one is missing; only installed ones are named. */
 static const char *const worth_naming[] = {
     "numpy",  "pandas",      "scipy", "sklearn",  "matplotlib", "seaborn",
     "plotly", "statsmodels", "sympy", "networkx", "PIL",        "openpyxl",
@@ -167,8 +167,7 @@ static void find_nearest(const struct modules *modules, const char *name, char *
             return;
         }
     for (size_t i = 0; i < modules->count; i++) {
-        size_t d =
-            name_distance(name, strlen(name), modules->names[i], strlen(modules->names[i]));
+        size_t d = name_distance(name, strlen(name), modules->names[i], strlen(modules->names[i]));
 
         if (d < best) {
             best = d;

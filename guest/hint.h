@@ -1,5 +1,5 @@
-/* What the kernel knows about an exception that its reader may not: which module was meant, and
- * which are there.
+/* Collects names that help to explain an exception: the module that was probably meant, and the
+ * installed ones.
  *
  * Only names leave from here; the supervisor makes the sentence (wire/message.h).
  */

@@ -237,7 +237,7 @@ static void enrol(void)
                               KERNEL_REPLY_FD};
     static const char *const tree[] = {"/workspace"}; /* /tmp is on the same file system */
 
-    /* Where there are no images, it says so when it is asked for one. */
+    /* If there are no images, it reports that when it is asked for one. */
     (void)image_enrol(&(struct image_kernel){own, ARRAY_SIZE(own), tree, ARRAY_SIZE(tree)});
 }
 

@@ -45,6 +45,6 @@ void __attribute__((noreturn)) kernel_main(const struct kernel_fds *fds, unsigne
  * apart. */
 void kernel_expect_stack(void);
 
-/* What every program costs before its first line: checks, compiles and runs a trivial one, for
- * learning which memory that writes. Ends with the interpreter used up. */
+/* Checks, compiles and runs a trivial program, to learn which memory every program writes before
+ * its first line. The interpreter cannot be used afterwards. */
 void kernel_rehearse(void);

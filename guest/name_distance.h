@@ -1,4 +1,4 @@
-/* How far one name is from another, for suggestions. */
+/* The distance of one name from another, for suggestions. */
 #pragma once
 
 #include <stddef.h>

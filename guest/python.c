@@ -395,7 +395,7 @@ static int run_program(struct program *program, const struct policy *policy, boo
 
 /* --- files that are only looked at --- */
 
-/* What stands before the next NUL. */
+/* The bytes before the next NUL. */
 static struct span take_text(struct span *rest)
 {
     const char *end = memchr(rest->data, '\0', rest->len);

@@ -27,7 +27,7 @@ int python_open(struct span policy, int control);
  * returns the exit code it would have as a program. */
 int python_cell(const struct wire_cell *cell, int control);
 
-/* What Python does before the process ends: waits for threads, runs exit functions, flushes. */
+/* Prepares the end of the process: waits for threads, runs exit functions, flushes. */
 void python_finish(void);
 
 /* Ends the process as Python would: waits for threads, runs exit functions, flushes; then _exit().

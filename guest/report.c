@@ -11,8 +11,8 @@
 
 #define REFUSED_MAX ((size_t)1 << 20)
 
-/* Who began the program. A child that it forks comes back out of it, too, and has nothing to say of
- * how it ended. */
+/* The process that began the program. A child that it forks also returns from the program, but must
+ * not report how it ended. */
 static pid_t speaker;
 
 static int send_pack(int control, enum wire_type type, struct pack *p)

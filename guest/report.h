@@ -1,8 +1,7 @@
-/* What the kernel tells the supervisor about the program: refusals, the value, the exception.
- * Bounded where it is made.
+/* The kernel's report to the supervisor about the program: refusals, the value, the exception. Its
+ * size is bounded here.
  *
- * Everything said after report_started() comes from hostile ground and is treated so on the other
- * side.
+ * Everything sent after report_started() is untrusted, and the supervisor treats it so.
  */
 #pragma once
 

@@ -66,7 +66,7 @@ static const struct filter filters[] = {
 };
 /* clang-format on */
 
-/* What happens to one call number. */
+/* The outcome for one call number. */
 struct decision {
     enum verdict verdict;
     const struct row *row; /* set when it depends on arguments */
@@ -209,7 +209,7 @@ static size_t emit(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uin
     return p->len++;
 }
 
-/* How many instructions the next one would have to jump over. */
+/* The number of instructions that the next one would have to jump over. */
 static size_t distance(const struct program *p, size_t target)
 {
     return p->len - target - 1;
@@ -372,7 +372,7 @@ static bool is_told(enum verdict verdict)
     return verdict == TELL || verdict == TELL_MISSING;
 }
 
-/* What a told refusal of this row answers; ALLOW: none is told. */
+/* The answer to a reported refusal of this row; ALLOW: none is reported. */
 static enum verdict told_verdict(const struct row *row)
 {
     enum verdict found = is_told(row->verdict) ? row->verdict : ALLOW;

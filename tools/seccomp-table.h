@@ -79,7 +79,7 @@ struct row {
 
 #define OPTION(level, name) {{IS(1, level), IS(2, name)}}
 
-/* What sends or receives out of band, or lends pages of the process to the network. */
+/* Flags that send or receive out of band, or lend pages of the process to the network. */
 #define MESSAGE(arg) NOT(arg, MSG_OOB | MSG_ZEROCOPY)
 
 #define MAP_REFUSED (MAP_GROWSDOWN | MAP_HUGETLB)
@@ -98,9 +98,9 @@ struct row {
 #define OPTION_GET_MDWE 66         /* Linux 6.3 */
 #define OPTION_GET_AUXV 0x41555856 /* Linux 6.4 */
 
-/* Which refusals are told: those of calls that no ordinary program makes. What libraries probe for in ordinary work,
- * and fall back from, is not told: a result would name it again and again. `seccomp` is not told either: that no
- * program gets a listener of its own must not depend on anybody's answer. */
+/* Refusals that are reported: those of calls that no ordinary program makes. Calls that libraries
+ * only try in ordinary work are not reported: every result would name them. `seccomp` is not
+ * reported either: refusing a program its own listener must not depend on anybody's answer. */
 static const struct row base_rows[] = {
     /* --- what a program is made of --- */
     {"read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 lseek close close_range dup dup2 dup3 "

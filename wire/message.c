@@ -19,8 +19,8 @@
 
 #define STATE_MAX WIRE_BASH_STATE_MAX
 
-/* What a program asks for has a state of a megabyte in it, or text of that size; what it gets has a
- * few of them, and no more than a program reads at once. */
+/* A call may contain a state or a text of one megabyte; a reply may contain a few of them, but no
+ * more than a program reads at once. */
 #define CALL_MAX  (MIB + 64 * KIB)
 #define REPLY_MAX (4 * MIB)
 
@@ -31,35 +31,35 @@ static const struct {
     const char *name;
     uint32_t max;
 } types[WIRE_TYPE_END] = {
-    [WIRE_SETUP] = {"setup",        256 * KIB  },
-    [WIRE_SPAWN] = {"spawn",        256 * KIB  },
-    [WIRE_READY] = {"ready",        256 * KIB  },
-    [WIRE_SPAWNED] = {"spawned",      8          },
-    [WIRE_SPAWN_FAILED] = {"spawn_failed", 16 * KIB   },
-    [WIRE_GONE] = {"gone",         12         },
-    [WIRE_SEALED] = {"sealed",       4          },
-    [WIRE_FAILED] = {"failed",       16 * KIB   },
-    [WIRE_EXITED] = {"exited",       24         },
-    [WIRE_RUN] = {"run",          RUN_MAX    },
-    [WIRE_WAITING] = {"waiting",      0          },
-    [WIRE_REFUSED] = {"refused",      MIB        },
-    [WIRE_STARTED] = {"started",      0          },
-    [WIRE_RESULT] = {"result",       RESULT_MAX },
-    [WIRE_EXCEPTION] = {"exception",    RESULT_MAX },
-    [WIRE_DISPLAY] = {"display",      DISPLAY_MAX},
-    [WIRE_PROGRESS] = {"progress",     4 * KIB    },
-    [WIRE_KERNEL] = {"kernel",       4          },
-    [WIRE_SIGNAL] = {"signal",       8          },
-    [WIRE_SESSION] = {"session",      0          },
-    [WIRE_CELL] = {"cell",         CELL_MAX   },
-    [WIRE_DONE] = {"done",         4          },
-    [WIRE_IMAGE] = {"image",        12         },
-    [WIRE_RESTORE] = {"restore",      12         },
-    [WIRE_RESTORED] = {"restored",     0          },
-    [WIRE_SIGNALLED] = {"signalled",    0          },
-    [WIRE_SAVED] = {"saved",        STATE_MAX  },
-    [WIRE_CALL] = {"call",         CALL_MAX   },
-    [WIRE_REPLY] = {"reply",        REPLY_MAX  },
+    [WIRE_SETUP] = {"setup", 256 * KIB},
+    [WIRE_SPAWN] = {"spawn", 256 * KIB},
+    [WIRE_READY] = {"ready", 256 * KIB},
+    [WIRE_SPAWNED] = {"spawned", 8},
+    [WIRE_SPAWN_FAILED] = {"spawn_failed", 16 * KIB},
+    [WIRE_GONE] = {"gone", 12},
+    [WIRE_SEALED] = {"sealed", 4},
+    [WIRE_FAILED] = {"failed", 16 * KIB},
+    [WIRE_EXITED] = {"exited", 24},
+    [WIRE_RUN] = {"run", RUN_MAX},
+    [WIRE_WAITING] = {"waiting", 0},
+    [WIRE_REFUSED] = {"refused", MIB},
+    [WIRE_STARTED] = {"started", 0},
+    [WIRE_RESULT] = {"result", RESULT_MAX},
+    [WIRE_EXCEPTION] = {"exception", RESULT_MAX},
+    [WIRE_DISPLAY] = {"display", DISPLAY_MAX},
+    [WIRE_PROGRESS] = {"progress", 4 * KIB},
+    [WIRE_KERNEL] = {"kernel", 4},
+    [WIRE_SIGNAL] = {"signal", 8},
+    [WIRE_SESSION] = {"session", 0},
+    [WIRE_CELL] = {"cell", CELL_MAX},
+    [WIRE_DONE] = {"done", 4},
+    [WIRE_IMAGE] = {"image", 12},
+    [WIRE_RESTORE] = {"restore", 12},
+    [WIRE_RESTORED] = {"restored", 0},
+    [WIRE_SIGNALLED] = {"signalled", 0},
+    [WIRE_SAVED] = {"saved", STATE_MAX},
+    [WIRE_CALL] = {"call", CALL_MAX},
+    [WIRE_REPLY] = {"reply", REPLY_MAX},
 };
 
 static const char *const layer_names[] = {
@@ -95,7 +95,7 @@ static const struct wire_rule rules[] = {
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING,  0},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_CALL,         WIRE_STATE_RUNNING,  0},
 
-    /* How often: in one cell; the count begins anew with each. */
+    /* Counted per cell; the count begins anew with each cell. */
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_FAILED,       WIRE_STATE_ENDED,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,    1},

@@ -180,7 +180,8 @@ enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1, WIRE_GRANT_COW = 2 
 
 #define WIRE_GRANTS_MAX 32
 
-/* Where packages go that a program installs for itself; on its path where a host is granted. */
+/* The directory of packages that a program installs itself; it is on the path if a host is
+ * granted. */
 #define WIRE_PACKAGES   "/tmp/packages"
 #define WIRE_COW_MAX    8 /* of them may be copy-on-write */
 #define WIRE_ATTACH_MAX 4
@@ -196,8 +197,8 @@ enum wire_spawn_flag {
     WIRE_SPAWN_GATE = 4,     /* hosts are granted: WIRE_SEALED brings a listening socket along */
 };
 
-/* Where the way to granted hosts begins inside. Always the same: a copy of a session goes on with
- * what the program has read in its environment. */
+/* The address of the gate inside the sandbox. It never changes, because a copy of a session
+ * continues with what the program has read in its environment. */
 #define WIRE_GATE_PORT 3128
 
 struct wire_spawn {
@@ -251,8 +252,8 @@ enum wire_run_flag {
     WIRE_RUN_CHECK_ONLY = 512, /* `code` is a program: the same, and what it imports is looked for */
 };
 
-/* What a Bash kernel is sent on its standard input for a cell, before the cell's text and a NUL.
- * With standard input of its own: the second form, and after the NUL that input in base64 and
+/* The text that a Bash kernel gets on its standard input for a cell, before the cell's text and a
+ * NUL. For a cell with standard input: the second form, and after the NUL that input in base64 and
  * another NUL. Plain builtins, so that a program that defines functions of these names changes
  * nothing.
  *
@@ -324,8 +325,8 @@ struct wire_image {
     uint32_t leaves; /* the same */
 };
 
-/* What the writer says on its pipe: a letter each, then the end. After the last two a line of text
- * follows. An end without WIRE_IMAGE_DONE is a failure, too. */
+/* Messages of the writer on its pipe: one letter each, then the end. After the last two a line of
+ * text follows. An end without WIRE_IMAGE_DONE is a failure, too. */
 enum wire_image_word {
     WIRE_IMAGE_FILES = 'f', /* the files are packed: the program may go on */
     WIRE_IMAGE_DONE = 'd',
@@ -370,9 +371,8 @@ struct wire_violation {
     uint32_t line, column;
 };
 
-/* What the kernel knows about an exception that its reader may not. Only names travel, and the
- * supervisor makes the sentence: a program may send anything here, and must not speak with our
- * voice. */
+/* Names that help to explain an exception. Only names are sent, and the supervisor makes the
+ * sentence: a program may send anything here, and must not be able to forge our messages. */
 enum wire_advice {
     WIRE_ADVICE_NONE,
     WIRE_ADVICE_MODULE, /* no such module; names: the nearest one or "", then what is installed */

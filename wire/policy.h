@@ -1,9 +1,9 @@
 /* The rules of a profile as they travel into the sandbox.
  *
  * A policy is a few flags and a list of rows {list, key, value}. The supervisor writes it
- * (admit/profile.c), the kernel process reads it (guest/policy/policy.c) before it reads the program.
- * wire_policy_decode() refuses everything it does not know: a rule that is not understood must not
- * be a rule that is not applied.
+ * (admit/profile.c), the kernel process reads it (guest/policy/policy.c) before it reads the
+ * program. wire_policy_decode() refuses everything it does not know: a rule that is not understood
+ * must not be a rule that is not applied.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ enum policy_list {
     POLICY_LIST_END
 };
 
-/* What the audit hook lets the program's own code do at run time. */
+/* Actions that the audit hook allows to the program's own code at run time. */
 #define POLICY_POWERS(X)                                                                           \
     X(POWER_FILES, "files")         /* open, list, rename, remove: where the mounts allow it */    \
     X(POWER_NETWORK, "network")     /* connect, bind, resolve */                                   \

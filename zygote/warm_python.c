@@ -30,9 +30,9 @@ static int check_status(PyStatus status, struct error *err)
     return error_hint(err, "check the environment's interpreter with `belljar doctor`");
 }
 
-/* What `site` does at start-up, without the part that costs as much as the rest of the interpreter:
- * lines of .pth files that run code. Lines that name directories count. Only for the system's
- * Python and one program; a virtual environment gets the real thing. */
+/* Does what `site` does at start-up, without the part that costs as much as the rest of the
+ * interpreter: lines of .pth files that run code. Lines that name directories are used. This is
+ * only for the system's Python and one program; a virtual environment gets the real `site`. */
 static const char quick_site[] =
     "import site, sys\n"
     "from os import listdir\n"

@@ -205,7 +205,7 @@ static void __attribute__((noreturn)) serve(struct zygote *z)
     }
 }
 
-/* Where it cannot be done, a kernel that is asked for an image says so. */
+/* If it cannot be done, a kernel reports that when it is asked for an image. */
 static void prepare_images(void)
 {
     uintptr_t start;

@@ -511,7 +511,7 @@ static int enter_tree(struct work *w, const struct record *record, const char *c
     return w->root < 0 ? fail(w, "`%.200s` cannot be opened", paths[record->size]) : 0;
 }
 
-/* What leads to a granted directory is there before anything is unpacked. */
+/* Directories that lead to a granted one exist before anything is unpacked. */
 static bool is_directory(int dir, const char *name)
 {
     struct stat st;

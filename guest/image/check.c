@@ -106,7 +106,7 @@ static void complain_of_thread(struct image_refusal *why, const char *name)
         complain(why, "a thread with a long name is running");
 }
 
-/* What Python calls its threads. Only plain objects are looked at: no code of the program runs. */
+/* The names of Python's threads. Only plain objects are examined: no code of the program runs. */
 static void name_threads(struct image_refusal *why)
 {
     PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "threading");

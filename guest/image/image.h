@@ -28,7 +28,7 @@
  * written, which refers to none. */
 #define IMAGE_CHAIN_MAX WIRE_IMAGES_MAX
 
-/* Where kernels keep the view of their own page tables. */
+/* The descriptor with which kernels read their own page tables. */
 #define IMAGE_PAGEMAP_FD 59
 
 struct image_refusal {

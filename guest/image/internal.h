@@ -1,4 +1,4 @@
-/* What the parts of the memory image share: the file's format and the work space. */
+/* Shared by the parts of the memory image: the file's format and the work space. */
 #pragma once
 
 #include <signal.h>
@@ -76,7 +76,7 @@ struct image_fd {
     struct image_file file;
 };
 
-/* What a function keeps for its caller, in the order the assembly has it. */
+/* Registers that a function preserves for its caller, in the order of the assembly. */
 struct image_context {
     uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
     uint32_t mxcsr;

@@ -198,7 +198,7 @@ static int check_map(const struct image_map *map, struct image_refusal *why)
     return map->kind == IMAGE_MAP_FILE ? check_file(map, why) : 0;
 }
 
-/* Where the kernel of Linux has its own: the clock's page and the like. */
+/* Addresses that Linux uses itself: the clock's page and the like. */
 static int check_kernel_maps(struct image_refusal *why)
 {
     const struct image_index *index = &image_stub->index;
@@ -255,7 +255,7 @@ static int try_all(const struct image_source *source, struct image_refusal *why)
     return place_fds(why);
 }
 
-/* What this process will be a copy of: what the image refers to, and the image. */
+/* The images that this process becomes a copy of: those that the image refers to, and the image. */
 static int remember_images(struct image_refusal *why)
 {
     struct image_stub *s = image_stub;
@@ -297,7 +297,7 @@ int image_restore(const struct image_source *source, struct image_refusal *why)
 
 /* --- in the copy --- */
 
-/* Where memory that came with images begins, above the heap. */
+/* The beginning of memory that came with images, above the heap. */
 static uint64_t lowest_mapped(void)
 {
     const struct image_index *index = &image_stub->index;

@@ -335,7 +335,7 @@ int image_prepare(const void *base)
     if (r == 0 && getrandom(image_stub->zygote, sizeof(image_stub->zygote), 0) !=
                       (ssize_t)sizeof(image_stub->zygote))
         r = -EIO;
-    /* Where the C library keeps its thread's number, which the kernel of Linux knows. */
+    /* The place where the C library keeps its thread's number, which Linux knows. */
     if (r == 0 && prctl(PR_GET_TID_ADDRESS, &image_stub->tid_address) < 0)
         r = -errno;
     if (r < 0) {

@@ -167,7 +167,7 @@ static bool is_taken_whole(const struct writer *w, struct image_map *m, const ch
     return m->kind == IMAGE_MAP_FILE && !is_findable(m, name);
 }
 
-/* What has no right to be read is read all the same; by a child in its own copy of the memory. */
+/* Memory without the right to be read is read as well, by a child in its own copy of the memory. */
 static int write_readable(struct writer *w, uint32_t map, const struct image_region **next,
                           const struct image_region *end)
 {

@@ -112,7 +112,8 @@ static int on_import(const struct policy *policy, const char *event, PyObject *a
 
 /* ---- files ---- */
 
-/* What libraries read besides their own directories: fonts, time zones, what the machine is. */
+/* Files that libraries read besides their own directories: fonts, time zones, facts about the
+ * machine. */
 static const char *const readable[] = {
     "/usr/share/",    "/usr/lib/",       "/usr/local/lib/", "/etc/fonts/",
     "/etc/localtime", "/etc/timezone",   "/etc/mime.types", "/proc/cpuinfo",
@@ -303,8 +304,8 @@ static bool is_loading(void)
     return policy_caller_says(names, SAID_AT_ALL) || policy_caller_is_module();
 }
 
-/* What jinja2 makes of a template (pandas keeps some for its tables) reads attributes and calls
- * functions by way of jinja2, so that the guards see it. */
+/* Code that jinja2 makes of a template (pandas keeps some for its tables) reads attributes and
+ * calls functions through jinja2, so that the guards see it. */
 static bool is_template(void)
 {
     static const char *const makers[] = {"/jinja2/environment.py"};
@@ -423,7 +424,7 @@ static int on_start(const struct policy *policy, const char *event, PyObject *ar
     return refuse_event(policy, event);
 }
 
-/* Whose own code must say what for an event to be a library's doing. */
+/* The library code in which a call must stand for an event to count as the library's. */
 static int on_exec(const struct policy *policy, const char *event, PyObject *args)
 {
     static const char *const names[] = {"exec", "eval", NULL};
@@ -439,10 +440,10 @@ static int on_making(const struct policy *policy, const char *event, PyObject *a
         const char *event;
         const char *names[3];
     } makers[] = {
-        {"code.__new__",     {"CodeType", "__code__"}        },
-        {"function.__new__", {"FunctionType"}                },
-        {"marshal.loads",    {"marshal", "get_frozen_object"}},
-        {"sys._getframe",    {"_getframe"}                   },
+        {"code.__new__", {"CodeType", "__code__"}},
+        {"function.__new__", {"FunctionType"}},
+        {"marshal.loads", {"marshal", "get_frozen_object"}},
+        {"sys._getframe", {"_getframe"}},
     };
 
     (void)args;
@@ -454,7 +455,7 @@ static int on_making(const struct policy *policy, const char *event, PyObject *a
 
 /* ---- table ---- */
 
-/* Whom a row stops when the profile does not give the power. */
+/* The callers that a row stops if the profile does not give the power. */
 enum who {
     ANYBODY, /* libraries too */
     REMOTE,  /* ANYBODY, but not helpers of the operator, who says which hosts there are */
@@ -470,7 +471,7 @@ static const struct event {
     enum who who;
     int (*check)(const struct policy *policy, const char *event, PyObject *args);
 } events[] = {
-  /* clang-format off */
+    /* clang-format off */
     {"code.__new__",               POWER_EVALUATE,      BY_RULE, on_making},
     {"compile",                    POWER_EVALUATE,      BY_RULE, on_compile},
     {"exec",                       POWER_EVALUATE,      BY_RULE, on_exec},
@@ -568,7 +569,7 @@ static const struct event {
     {"tempfile.mkstemp",           POWER_FILES,         BY_RULE, on_change},
     {"urllib.Request",             POWER_NETWORK,       REMOTE , NULL},
     {"webbrowser.open",            POWER_PROCESSES,     ANYBODY, NULL},
-  /* clang-format on */
+    /* clang-format on */
 };
 
 /* Everything of ctypes reaches past the interpreter; sklearn's thread control uses it too. */

@@ -1,4 +1,4 @@
-/* Who is calling: the program, or a library doing what it was asked to do?
+/* Finds the caller: is it the program, or a library that does its work?
  *
  * A frame belongs to the library when the file of its code lies where the interpreter found its
  * modules before any program ran (sys.path at policy_prepare()), or is frozen into the interpreter.
@@ -23,7 +23,7 @@ static char *prefixes[PREFIXES_MAX];
 static size_t n_prefixes;
 static char *stdlib;
 
-/* Where programs write: never library, whatever sys.path says. */
+/* Directories that programs write: never library, whatever sys.path says. */
 static const char *const writable[] = {"/workspace", "/tmp", "/dev", "/proc", "/var/tmp"};
 
 static bool starts_with_dir(struct span path, const char *dir)

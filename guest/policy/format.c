@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What turns an object into a way to somebody's globals. */
+/* Attributes that lead from an object to globals. */
 static const char *const dangerous[] = {
     "__globals__", "__builtins__", "__subclasses__",   "__code__",   "__closure__", "__bases__",
     "__base__",    "__mro__",      "__import__",       "__loader__", "__spec__",    "__init__",

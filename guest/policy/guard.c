@@ -280,7 +280,7 @@ static PyObject *guarded_delattr(PyObject *self, PyObject *const *args, Py_ssize
 
 /* ---- the same for libraries ---- */
 
-/* What functools.update_wrapper() copies when nobody tells it otherwise. */
+/* The attributes that functools.update_wrapper() copies by default. */
 bool policy_attribute_is_copied(struct span name)
 {
     static const char *const names[] = {"__module__", "__name__",        "__qualname__",
@@ -470,7 +470,7 @@ static struct by_name {
     {{"hasattr", FAST guarded_hasattr, METH_FASTCALL, NULL}, &real_hasattr},
     {{"setattr", FAST guarded_setattr, METH_FASTCALL, NULL}, &real_setattr},
     {{"delattr", FAST guarded_delattr, METH_FASTCALL, NULL}, &real_delattr},
-    {{"vars", FAST guarded_vars, METH_FASTCALL, NULL},       &real_vars   },
+    {{"vars", FAST guarded_vars, METH_FASTCALL, NULL}, &real_vars},
 };
 
 /* The C function behind a method of a built-in type; its documentation goes to the guard. */

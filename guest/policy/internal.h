@@ -1,5 +1,4 @@
-/* What the files of the policy share: the rules as a table, the questions asked of it, and the
- * report. */
+/* Shared by the files of the policy: the rules as a table, the queries on it, and the report. */
 #pragma once
 
 #include <Python.h>
@@ -77,8 +76,7 @@ PyObject *policy_star_brings(const struct policy *policy, PyObject *module);
  * lists are asked; whether the name is a module is for the caller to see. */
 bool policy_import_allowed(const struct policy *policy, struct span module, struct span name);
 
-/* What to use instead, for kind "import", "builtin" or "attribute"; empty when the profile says
- * nothing. */
+/* The alternative, for kind "import", "builtin" or "attribute"; empty if the profile names none. */
 struct span policy_hint(const struct policy *policy, const char *kind, struct span name);
 
 /* The module on the allow-list that was probably meant, or nothing. */
@@ -91,8 +89,8 @@ struct span policy_nearest_module(const struct policy *policy, struct span name)
 bool policy_template_refused(const struct policy *policy, struct span text, bool is_field,
                              struct span *ret_name);
 
-/* The same for a library's template, which may say `{0.__class__.__name__}`: only what leads to
- * globals counts. */
+/* For a library's template, which may contain `{0.__class__.__name__}`: only names that lead to
+ * globals count. */
 bool policy_template_dangerous(const struct policy *policy, struct span text, bool is_field,
                                struct span *ret_name);
 

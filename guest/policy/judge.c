@@ -43,8 +43,7 @@ static PyObject *loaded_module(PyObject *name)
     return module && PyModule_Check(module) ? module : NULL;
 }
 
-/* What a module holds under a name, read from its dictionary: no __getattr__ runs. Borrowed or
- * NULL. */
+/* Looks up a name in a module's dictionary: no __getattr__ runs. Borrowed or NULL. */
 static PyObject *module_member(PyObject *module, PyObject *name)
 {
     return PyDict_GetItemWithError(PyModule_GetDict(module), name);
@@ -224,8 +223,8 @@ static int judge_import_from(struct walk *w, PyObject *node)
 
 /* ---- names ---- */
 
-/* Nobody calls a variable of his own like this. What is bound by the program is otherwise its own
- * affair: the builtins it runs with refuse the real thing. */
+/* Nobody gives such a name to a variable. Other names that the program binds are its own affair:
+ * the builtins it runs with refuse the real thing. */
 static bool is_evaluator(struct span name)
 {
     return span_is(name, "eval") || span_is(name, "exec") || span_is(name, "compile") ||
@@ -379,9 +378,9 @@ static bool is_error_object(const struct walk *w, PyObject *value, struct span n
            PySet_Contains(w->handlers, id) == 1;
 }
 
-/* How classes speak of themselves: `x.__class__.__name__`, `self.__class__(...)`, `self.__dict__`.
- * type(x) and vars(x) give the same, so nothing is lost; a profile that names them in its deny-list
- * refuses them all the same. */
+/* Ordinary uses of class attributes: `x.__class__.__name__`, `self.__class__(...)`,
+ * `self.__dict__`. type(x) and vars(x) give the same, so allowing them is safe; a profile with
+ * these names in its deny-list still refuses them. */
 static bool is_soft(const struct walk *w, PyObject *node, PyObject *value, struct span name)
 {
     bool is_class = span_is(name, "__class__");
@@ -397,7 +396,8 @@ static bool is_soft(const struct walk *w, PyObject *node, PyObject *value, struc
     return false;
 }
 
-/* What code says that dataclasses and the like write: `other.__class__ is self.__class__`. */
+/* Expressions in code that dataclasses and the like generate: `other.__class__ is
+ * self.__class__`. */
 static bool is_written_by_generator(const struct walk *w, PyObject *value, struct span name)
 {
     static const char *const names[] = {"__class__", "__qualname__", "__setattr__", "__delattr__"};

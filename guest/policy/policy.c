@@ -79,7 +79,7 @@ static int compare_places(const void *a, const void *b)
     return x->column == y->column ? 0 : x->column < y->column ? -1 : 1;
 }
 
-/* Where the next line begins; CPython ends lines at LF, CR LF and CR. */
+/* The beginning of the next line; CPython ends lines at LF, CR LF and CR. */
 static size_t next_line(struct span text, size_t at)
 {
     while (at < text.len && text.data[at] != '\n' && text.data[at] != '\r')

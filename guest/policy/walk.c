@@ -60,7 +60,7 @@ static int bind_module(struct walk *w, PyObject *name, PyObject *module, bool is
 {
     if (!name || !module)
         return -1;
-    /* What is refused is reported where it is imported; its uses need no words of their own. */
+    /* A refused name is reported where it is imported; its uses are not reported again. */
     if (!is_way && !policy_module_allowed(w->policy, node_span(module)))
         return bind(w, name);
     if (w->n_bindings == w->size_bindings) {

@@ -272,8 +272,7 @@ int getrusage(__rusage_who_t who, struct rusage *usage)
         return r;
     now = steady_clock_ns(CLOCK_PROCESS_CPUTIME_ID, true) / 1000;
     *usage = (struct rusage){
-        .ru_utime = {.tv_sec = (time_t)(now / 1000000), .tv_usec = (suseconds_t)(now % 1000000)}
-    };
+        .ru_utime = {.tv_sec = (time_t)(now / 1000000), .tv_usec = (suseconds_t)(now % 1000000)}};
     return 0;
 }
 
@@ -359,7 +358,7 @@ ssize_t read(int fd, void *data, size_t len)
     return (ssize_t)len;
 }
 
-/* What a program that was built with checks of buffers calls. */
+/* Called by programs that were built with checks of buffers. */
 ssize_t __read_chk(int fd, void *data, size_t len, size_t size);
 
 ssize_t __read_chk(int fd, void *data, size_t len, size_t size)

@@ -22,7 +22,7 @@ bool steady_is_on(void);
  * program's. */
 bool steady_is_alone(void);
 
-/* What that clock of ours shows; `reads`: it goes on by being looked at. */
+/* The time of our clock; `reads`: reading advances it. */
 uint64_t steady_clock_ns(clockid_t clock, bool reads);
 
 /* The look at the clock that this thread has just had was not the program's. */
@@ -31,7 +31,7 @@ void steady_unread(void);
 /* Time that passed while we were waiting. */
 void steady_pass_ns(uint64_t ns);
 
-/* What was made since the run began was made at its beginning: see steady_files.c. */
+/* Files made since the run began have the time of its beginning: see steady_files.c. */
 bool steady_is_of_this_run(time_t seconds);
 
 /* The function of that name behind ours. Ends the process where there is none. */

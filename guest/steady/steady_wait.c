@@ -296,8 +296,7 @@ static int wait_for_interpreter(pthread_cond_t *cond, pthread_mutex_t *mutex, cl
     return next(cond, mutex, CLOCK_MONOTONIC, &d.real);
 }
 
-/* Which clock it counts by is a property of `cond` that cannot be asked for; the two are decades
- * apart. */
+/* The clock of `cond` cannot be queried; the two clocks are decades apart. */
 int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict until)
 {

@@ -97,7 +97,7 @@ static inline bool lex_close_bracket(struct lex *lex, char c)
 
 /* ---- strings ---- */
 
-/* What stands before a quote. */
+/* The prefix before a quote. */
 struct lex_quote_prefix {
     uint8_t flags;
     uint32_t len;

@@ -1,7 +1,7 @@
 /* Past statements of which nothing is wanted, without looking at each of their tokens. */
 #include "library/code/lex_internal.h"
 
-/* What a run of tokens stops at, or has to be looked at. */
+/* Bytes at which a run of tokens stops, or which have to be examined. */
 /* clang-format off */
 static const bool stops_run[256] = {
     [0 ... 8] = true, ['\n'] = true, [11] = true, ['\r'] = true, [14 ... 31] = true, [127] = true,

@@ -2,7 +2,7 @@
 #include "library/code/lex_internal.h"
 
 /* clang-format off */
-/* What ends a run of characters that mean nothing inside a string. */
+/* Bytes that end a run of ordinary characters inside a string. */
 static const bool ends_run[256] = {
     ['\\'] = true, ['"'] = true, ['\''] = true, ['\n'] = true, ['\r'] = true, ['{'] = true, ['}'] = true,
 };
@@ -34,7 +34,7 @@ bool lex_read_prefix(const struct lex *lex, struct lex_quote_prefix *ret)
     return false;
 }
 
-/* What a backslash hides. */
+/* Skips the character after a backslash. */
 static void skip_escape(struct lex *lex)
 {
     lex->at++;

@@ -275,7 +275,7 @@ static PyObject *make_param(struct code_maker *m, const struct outline_param *pa
     return dict;
 }
 
-/* What makes one item of a list from the number of it. */
+/* Makes one item of a list from its number. */
 typedef PyObject *(*make_item)(struct code_maker *m, size_t index);
 
 static PyObject *make_list(struct code_maker *m, size_t first, size_t count, make_item make)

@@ -156,7 +156,7 @@ static PyObject *occurrence(const struct names *n, const struct names_event *e)
 
     if (e->is_in_fields && e->kind == NAMES_USE)
         kind = "fstring";
-    /* What a parameter is of: the function it stands in. */
+    /* The owner of a parameter: the function it stands in. */
     return Py_BuildValue("(IIIsNNi)", e->start, e->len, e->line, kind,
                          e->kind == NAMES_PARAM || owner != NAMES_NOWHERE
                              ? path_of(n, e->kind == NAMES_PARAM ? e->scope : owner)

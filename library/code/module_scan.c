@@ -397,7 +397,7 @@ static int add_skipped(struct job *job, const struct scan_file *file, PyObject *
     return code_append(job->skipped, why ? Py_BuildValue("(ON)", path, why) : NULL);
 }
 
-/* What the caller's function makes of a file that is not UTF-8; a failure is the file's. */
+/* Decodes a file that is not UTF-8 with the caller's function; a failure belongs to the file. */
 static int add_decoded(struct job *job, struct scan_file *file, PyObject *path)
 {
     PyObject *text = PyObject_CallOneArg(job->decode, path), *why;

@@ -44,7 +44,8 @@ static PyObject *list_of(const struct tree_names *names, const struct tree_langu
 
     for (size_t i = 0; list && i < names->count; i++) {
         const struct tree_name *n = &names->items[i];
-        /* Where they are the same tokens elsewhere, telling some apart would only split them. */
+        /* In other languages they are the same tokens, and telling some apart would only split
+         * them. */
         enum tree_name_kind kind =
             n->kind != TREE_MACRO && !language->has_fields_apart ? TREE_NAME : n->kind;
 

@@ -1,7 +1,7 @@
-/* Who is called what, and where: scopes, and every name in them, from the tokens of a Python file.
+/* Scopes and all names in them, from the tokens of a Python file.
  *
  * The oracles are CPython's own `symtable` for scopes and what they bind, and pyflakes for imports
- * that nothing uses. A text that is no Python gives names up to where it stops being tokens.
+ * that nothing uses. A text that is not Python gives names up to the first invalid token.
  */
 #pragma once
 
@@ -74,7 +74,7 @@ struct names_word {
     uint32_t start, len;
 };
 
-/* What a scope knows of a name. */
+/* A scope's knowledge of a name. */
 struct names_entry {
     uint32_t scope, name;
     bool is_bound, is_global, is_nonlocal, is_seen;

@@ -105,7 +105,7 @@ static void begin_lambda(struct names_reader *r)
 
 /* ---- comprehensions ---- */
 
-/* What was read since the bracket belongs to the comprehension, it turns out. */
+/* The tokens since the bracket turn out to belong to the comprehension. */
 static uint32_t adopt(struct names_reader *r, const struct names_frame *f)
 {
     struct names *n = r->n;

@@ -1,4 +1,5 @@
-/* Whose a name is: by Python's own rules, and for unused imports in the order Python gets there. */
+/* Resolves names: by Python's own rules, and for unused imports in the order in which Python
+ * runs. */
 #include <stdlib.h>
 #include <string.h>
 

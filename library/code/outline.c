@@ -467,7 +467,8 @@ static void skip_statement(struct reader *r)
     r->was_string = false;
 }
 
-/* What has a body cannot stand in another's line; that it could would have no end. */
+/* A statement with a body cannot stand in the line of another one; otherwise there would be no
+ * end. */
 static bool is_misplaced(const struct reader *r)
 {
     return r->is_inline && (r->head == WORD_DEF || r->head == WORD_CLASS || r->head == WORD_ASYNC);

@@ -1,4 +1,4 @@
-/* What a Python file defines, imports and calls, from its tokens: names and places, no source.
+/* Definitions, imports and calls of a Python file, from its tokens: names and places, no source.
  *
  * The oracle is CPython's own `ast`: kind, name, lines, column, parameters and docstrings of every
  * definition, every import and every call are what it says. Lines count from 1, both ends

@@ -196,7 +196,7 @@ static size_t count_defs(const struct scan_query *q, const struct outline *o, si
     return count;
 }
 
-/* Those that are none are forgotten. */
+/* Candidates that turn out not to match are dropped. */
 static size_t count_calls(const struct scan_query *q, struct outline *o, size_t *ret_maybe)
 {
     size_t count = 0, kept = 0;

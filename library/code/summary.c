@@ -64,7 +64,7 @@ static const char *skip_blanks(const char *p, const char *end)
     return p;
 }
 
-/* What all lines but the first are indented by. */
+/* The common indentation of all lines but the first. */
 static size_t margin_of(const struct literal *l)
 {
     size_t margin = SIZE_MAX;

@@ -1,4 +1,5 @@
-/* What a docstring says first: its literal as Python reads it, cleaned as inspect.cleandoc() does.
+/* The first line of a docstring: its literal as Python reads it, cleaned as inspect.cleandoc()
+ * does.
  */
 #pragma once
 

@@ -75,8 +75,8 @@ struct tree_names {
     const char *why; /* or NULL */
 };
 
-/* Where a name stands, strings and comments excepted, and whether the other one does; zeroed by
- * the caller. */
+/* Finds a name, except in strings and comments, and whether the other one occurs; zeroed by the
+ * caller. */
 void tree_names_read(struct tree_names *names, const struct tree_language *language,
                      const char *text, size_t len, const char *name, const char *other);
 void tree_names_done(struct tree_names *names);

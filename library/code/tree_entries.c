@@ -327,7 +327,7 @@ void tree_add_def(struct walk *w, TSNode node, const struct tree_rule *rule)
         return;
     if (rule->role != ROLE_SCOPE)
         name = tree_name_of(name, &params, rule->role == ROLE_TYPE ? NULL : &owner);
-    /* What macros make of C may look like a function, but for its parameters. */
+    /* Macros of C may look like a function, except for the parameters. */
     if (rule->role == ROLE_FUNCTION && !rule->more && w->language->id != TREE_BASH &&
         ts_node_is_null(params) && !tree_is(name, "operator_cast"))
         return;

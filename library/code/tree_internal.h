@@ -32,7 +32,7 @@ struct tree_rule {
     void (*import)(struct walk *w, TSNode node);
 };
 
-/* What is known of one language; rules end with one without a type. */
+/* The description of one language; the last rule has no type. */
 struct tree_grammar {
     const TSLanguage *(*language)(void);
     const struct tree_rule *rules;
@@ -48,7 +48,7 @@ const struct tree_rule *const *tree_rules_of(const struct tree_language *languag
 /* A definition, or a namespace, that the walk is in. */
 struct open {
     uint32_t def, depth; /* def: that of a namespace is the one around it */
-    struct piece scope;  /* of a namespace, or of a type that is none of ours */
+    struct piece scope;  /* of a namespace, or of a type from elsewhere */
     bool is_scope, is_type;
 };
 
@@ -93,8 +93,8 @@ struct piece tree_keep(struct walk *w, TSNode node);
 /* Without its quotes. */
 struct piece tree_keep_string(struct walk *w, TSNode node);
 
-/* What a declarator, or a path, is the declarator or path of; parameters and an owner (A of A::f)
- * that it passes are noted, where asked for. */
+/* The innermost name of a declarator or a path. Parameters and an owner (A of A::f) on the way are
+ * noted, if requested. */
 TSNode tree_name_of(TSNode node, TSNode *ret_params, TSNode *ret_owner);
 
 /* "a.b.c" of the callee, with <expr> for what has no name; `object` may be null. */

@@ -95,7 +95,7 @@ const struct tree_language *tree_language_of(const char *path, const char *text,
     for (size_t i = 0; dot && dot != path && i < N_LANGUAGES; i++)
         if (is_among(languages[i].endings, dot, strlen(dot)))
             return &languages[strcmp(dot, ".h") == 0 && is_of_cpp(text, len) ? TREE_CPP : i];
-    /* A name with an ending that is none of ours says what it is, whatever its first line does. */
+    /* A file name with an ending of another language decides, whatever the first line says. */
     n = dot && dot != path ? 0 : interpreter_of(text, len, &name);
     for (size_t i = 0; n && i < N_LANGUAGES; i++)
         if (is_among(languages[i].interpreters, name, n))

@@ -1,4 +1,4 @@
-/* Where a name stands in a text, by its tokens: no strings, no comments, and no scopes. */
+/* Finds a name in a text, by its tokens: no strings, no comments, and no scopes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -39,7 +39,7 @@ static bool see(struct walk *w, TSNode node)
     w->o->branches += role == ROLE_BRANCH;
     if (role == ROLE_CALL && w->o->n_calls)
         tree_import_call(w, node, &w->o->calls[w->o->n_calls - 1]);
-    /* What nobody asked for is not kept; it was needed to know imports. */
+    /* Entries that were not requested are dropped; they were needed to find imports. */
     if (!(w->wishes & OUTLINE_CALLS))
         w->o->n_calls = 0;
     return role != ROLE_COMMENT;

@@ -1,4 +1,4 @@
-/* What nodes of each grammar mean to us: one table per language. */
+/* The meaning of the nodes of each grammar: one table per language. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

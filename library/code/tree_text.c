@@ -69,7 +69,7 @@ static TSNode inner_declarator(TSNode node)
     return (TSNode){0};
 }
 
-/* What it leads to; null: this is the name. */
+/* Follows it to the next node; null: this is the name. */
 static TSNode next_of(TSNode node, TSNode *ret_owner)
 {
     static const char *const fields[] = {"declarator", "name", "property", "field"};
@@ -112,13 +112,8 @@ TSNode tree_name_of(TSNode node, TSNode *ret_params, TSNode *ret_owner)
 static TSNode split_path(TSNode node, TSNode *ret_last, bool *ret_is_scope)
 {
     static const char *const pairs[][2] = {
-        {"object",   "property"},
-        {"argument", "field"   },
-        {"operand",  "field"   },
-        {"value",    "field"   },
-        {"scope",    "name"    },
-        {"path",     "name"    },
-        {"object",   "field"   },
+        {"object", "property"}, {"argument", "field"}, {"operand", "field"}, {"value", "field"},
+        {"scope", "name"},      {"path", "name"},      {"object", "field"},
     };
 
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {

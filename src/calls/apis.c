@@ -197,7 +197,7 @@ static const struct call_field list_fields[] = {
     {0},
 };
 
-/* What there is may everybody know. */
+/* Everybody may know what exists. */
 const struct call_row call_apis_rows[] = {
     {"apis.list", 0, list_fields, list},
     {0},

@@ -1,8 +1,8 @@
-/* What programs can import and call, for whoever asks: names, then signatures, then help with an
- * example, so that a model reads no more than it needs.
+/* Lists what programs can import and call: names, then signatures, then help with an example, so
+ * that a model reads no more than it needs.
  *
- * Of our own modules it is what stands in them (tools/gen-apis.py). Further sources have a row in
- * the table of apis.c and add modules of the same shape.
+ * For our own modules the text is generated from them (tools/gen-apis.py). Further sources have a
+ * row in the table of apis.c and add modules of the same shape.
  */
 #pragma once
 

@@ -55,8 +55,7 @@ void approval_free(struct approval *approval);
  * "expires_in_s"} */
 json_t *approval_json(const struct approval *approval);
 
-/* What waits: of that run, or of that session, or, with NULL, all of the owner's;
- * an array. */
+/* The waiting questions of that run, of that session or, with NULL, of the owner; an array. */
 json_t *approval_list(const struct approvals *all, const char *owner, const char *id);
 
 /* The first of that run; NULL: none waits. */

@@ -14,7 +14,7 @@
 
 #define DEPTH_MAX 100
 
-/* What a reply has beside its text: a frame's header, number, word, length. */
+/* The bytes of a reply beside its text: a frame's header, number, word, length. */
 #define REPLY_HEAD (FRAME_HEADER + 32)
 
 /* Room for a few words where there is none for an answer. */

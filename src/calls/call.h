@@ -1,9 +1,9 @@
-/* What a program asks of the outside: the table of what there is, who may, and how an answer gets
+/* Calls of programs to the outside: the table of calls, who may make them, and how an answer gets
  * back (docs/guide/reach.md).
  *
- * A program sends a name and arguments (WIRE_CALL); a row of the table answers, now or later. What
- * a program says of itself counts for nothing: whose it is and what it is granted stands in its
- * run. Every call is a record of the trail.
+ * A program sends a name and arguments (WIRE_CALL); a row of the table answers, now or later.
+ * Claims of a program about itself are ignored: its owner and its grants are in its run. Every call
+ * is a record of the trail.
  *
  * A desk is where the calls of one kernel are answered. It has no more of them at once than the
  * wire permits, no more in a run than LIMIT_CALLS, and keeps no more bytes for a program that does
@@ -48,7 +48,7 @@ struct call_row {
 struct call {
     char *name;
     json_t *arguments;
-    const struct run *run; /* who asks: his sandbox is there as long as the call is */
+    const struct run *run; /* the caller: its sandbox lives as long as the call */
     /* For a handler that answers later: what it needs, and how it lets go of that when the run is
      * over first. There is nobody to answer to then. */
     void *user;
@@ -78,8 +78,8 @@ void call_fail(struct call *call, struct error *err);
 extern const struct call_row call_state_rows[], call_skill_rows[], call_apis_rows[],
     call_server_rows[], call_package_rows[];
 
-/* Whoever sent the program is asked before the call goes on, and is not asked any more; until then
- * the clock of the run stands still. */
+/* Begins and ends a question to the sender of the program, before the call continues; meanwhile the
+ * clock of the run stands still. */
 void call_ask(struct call *call, struct approval *approval);
 void call_asked(struct call *call, const struct approval *approval);
 
@@ -88,7 +88,7 @@ void call_asked(struct call *call, const struct approval *approval);
 void call_note_answer(struct call *call, const struct approval *approval,
                       enum approval_answer answer);
 
-/* Whoever sent the program cannot be asked, or did not answer before: fills the error. */
+/* Fills the error if the sender of the program cannot be asked, or did not answer before. */
 bool call_cannot_ask(const struct call *call, const char *what, const char *hint,
                      struct error *err);
 

@@ -250,7 +250,7 @@ static void refuse_caller(struct way *way)
     fail(way, &err);
 }
 
-/* What the tool says of itself is known now. */
+/* The tool's own description of its effects is known now. */
 static void on_known(void *user, const json_t *value, const struct error *err)
 {
     struct way *way = user;

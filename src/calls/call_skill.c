@@ -14,7 +14,7 @@
 #include "calls/outside.h"
 #include "store/skill.h"
 
-/* How long somebody has to answer. */
+/* Time to answer a question. */
 #define APPROVAL_S 300
 
 static void skill_list_all(struct call *call)
@@ -126,7 +126,7 @@ static void on_decided(void *user, enum approval_answer said)
     call_fail(call, &err);
 }
 
-/* What is asked: what the program sent, and what it would be in place of. */
+/* The question: the code that the program sent, and what it would replace. */
 static json_t *question_of(const struct call *call, const json_t *old)
 {
     json_t *question = json_copy(call->arguments);

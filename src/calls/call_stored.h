@@ -1,4 +1,4 @@
-/* What the calls about kept things, states and skills, have in common. */
+/* Shared by the calls about stored data: states and skills. */
 #pragma once
 
 #include "calls/call.h"

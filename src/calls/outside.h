@@ -1,5 +1,5 @@
-/* What the calls of one engine's programs reach: settings and objects that all of its sandboxes
- * share. The engine owns it; it outlives the pool.
+/* Settings and objects that the calls of all programs of one engine use. The engine owns it; it
+ * outlives the pool.
  */
 #pragma once
 

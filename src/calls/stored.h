@@ -1,8 +1,7 @@
-/* What is kept between runs, as it is asked for with JSON: by a program (calls/call.h) and by the
- * tools of the same names (mcp/tool_saved_state.c, mcp/tool_skill.c).
+/* Access to stored data with JSON: for programs (calls/call.h) and for the tools of the same names
+ * (mcp/tool_saved_state.c, mcp/tool_skill.c).
  *
- * Arguments have been checked to have the types they should; whose things they are about is never
- * among them.
+ * The types of arguments have been checked. The owner is never among the arguments.
  */
 #pragma once
 
@@ -16,40 +15,40 @@
 struct stored {
     struct store *store; /* NULL: there is no place, which is E_UNSUPPORTED */
     const char *owner;
-    uint32_t reach; /* enum run_reach: what he is granted, where that makes a difference */
+    uint32_t reach; /* enum run_reach: the caller's grants, where they make a difference */
 };
 
 /* *ret_value is the caller's. */
 typedef int (*stored_fn)(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                       struct error *err);
+                         struct error *err);
 
 int stored_check(const struct stored *kept, struct error *err);
 
 /* {"session_name","description"}: {"status","session_id","path","message"} */
 int stored_state_create(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                      struct error *err);
+                        struct error *err);
 /* {"session_id","state","version"}: {"status","session_id","version"} */
 int stored_state_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err);
+                      struct error *err);
 /* {"session_id","version"}: as of saved_state_load(), with "status" and "session_id" */
 int stored_state_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err);
+                      struct error *err);
 /* {}: {"status","sessions"} */
 int stored_state_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err);
+                      struct error *err);
 /* {"session_id"}: {"status","session_id"} */
 int stored_state_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                      struct error *err);
+                        struct error *err);
 
 /* {"name","code","description"}: {"status","skill_name","version","path","message"} */
 int stored_skill_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err);
+                      struct error *err);
 /* {}: {"status","skills"} */
 int stored_skill_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err);
+                      struct error *err);
 /* {"skill_name","version"}: as of skill_load(), with "status" */
 int stored_skill_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                    struct error *err);
+                      struct error *err);
 /* {"skill_name"}: {"status","skill_name"} */
 int stored_skill_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
-                      struct error *err);
+                        struct error *err);

@@ -53,7 +53,7 @@ static void print_numbers(FILE *out, const json_t *change)
     }
 }
 
-/* What the lines below do not show. */
+/* Properties that the lines below do not show. */
 static void print_unseen(FILE *out, const json_t *change)
 {
     const char *not_shown = string_of(change, "not_shown");

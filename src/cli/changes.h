@@ -1,5 +1,5 @@
-/* What was changed in copy-on-write directories, for people: `belljar run` and `belljar session`
- * show the same lines. */
+/* Prints changes in copy-on-write directories: `belljar run` and `belljar session` show the same
+ * lines. */
 #pragma once
 
 #include <stdbool.h>

@@ -37,9 +37,9 @@ int cmd_version(int argc, char **argv);
  * table and empties the error. */
 int cmd_fail(struct error *err);
 
-/* The same for `belljar run`, whose exit code is otherwise that of the program: what the caller can
- * mend keeps the code of the table, what went wrong in Belljar or on this host (system, internal,
- * protocol, unsupported) is CMD_EXIT_OWN. */
+/* For `belljar run`, whose exit code is otherwise the program's: errors that the caller can fix
+ * keep the code of the table; failures of Belljar or of this host (system, internal, protocol,
+ * unsupported) become CMD_EXIT_OWN. */
 int cmd_fail_run(struct error *err);
 
 /* To stdout, for machines. NULL is one that could not be made for lack of memory. */
@@ -70,9 +70,9 @@ int cmd_getopt(int argc, char **argv, const char *letters, const struct option *
 int cmd_read_options(int argc, char **argv, const struct option *options,
                      const struct cmd_place *places, size_t count, int (*help)(void));
 
-/* What cmd_getopt() answered with '?' or ':' (set opterr to 0, begin the short options with ':'),
- * told in one line with the nearest option. `answer` is that character, `command` argv[0]. Returns
- * the exit code. */
+/* Reports an option for which cmd_getopt() returned '?' or ':' (set opterr to 0, begin the short
+ * options with ':'), in one line with the nearest option. `answer` is that character, `command`
+ * argv[0]. Returns the exit code. */
 int cmd_bad_option(const char *command, int answer, char **argv, const struct option *options);
 
 /* The row whose name is `word`, of a table in which each row begins with its name. NULL: it is none

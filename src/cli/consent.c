@@ -106,7 +106,7 @@ static bool is_all(const char *line, size_t len)
     return len == 3 && strncasecmp(line, "all", 3) == 0;
 }
 
-/* Where something is hidden, `y` and `yes` are not enough: only the word `hidden` is a yes. */
+/* If something is hidden, `y` and `yes` are not enough: only the word `hidden` approves. */
 static bool is_yes(const struct consent *consent, const char *line, size_t len)
 {
     if (consent->hidden)
@@ -230,7 +230,8 @@ bool consent_ask_now(struct consent *consent, const json_t *approval)
     if (!name || json_text_dump(json_object_get(approval, "arguments"), JSON_TEXT_COMPACT,
                                 &arguments, NULL) < 0)
         return false;
-    /* Whoever asks for all of it again and again is late some day, and the server says so. */
+    /* A person who asks for all of it again and again is too late some day, and the server says
+     * so. */
     do {
         is_shown = show(consent, name, buf_str(&arguments), is_whole);
         n = read_line(consent, patience_ms, line, sizeof(line));

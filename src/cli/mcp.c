@@ -28,7 +28,7 @@
 /* One client: a sandbox for its session, and one for what comes beside. */
 #define STOCK 2
 
-/* What one client may have at once, and how long he waits for it. */
+/* Limits of one client, and how long it waits. */
 #define RUNS_MAX    64
 #define WAITING_MAX 256
 #define WAIT_MS     ((uint64_t)5 * 60 * 1000)
@@ -59,7 +59,7 @@ struct mcp {
 enum { OPT_HELP = 'h', OPT_CONFIG = 256 };
 
 static const struct option own_options[] = {
-    {"help",   no_argument,       NULL, OPT_HELP  },
+    {"help", no_argument, NULL, OPT_HELP},
     {"config", required_argument, NULL, OPT_CONFIG},
 };
 

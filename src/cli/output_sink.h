@@ -1,7 +1,8 @@
-/* One of our own streams, onto which a program's is passed as it comes.
+/* One of our own streams, to which a program's output is passed as it comes.
  *
- * Our reader may be slow and the clock of the run must go on, so nothing here waits for him while
- * the program runs: what he does not take now is kept, within the limit, and follows at the end.
+ * Our reader may be slow and the clock of the run must go on, so nothing here waits for it while
+ * the program runs: output that cannot be written now is kept, within the limit, and follows at the
+ * end.
  */
 #pragma once
 
@@ -32,7 +33,7 @@ int output_sink_pass(struct output_sink *outlet, const struct run *run,
  * reader does not take now, follows at the end. -1: nobody reads us any more. */
 int output_sink_catch_up(struct output_sink *outlet, const struct run *run, bool is_stderr);
 
-/* What was kept back of the stream; ready for the next program afterwards. */
+/* Writes what was kept back of the stream; afterwards it is ready for the next program. */
 void output_sink_finish(struct output_sink *outlet, const struct run_stream *stream);
 
 /* Texts of things shown that were kept back, before or after the rest of the stream: `begun` is for

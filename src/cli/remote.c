@@ -44,7 +44,7 @@ void remote_done(struct remote *remote)
     json_decref(remote->result);
 }
 
-/* What a server takes of our settings, under the same names; false: it has its own. */
+/* Settings that a server takes from us, under the same names; false: it has its own. */
 static bool is_sent(const struct config_option *option)
 {
     static const char *const others[] = {"allow", "workdir", "net", "profile", "environment"};
@@ -397,8 +397,8 @@ static void on_display(struct run *run, const json_t *data)
     run->on_event(run, &event);
 }
 
-/* What was dropped between the beginning, which came as events, and the end. The marker stands
- * where the first half of the limit ends, whatever the program wrote itself. */
+/* Marks the bytes dropped between the beginning, which came as events, and the end. The marker
+ * stands where the first half of the limit ends, whatever the program wrote itself. */
 static void add_end(struct run *run, bool is_stderr, const char *text)
 {
     static const char marker[] = "\n… [";

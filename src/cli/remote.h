@@ -1,4 +1,4 @@
-/* The same run on a server: `belljar run --server` and `--session`.
+/* Runs a program on a server: `belljar run --server` and `--session`.
  *
  * A server is used only when it is asked for, so that nothing but the command line and its
  * environment decides where a program runs, and with whose settings. There the server's settings
@@ -16,7 +16,7 @@
 #define REMOTE_FLAGS_MAX 32
 #define REMOTE_TOKEN_MAX 256
 
-/* What a server says of a missing token is for programs that speak HTTP. */
+/* A server's message about a missing token is meant for HTTP clients. */
 #define REMOTE_TOKEN_HINT "give the server's token with `--token-file FILE`, or as BELLJAR_TOKEN"
 
 struct consent; /* cli/consent.h */
@@ -36,12 +36,11 @@ struct remote {
     json_t *result; /* as it came */
 };
 
-/* What the environment says, unless the command line has. */
+/* Reads the environment for what the command line does not set. */
 void remote_init(struct remote *remote);
 void remote_done(struct remote *remote);
 
-/* The same for a command that only talks to servers: NULL is this user's Unix socket, which `auto`
- * means, too. */
+/* For a command that only talks to servers: NULL is this user's Unix socket, as is `auto`. */
 const char *remote_server_of_environment(void);
 
 /* Whether it is to be run there. With `auto` only when this user's server answers, and nothing is

@@ -1,5 +1,5 @@
-/* What the commands that run programs have in common: flags of the settings beside their own,
- * variables, the language, and granted directories. */
+/* Shared by the commands that run programs: flags of the settings beside their own, variables, the
+ * language, and granted directories. */
 #pragma once
 
 #include <getopt.h>
@@ -26,8 +26,7 @@ struct request_flags {
     int (*help)(void);
 };
 
-/* What is a setting goes into `config`. Returns 0, or the exit code + 1 when there is nothing more
- * to do. */
+/* Settings go into `config`. Returns 0, or the exit code + 1 when there is nothing more to do. */
 int request_read_flags(const struct request_flags *flags, struct config *config, int argc,
                        char **argv);
 

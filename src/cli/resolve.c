@@ -19,7 +19,7 @@ int cmd_resolve(int argc, char **argv)
 
     if (argc != 2)
         return 64;
-    /* Whoever asked may be gone at any moment, also before this line. */
+    /* The parent may end at any moment, even before this line. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)alarm(LIMIT_NET_LOOKUP_S);
     if (getaddrinfo(argv[1], NULL, &hints, &list) != 0)

@@ -98,7 +98,7 @@ static const struct option own_options[] = {
     {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
 };
 
-/* What follows FILE is the program's, whatever it looks like. */
+/* Everything after FILE is the program's, whatever it looks like. */
 #define LETTERS "+:c:l:h"
 
 static int help(void)

@@ -133,7 +133,8 @@ static void on_note(void *user, const char *text)
         cmd_note(user, text);
 }
 
-/* What a removed token has opened ends with it: its name may be given to somebody else. */
+/* Everything that a removed token has opened ends with it: its name may be given to somebody
+ * else. */
 static void on_removed(void *user, struct caller *caller)
 {
     struct serve *serve = user;
@@ -176,7 +177,7 @@ static void on_trouble(void *user, const struct error *err)
         LOG_EVENT(LOG_ERROR, "tokens", {"message", err->message ? err->message : "out of memory"});
 }
 
-/* What a program has left where it must not: settings of shells, of git, of agents. */
+/* Files that a program left where it must not: settings of shells, of git, of agents. */
 static void open_log(const struct config *config)
 {
     log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT,
@@ -190,7 +191,7 @@ static void on_first(void *user, const char *token, size_t len)
     memcpy(serve->first_token, token, len < TOKEN_LEN ? len : TOKEN_LEN);
 }
 
-/* Whoever finds our token, by whatever mistake, does not get it out in a program's output. */
+/* A program that finds our token cannot print it. */
 static int hide_token(struct serve *serve, struct error *err)
 {
     int r = 0;
@@ -236,7 +237,7 @@ static void raise_descriptors(void)
     }
 }
 
-/* What the trail took on behalf of a token. */
+/* Bytes written to the trail on behalf of a token. */
 static void on_written(void *user, const char *owner, size_t bytes)
 {
     const struct serve *serve = user;
@@ -487,7 +488,7 @@ static int take_socket(struct serve *serve, int i, struct error *err)
                        err);
 }
 
-/* What a service manager has opened is all there is: it was told where. */
+/* If a service manager has opened sockets, the server uses only those. */
 static int open_sockets(struct serve *serve, int *ret_port, struct error *err)
 {
     if (open_tls(serve, err) < 0)

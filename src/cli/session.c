@@ -134,11 +134,11 @@ static const struct action {
     int (*run)(struct query *q, char **names, struct error *err);
     int min, max; /* names it takes; -1: any number */
 } actions[] = {
-    {"list",    list,                    0, 0 },
-    {"show",    show,                    1, -1},
-    {"rm",      rm,                      1, -1},
-    {"diff",    session_changes_diff,    1, -1},
-    {"apply",   session_changes_apply,   1, -1},
+    {"list", list, 0, 0},
+    {"show", show, 1, -1},
+    {"rm", rm, 1, -1},
+    {"diff", session_changes_diff, 1, -1},
+    {"apply", session_changes_apply, 1, -1},
     {"discard", session_changes_discard, 1, -1},
 };
 
@@ -168,7 +168,7 @@ static int open_url(struct query *q, const char *url, const char *token_file, st
     return r;
 }
 
-/* Which server is asked. */
+/* The server to ask. */
 struct server_place {
     const char *url, *token_file, *socket;
 };
@@ -198,26 +198,17 @@ static int open_client(struct query *q, const struct server_place *address, stru
 static int parse(struct query *q, struct server_place *address, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"server",      required_argument, NULL, 's'},
-        {"token-file",  required_argument, NULL, 't'},
-        {"socket",      required_argument, NULL, 'u'},
-        {"json",        no_argument,       NULL, 'j'},
-        {"stat",        no_argument,       NULL, 'n'},
-        {"version",     required_argument, NULL, 'v'},
-        {"force",       no_argument,       NULL, 'f'},
-        {"with-hidden", required_argument, NULL, 'w'},
-        {"help",        no_argument,       NULL, 'h'},
-        {NULL,          0,                 NULL, 0  },
+        {"server", required_argument, NULL, 's'}, {"token-file", required_argument, NULL, 't'},
+        {"socket", required_argument, NULL, 'u'}, {"json", no_argument, NULL, 'j'},
+        {"stat", no_argument, NULL, 'n'},         {"version", required_argument, NULL, 'v'},
+        {"force", no_argument, NULL, 'f'},        {"with-hidden", required_argument, NULL, 'w'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     const struct cmd_place places[] = {
-        {'s', .word = &address->url       },
-        {'t', .word = &address->token_file},
-        {'u', .word = &address->socket    },
-        {'v', .word = &q->version         },
-        {'w', .word = &q->hidden          },
-        {'j', .flag = &q->is_json         },
-        {'n', .flag = &q->is_brief        },
-        {'f', .flag = &q->is_forced       },
+        {'s', .word = &address->url},    {'t', .word = &address->token_file},
+        {'u', .word = &address->socket}, {'v', .word = &q->version},
+        {'w', .word = &q->hidden},       {'j', .flag = &q->is_json},
+        {'n', .flag = &q->is_brief},     {'f', .flag = &q->is_forced},
     };
     int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 

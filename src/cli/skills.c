@@ -49,7 +49,7 @@ static int list(struct stored *kept, char **names, struct error *err)
     return r;
 }
 
-/* What a reader wants first: a folder's SKILL.md, the code of a module. */
+/* The part that a reader wants first: a folder's SKILL.md, the code of a module. */
 static int show_text(struct stored *kept, const char *name, struct error *err)
 {
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};

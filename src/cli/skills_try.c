@@ -86,7 +86,7 @@ static int execute(struct trial *trial, struct error *err)
     return r == 0 && !trial->is_done ? error_set(err, E_BUSY, "interrupted") : r;
 }
 
-/* What it said and why it did not do, as `belljar run` tells it. */
+/* Prints its output and the reason for its failure, as `belljar run` does. */
 static void explain(const struct stored *kept, const struct run *run)
 {
     bool has_color = terminal_has_color(STDERR_FILENO, kept->config->color);

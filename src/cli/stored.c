@@ -41,7 +41,7 @@ static int withheld(struct error *err)
     return error_set(err, E_SYSTEM, "it cannot be shown because it could not be masked");
 }
 
-/* The same with labels. The caller's; NULL: *err says why. */
+/* Returns the text with labels, which the caller frees. NULL: *err says why. */
 static json_t *masked(const struct stored *kept, const json_t *value, struct error *err)
 {
     static const struct json_text_limits limits = {

@@ -1,6 +1,6 @@
-/* What `belljar state` and `belljar skills` share: both look at what outlives runs, in the file
- * itself, as the user whose file it is. What they show was a program's or a model's, and is masked
- * as everything is that leaves. */
+/* Shared by `belljar state` and `belljar skills`: both read stored data from the file itself, as
+ * the user whose file it is. Their output comes from programs or models, and is masked like all
+ * output. */
 #pragma once
 
 #include <stdbool.h>

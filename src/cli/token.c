@@ -37,12 +37,12 @@ enum {
 };
 
 static const struct option own_options[] = {
-    {"help",     no_argument,       NULL, OPT_HELP    },
-    {"config",   required_argument, NULL, OPT_CONFIG  },
-    {"json",     no_argument,       NULL, OPT_JSON    },
-    {"profile",  required_argument, NULL, OPT_PROFILE },
-    {"operator", no_argument,       NULL, OPT_OPERATOR},
-    {"grants",   no_argument,       NULL, OPT_GRANTS  },
+    {"help", no_argument, NULL, OPT_HELP},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"profile", required_argument, NULL, OPT_PROFILE},
+    {"operator", no_argument, NULL, OPT_OPERATOR},
+    {"grants", no_argument, NULL, OPT_GRANTS},
 };
 
 /* Flags of the table of bounds: their names with dashes. */
@@ -140,7 +140,7 @@ static int find_files(struct wish *wish, struct error *err)
     return err->code == E_NONE ? error_memory(err) : -1;
 }
 
-/* What cannot be done is not written down as if it had been. */
+/* A change that cannot be made is not recorded as if it had been. */
 static int check(const struct wish *wish, bool is_new, const char *name, struct error *err)
 {
     cleanup(tokens_done) struct tokens tokens = {0};
@@ -156,7 +156,7 @@ static int check(const struct wish *wish, bool is_new, const char *name, struct 
     return error_hint(err, "`belljar token list` shows their names");
 }
 
-/* Who may ask is written down like everything else: before it holds. */
+/* A change of tokens is recorded before it takes effect, like everything else. */
 static int tell(const struct wish *wish, const char *event, const char *name, struct error *err)
 {
     const struct recorder_options options = {
@@ -277,8 +277,7 @@ static int remove_first(const struct wish *wish, struct error *err)
     return error_errno(err, "remove `%s`", wish->first_path);
 }
 
-/* What it kept between runs goes with it. Its sessions and answers end in the server, which sees
- * that it is gone. */
+/* Its saved data is deleted with it. Its sessions and answers end in the server, which notices. */
 static int remove_other(const struct wish *wish, const char *name, struct error *err)
 {
     char keeper[TOKEN_KEEPER_SIZE];
@@ -309,9 +308,9 @@ static const struct action {
     const char *name;
     int (*run)(struct wish *wish, char **names, struct error *err);
 } actions[] = {
-    {"add",  add },
+    {"add", add},
     {"list", list},
-    {"rm",   rm  },
+    {"rm", rm},
 };
 
 static int act(struct wish *wish, char **words, struct error *err)

@@ -174,7 +174,7 @@ static const struct job_form result_form = {.write = write_result};
 
 /* --- cells --- */
 
-/* Where a cell is run. */
+/* The session in which a cell is run. */
 struct spot {
     struct session *session; /* NULL: in a sandbox of its own, which is gone afterwards */
     bool is_fresh;           /* the session was opened for it */

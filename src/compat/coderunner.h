@@ -1,5 +1,5 @@
-/* What the server remembers for clients of CodeRunner: which language a session they opened was
- * opened for, and which sessions nobody asked for. */
+/* Data that the server keeps for clients of CodeRunner: the language of each session that they
+ * opened, and the sessions that were opened implicitly. */
 #pragma once
 
 #include "base/error.h"

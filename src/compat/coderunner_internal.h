@@ -34,7 +34,7 @@ int coderunner_open(const struct request *request, const char *name, enum run_la
 /* NULL: the answer has been given. */
 struct session *coderunner_find(struct request *request, const char *name);
 
-/* What the session was opened for. */
+/* The purpose of the session. */
 enum run_language coderunner_language(const struct api *api, const struct session *session);
 
 void coderunner_start_session(struct request *request);

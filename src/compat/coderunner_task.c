@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "compat/coderunner_internal.h"
 
-/* What a task's answer repeats of its request. */
+/* The fields of its request that a task's answer repeats. */
 struct task {
     char *command;
     const char *language;

@@ -24,8 +24,8 @@ struct compat {
 
 /* Reads the JSON of the request. `forbids_others`: a field that the table does not have is a
  * mistake; else it is left out. */
-void compat_read(struct compat *compat, struct request *request,
-                 const struct schema_field *fields, bool forbids_others);
+void compat_read(struct compat *compat, struct request *request, const struct schema_field *fields,
+                 bool forbids_others);
 void compat_done(struct compat *compat);
 
 /* One more mistake, of a field's value. */
@@ -46,14 +46,14 @@ bool compat_refuses(struct compat *compat, struct request *request);
 /* To milliseconds, upwards: what ran has taken time. */
 double compat_seconds(double ms);
 
-/* What the program wrote to stderr, and what ended it where it could not say so itself; of one that
- * was refused, why. */
+/* The program's stderr, and the reason for its end if it could not report it itself; for a refused
+ * program, the reason. */
 int compat_stderr(const struct run *run, struct buf *text, struct error *err);
 
 /* `GET /health` is in both interfaces; the one answer has what either's clients look for. */
 void compat_show_health(struct request *request);
 
-/* How their bodies are read (struct route, load). */
+/* Reads their bodies (struct route, load). */
 json_t *compat_parse(const char *text, size_t len, json_t **ret_mistake);
 
 extern const struct route pyrunner_routes[];

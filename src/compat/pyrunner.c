@@ -123,7 +123,7 @@ static void check_code(struct compat *c)
         compat_mistake(c, "value_error", "code", "Value error, Code too large (max 1MB)", NULL);
 }
 
-/* Where the operator's ceiling is below a default, that is the default. */
+/* If the operator's ceiling is below a default, the ceiling is the default. */
 static double limit_of(const struct request *request, const json_t *body, const char *name,
                        double usual, enum run_limit_row row)
 {

@@ -1,4 +1,4 @@
-/* What a program says to the gate before it has a connection: a request, CONNECT, or SOCKS 5. */
+/* Reads the first message of a program to the gate: a request, CONNECT, or SOCKS 5. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,7 +18,7 @@
 /* Taken in by one wake-up: a program that connects without end does not keep us from others. */
 #define ACCEPT_TIMES 8
 
-/* How often clocks are looked at, and how long an answer of ours may take to be read. */
+/* The interval at which clocks are checked, and the time to read an answer of ours. */
 #define TICK_MS   1000
 #define CLOSING_S 5
 

@@ -37,7 +37,7 @@ struct resolver; /* base/resolve.h */
 
 struct egress_owner;
 
-/* What all sandboxes of one engine have in common. */
+/* Shared by all sandboxes of one engine. */
 struct egress_settings {
     struct resolver *resolver;
     uint64_t bytes; /* that one sandbox may move, both directions together */
@@ -56,11 +56,11 @@ int egress_check(const struct egress_settings *settings, const struct net *net, 
 int egress_new(struct egress_settings *settings, struct loop *loop, int listener, struct net *net,
                egress_fn fn, void *user, struct egress **ret_egress, struct error *err);
 
-/* Whose program will run in the sandbox, before it does: all connections of one token have one
- * share of LIMIT_NET_OPEN_ALL. What comes beyond it is refused. NULL: nobody's. */
+/* Sets the owner of the program before it runs in the sandbox: all connections of one token have
+ * one share of LIMIT_NET_OPEN_ALL. Connections beyond the share are refused. NULL: no owner. */
 void egress_set_owner(struct egress *egress, const char *owner);
 
-/* What went through it so far. */
+/* The traffic so far. */
 struct egress_totals {
     uint64_t connections, sent, received;
 };

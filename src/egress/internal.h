@@ -11,7 +11,8 @@
 
 struct bufferevent;
 
-/* What waits for a slow reader, in each direction, and when its writer goes on. */
+/* The most bytes that wait for a slow reader, in each direction, and the level at which the writer
+ * continues. */
 #define EGRESS_HIGH ((size_t)256 * 1024)
 #define EGRESS_LOW  ((size_t)64 * 1024)
 

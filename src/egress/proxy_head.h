@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/http1.h"
 
-/* What servers take, too. */
+/* The limits of servers. */
 #define PROXY_HEAD_BYTES 65536
 
 struct proxy_head {
@@ -31,14 +31,15 @@ struct proxy_head {
     struct span path;   /* without the query; may be empty */
 };
 
-/* How many bytes the head of a request to a proxy takes; 0: it is not all there yet; -1: *ret_why
- * says what is wrong. Spans point into `data`. *scanned is how far an earlier call has looked. */
+/* Returns the length of the head of a request to a proxy; 0: it is not complete yet; -1: *ret_why
+ * is the error. Spans point into `data`. *scanned is the position that an earlier call has
+ * reached. */
 long proxy_head_read(const char *data, size_t len, size_t *scanned, struct proxy_head *ret_head,
                      const char **ret_why);
 
-/* The same request as it goes to the server: without what was for the proxy, for one answer only,
- * and with `header` ("Name: value", or NULL) in the place of any field of that name, hyphens and
- * underscores being one. */
+/* Writes the request as it goes to the server: without the fields for the proxy, for one answer
+ * only, and with `header` ("Name: value", or NULL) instead of any field of that name; hyphens and
+ * underscores count as equal. */
 int proxy_head_write(const struct proxy_head *head, const char *header, struct buf *out,
                      struct error *err);
 

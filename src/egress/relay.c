@@ -53,7 +53,7 @@ static size_t pour(const struct guest *g, struct bufferevent *from, struct buffe
 
 /* --- from the program --- */
 
-/* How many of the bytes that are there belong to the request; -1: they are not a body. */
+/* The number of available bytes that belong to the request; -1: they are not a body. */
 static ssize_t body_part(struct guest *g, struct evbuffer *in)
 {
     size_t len = evbuffer_get_length(in), at = 0;
@@ -74,8 +74,8 @@ static ssize_t body_part(struct guest *g, struct evbuffer *in)
     return (ssize_t)at;
 }
 
-/* What comes after a request is not for anybody: each has a connection of its own, and says so
- * (Connection: close). It is taken and forgotten, so that its end is seen. */
+/* Bytes after a request are not forwarded: each request has its own connection, and says so
+ * (Connection: close). They are read and dropped, so that the end is noticed. */
 static bool pass_request(struct guest *g, struct evbuffer *in, struct evbuffer *out)
 {
     size_t len = evbuffer_get_length(in);

@@ -1,4 +1,4 @@
-/* Where a cell that is typed line by line ends. */
+/* Finds the end of a cell that is typed line by line. */
 #pragma once
 
 #include <stdbool.h>

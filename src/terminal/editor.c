@@ -327,7 +327,7 @@ static bool take_paste(struct editor *e)
     return true;
 }
 
-/* What is behind the end of a line waits until it is asked for. */
+/* Input after the end of a line waits for the next call. */
 static void take_keys(struct editor *e)
 {
     while (e->is_asking && e->n_keys) {
@@ -434,7 +434,7 @@ static void on_plain(void *arg)
         (void)give_line(e);
 }
 
-/* What is already here, outside of the caller's stack. */
+/* Reads input that has already arrived, outside of the caller's stack. */
 static void on_soon(void *arg)
 {
     struct editor *e = arg;

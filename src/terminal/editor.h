@@ -14,7 +14,7 @@
 
 struct editor;
 
-/* What could stand in the place of the word before the cursor. */
+/* Candidates to replace the word before the cursor. */
 struct editor_words {
     char **items;
     size_t count;

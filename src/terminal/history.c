@@ -28,7 +28,7 @@ static int open_own(const char *path, int flags, struct error *err)
     return take_fd(fd);
 }
 
-/* Where the newest lines begin, and how many there are in all. */
+/* The beginning of the newest lines, and the number of all lines. */
 static const char *newest(const struct buf *text, size_t *ret_count)
 {
     const char *at = buf_str(text) + text->len;

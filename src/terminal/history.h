@@ -1,5 +1,5 @@
-/* What was typed before, as a file of lines: private, appended to at once, so that several prompts
- * can share it, and cut to its newest part when it has grown. */
+/* The lines typed before, in a file: private, appended to at once, so that several prompts can
+ * share it, and cut to its newest part when it has grown. */
 #pragma once
 
 #include <stddef.h>

@@ -18,7 +18,7 @@
 #define DRAWN_BYTES (4 * MIB)
 #define DRAWN_SIDE  4096u
 
-/* What the protocol of kitty carries in one piece. */
+/* The most bytes that kitty's protocol carries in one piece. */
 #define KITTY_CHUNK ((size_t)4096)
 
 /* Names that are tried. */

@@ -19,8 +19,8 @@ enum picture_protocol {
     PICTURE_ITERM, /* also WezTerm */
 };
 
-/* What the terminal behind `fd` says it can, by its environment. Not within tmux or screen, which
- * would show the bytes instead. */
+/* The picture protocol of the terminal behind `fd`, according to its environment. Not within tmux
+ * or screen, which would show the bytes instead. */
 enum picture_protocol picture_protocol(int fd);
 
 /* Keeps it as DIR/NAME-NUMBER.SUFFIX, for the owner alone; the number is the first that is free.

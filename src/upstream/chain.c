@@ -123,7 +123,7 @@ void upstream_chain_list(struct upstream *u)
     fail_chain(u, "start", &err);
 }
 
-/* What the server says of itself, for people. */
+/* The server's description of itself, for people. */
 static void keep_opening(struct upstream *u, const json_t *result, const json_t *info)
 {
     const json_t *words = json_object_get(result, "instructions");

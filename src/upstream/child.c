@@ -26,7 +26,7 @@
 /* A killed process is gone in milliseconds unless Linux itself hangs. */
 #define KILL_PATIENCE_MS 5000
 
-/* What a program needs to find itself at home, and nothing that was meant for us. */
+/* Variables that a program needs, and none that were meant for us. */
 static const char *const inherited[] = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ"};
 
 struct pipes {
@@ -43,11 +43,7 @@ static void close_pipes(struct pipes *p)
 
 static int open_pipes(struct pipes *p, struct error *err)
 {
-    *p = (struct pipes){
-        {-1, -1},
-        {-1, -1},
-        {-1, -1}
-    };
+    *p = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
     if (pipe2(p->in, O_CLOEXEC) < 0 || pipe2(p->out, O_CLOEXEC) < 0 || pipe2(p->err, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
     if (fcntl(p->in[1], F_SETFL, O_NONBLOCK) < 0 || fcntl(p->out[0], F_SETFL, O_NONBLOCK) < 0 ||
@@ -182,7 +178,8 @@ __attribute__((noreturn)) static void become_keeper(const struct child_options *
 
 /* --- from the supervisor --- */
 
-/* Root needs no user namespace for one of pids. An ordinary user gets one in which he is himself.
+/* Root needs no user namespace for a pid namespace. An ordinary user gets one in which its own id
+ * is mapped.
  */
 static pid_t clone_keeper(bool *ret_is_mapped, int *ret_pidfd)
 {

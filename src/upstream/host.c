@@ -49,7 +49,7 @@ struct host_wire {
     struct loop *loop;
     const struct config_server *server;
     struct host_call *calls;
-    /* How often each was called in the minute that began then. */
+    /* Calls of each function in the minute that began then. */
     uint64_t minutes[CONFIG_FUNCTIONS_MAX];
     double counts[CONFIG_FUNCTIONS_MAX];
 };
@@ -203,7 +203,7 @@ static void on_ended(void *arg)
 
     if (!child_reap(&c->child, how))
         return;
-    /* What is left in the pipe: nobody writes to it any more, or somebody does for ever. */
+    /* The rest in the pipe: nobody writes to it any longer, or somebody does for ever. */
     for (int i = 0; i < LAST_READS && c->readable; i++) {
         size_t before = c->out.len;
 

@@ -21,7 +21,7 @@
 #include "upstream/message.h"
 #include "upstream/wire.h"
 
-/* What is not answered has so long to be taken. */
+/* Time for the server to take a message that needs no answer. */
 #define NOTICE_S 30
 
 /* That many of them at once. A server that asks us something a thousand times in one answer does
@@ -42,7 +42,7 @@ struct http_wire {
     struct lookup *lookup;
     char session[HTTP_REPLY_SESSION_MAX];
     struct exchange *exchanges;
-    struct loop_watch *end_timer; /* tells of the end outside of the owner's calls */
+    struct loop_watch *end_timer; /* reports the end outside of the owner's calls */
     struct error end;
 };
 

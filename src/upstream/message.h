@@ -1,8 +1,8 @@
-/* What other MCP servers say, read as the words of strangers: pure functions over bytes and JSON.
+/* Reads untrusted messages of other MCP servers: pure functions over bytes and JSON.
  *
- * Nothing of a message is believed but its shape, and what does not have it is left out or refused.
- * Texts lose what a reader cannot see: control characters, marks that turn the direction of
- * writing, invisible letters.
+ * Only the shape of a message is trusted, after a check; other parts are left out or refused.
+ * Invisible characters are removed from texts: control characters, text direction marks, zero-width
+ * letters.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct upstream_message {
 /* One message. NULL: it is none, too long or too deep. The caller's. */
 json_t *upstream_message_load(const char *text, size_t len, struct error *err);
 
-/* What it is. Lives as long as `message`. `err`: filled for UPSTREAM_ERROR. */
+/* Classifies a message. The result lives as long as `message`. `err`: filled for UPSTREAM_ERROR. */
 struct upstream_message upstream_message_read(const json_t *message, struct error *err);
 
 /* The number behind `"id":` in bytes that are no message, because they are cut off or broken: which

@@ -16,7 +16,7 @@
 
 #define PIECE (64 * KIB)
 
-/* What waits for a server that does not read. */
+/* The most bytes that wait for a server that does not read. */
 #define OUT_MAX (16 * MIB)
 
 /* Of a line that is too long: where the id of its message stands, at one end or the other. */

@@ -47,7 +47,7 @@ json_t *upstreams_status(const struct upstreams *upstreams, size_t i);
 struct upstream_call *upstreams_list(struct upstreams *upstreams, size_t server, const char *owner,
                                      upstream_done done, void *user, struct error *err);
 
-/* What the tool says of itself, once the server's list is known; NULL: no such tool. */
+/* The tool's description, once the server's list is known; NULL: no such tool. */
 const json_t *upstreams_tool(const struct upstreams *upstreams, size_t server, const char *tool);
 
 /* Calls a tool: upstream_result(). `arguments` is an object and only lent. */

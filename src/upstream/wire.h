@@ -1,4 +1,4 @@
-/* How messages travel to another MCP server and back: the contract between the protocol
+/* Transport of messages to another MCP server and back: the contract between the protocol
  * (upstream/upstream.c) and its two transports, a child with pipes (upstream/stdio.c) and HTTP
  * (upstream/http.c).
  *

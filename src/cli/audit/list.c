@@ -29,13 +29,7 @@ static int time_ago(const char *text, char out[40], struct error *err)
     static const struct {
         char letter;
         long seconds;
-    } units[] = {
-        {'s', 1     },
-        {'m', 60    },
-        {'h', 3600  },
-        {'d', 86400 },
-        {'w', 604800}
-    };
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
     char *end;
     long number = strtol(text, &end, 10);
 
@@ -49,7 +43,7 @@ static int time_ago(const char *text, char out[40], struct error *err)
     return no_time(text, err);
 }
 
-/* What is there of it counts: a day, an hour, a minute. */
+/* The given part counts: a day, an hour, a minute. */
 int audit_time(const char *text, char ret_time[40], struct error *err)
 {
     static const char form[] = "0000-00-00T00:00:00.000Z";

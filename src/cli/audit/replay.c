@@ -80,7 +80,7 @@ static int keep_record(void *user, const struct index_row *row, const struct buf
     (void)start;
     if (!place || *place)
         return 0;
-    /* What somebody else put there is not run. */
+    /* A text that somebody else put there is not run. */
     if (!recorder_wrote(records->recorder, line->data, line->len))
         return error_set(err, E_DENIED,
                          "its record was changed; `belljar audit verify` shows the details");
@@ -104,7 +104,7 @@ static int find_records(struct replay *replay, const char *id, struct records *r
 
 /* ---- the run, as it was asked for ---- */
 
-/* The text that was kept, if it is what came: labels in the place of secrets make another one. */
+/* The kept text, if it is the original: with labels instead of secrets it is another text. */
 static const json_t *kept_text(const json_t *object, const char *what, struct error *err)
 {
     const json_t *text = json_object_get(object, "text");
@@ -174,7 +174,7 @@ static int take_files(const json_t *start, struct run *run, struct error *err)
     return 0;
 }
 
-/* What was granted for writing is not written to once more. */
+/* Directories granted for writing are not written again. */
 static int take_grants(const json_t *start, struct run *run, struct error *err)
 {
     const json_t *allow = json_object_get(start, "allow");
@@ -260,7 +260,7 @@ static int rebuild(struct replay *replay, const json_t *start, struct run *run, 
 
 /* ---- both, side by side ---- */
 
-/* Where two texts part: the line, from 1. */
+/* The first line, from 1, in which two texts differ. */
 static size_t line_of_difference(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     size_t line = 1;

@@ -153,7 +153,7 @@ static int measure_throughput(struct bench *b, struct error *err)
     return 0;
 }
 
-/* What a run costs after 10, 100 and 1,000 others. */
+/* The cost of a run after 10, 100 and 1,000 others. */
 static int measure_growth(struct bench *b, struct error *err)
 {
     static const size_t counts[] = {10, 100, 1000};

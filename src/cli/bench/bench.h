@@ -1,4 +1,4 @@
-/* What the parts of `belljar bench` share: the plan, and how a figure is noted. */
+/* Shared by the parts of `belljar bench`: the plan, and the list of figures. */
 #pragma once
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* What follows from the findings, the same for people and for machines. */
+/* Advice from the findings, the same as text and as JSON. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

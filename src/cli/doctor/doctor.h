@@ -61,7 +61,7 @@ struct doctor_host {
 
 void doctor_host_read(struct doctor_host *host);
 
-/* What stands in the way of user namespaces, as a command that takes it away; NULL: nothing. */
+/* The command that removes an obstacle to user namespaces; NULL: there is none. */
 const char *doctor_host_improve_userns(const struct doctor_host *host);
 
 /* --- doctor_probe.c: a real sandbox --- */
@@ -82,7 +82,7 @@ void doctor_probe(struct doctor *doctor);
 
 /* --- doctor_advice.c: what follows from the findings --- */
 
-/* What to do about a missing layer; `layer` as in the table. */
+/* Advice on a missing layer; `layer` as in the table. */
 const char *doctor_improve(const struct doctor *doctor, const struct doctor_layer *layer);
 
 /* The one command worth typing after this. */
@@ -90,7 +90,7 @@ const char *doctor_next(const struct doctor *doctor);
 
 const char *doctor_cgroup_kind(const struct doctor *doctor); /* "v2", "v1" or "none" */
 
-/* Where the sandboxes' cgroups are made, without our own directory; the caller frees it. NULL:
+/* The directory of the sandboxes' cgroups, without our own directory; the caller frees it. NULL:
  * none. */
 char *doctor_cgroup_place(const struct doctor *doctor);
 

@@ -15,8 +15,8 @@
 #include "cli/doctor/doctor.h"
 #include "sandbox/landlock.h"
 
-/* What a waiting sandbox takes: descriptors of the supervisor, memory, and what the supervisor has
- * open besides. */
+/* Resources of a waiting sandbox: descriptors of the supervisor, memory, and what the supervisor
+ * has open besides. */
 #define BOX_DESCRIPTORS 6
 #define BOX_BYTES       (8 * MIB)
 #define OWN_DESCRIPTORS 64

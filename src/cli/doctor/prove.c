@@ -44,7 +44,7 @@ struct outcome {
     bool has_cgroup; /* one counted for it */
 };
 
-/* What all programs share. */
+/* Shared by all programs. */
 struct suite {
     struct bait *bait;
     char path[32];   /* where the program stands that is run */
@@ -106,10 +106,7 @@ static bool is_readable(int fd)
 static bool wait_end(pid_t pid, int stop, int timeout_ms)
 {
     cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    struct pollfd wait[] = {
-        {.fd = pidfd, .events = POLLIN},
-        {.fd = stop,  .events = POLLIN}
-    };
+    struct pollfd wait[] = {{.fd = pidfd, .events = POLLIN}, {.fd = stop, .events = POLLIN}};
     siginfo_t info = {0};
     int ready;
 

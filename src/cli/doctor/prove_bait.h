@@ -48,5 +48,5 @@ bool bait_is_in(const char *text);
 int bait_fill_in(const struct bait *bait, const char *text, size_t len, struct buf *out,
                  struct error *err);
 
-/* What was touched since the last call, or NULL: nothing. */
+/* Names the bait that was touched since the last call, or NULL. */
 const char *bait_touched(struct bait *bait);

@@ -1,4 +1,4 @@
-/* Which clients there are, and how each is told of a server. */
+/* The known clients, and how a server is added to each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cli/setup/setup.h"
 #include "cli/setup/toml_edit.h"
 
-/* What Codex waits for a tool, in seconds: the longest run there is, and its making. */
+/* Seconds that Codex waits for a tool: the longest run, and making its sandbox. */
 #define CODEX_TOOL_TIMEOUT_S 330
 
 const struct setup_client setup_clients[] = {

@@ -1,5 +1,5 @@
-/* What is about to change, as a unified diff. Changes of ours stand close together, so that one
- * hunk says them all. */
+/* Shows the planned change as a unified diff. Our changes are close together, so one hunk is
+ * enough. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static struct lines lines_of(const struct buf *text)
     return (struct lines){buf_str(text), text->len, count_lines(buf_str(text), text->len)};
 }
 
-/* Where line `n` begins. */
+/* The beginning of line `n`. */
 static size_t start_of(const struct lines *lines, size_t n)
 {
     size_t at = 0;

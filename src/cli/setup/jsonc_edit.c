@@ -7,7 +7,7 @@
 
 #define INDENT_MAX 256
 
-/* How this text is written. */
+/* The formatting of this text. */
 struct style {
     const char *newline;
     char unit[INDENT_MAX];   /* one level */
@@ -325,7 +325,7 @@ static int put(struct jsonc_scan *s, const char *const *path, const json_t *valu
                             : put_last(s, &o, &style, path, value, out);
 }
 
-/* What was written is read again: nobody's settings are to be lost to a mistake of ours. */
+/* The written text is parsed again: no user should lose settings to a bug of ours. */
 static int check_put(const struct buf *out, const char *const *path, const json_t *value,
                      struct error *err)
 {

@@ -116,8 +116,8 @@ static int add_allow(struct wish *wish, const char *word, struct error *err)
     return 0;
 }
 
-/* Whoever reads the entry sees that an agent's changes can be taken back, whatever the settings of
- * this host will say. */
+/* The entry itself shows that an agent's changes can be undone, whatever the settings of this host
+ * will say. */
 static int add_undo(struct wish *wish, struct error *err)
 {
     if (!wish->has_writable)
@@ -294,8 +294,8 @@ static bool is_same(const struct buf *a, const struct buf *b)
     return a->len == b->len && memcmp(buf_str(a), buf_str(b), a->len) == 0;
 }
 
-/* What was there before us is kept until it is asked for; a later change of our own entry must not
- * take its place. */
+/* The text before our first change is kept until it is asked for; a later change of our own entry
+ * must not replace it. */
 static int keep_backup(const struct setup_file *file, const json_t *entry, struct error *err)
 {
     if (entry && access(file->backup, F_OK) == 0)

@@ -1,5 +1,5 @@
-/* What `belljar setup` is made of: which clients there are and how they are told of a server, their
- * files, what changed, and asking the client itself whether it works. */
+/* The parts of `belljar setup`: the known clients and how a server is added to each, their files,
+ * the diff, and the check by the client itself. */
 #pragma once
 
 #include <stdbool.h>
@@ -74,7 +74,7 @@ void setup_file_done(struct setup_file *file);
 int setup_file_write(const struct setup_file *file, const struct buf *text, struct error *err);
 int setup_file_delete(const struct setup_file *file, struct error *err);
 
-/* The same for the copy of before. */
+/* The path of the backup. */
 int setup_file_write_backup(const struct setup_file *file, struct error *err);
 bool setup_file_read_backup(const struct setup_file *file, struct buf *text);
 

@@ -1,4 +1,4 @@
-/* What the Tab key offers: commands, files of the session and of the host, and names that were
+/* Completion with the Tab key: commands, files of the session and of the host, and names that were
  * used. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -100,7 +100,7 @@ static void language_words(const struct shell *shell, const char *typed, struct 
         editor_words_add(words, shell->names[i], typed);
 }
 
-/* Where the last word begins: of letters, or of a path within quotes. */
+/* The beginning of the last word: of letters, or of a path within quotes. */
 static const char *last_word(const char *line, const char *ends)
 {
     const char *word = line;

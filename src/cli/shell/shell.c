@@ -26,7 +26,7 @@
 
 /* --- words for the person --- */
 
-/* What is said may hold names of a program's making. */
+/* The message may contain names that a program chose. */
 static void print(const char *before, const char *text)
 {
     cleanup(buf_done) struct buf line = {0};
@@ -135,7 +135,7 @@ static void on_paste(void *owner, const char *text)
     take(shell, text, true);
 }
 
-/* What was typed and not finished is run all the same: the language says what is missing. */
+/* Unfinished text is run anyway: the language reports what is missing. */
 static void on_end(void *owner, struct error *err)
 {
     struct shell *shell = owner;
@@ -415,7 +415,7 @@ static int start(struct shell *shell, const struct choice *choice, struct error 
     output_sink_init(&shell->out, STDOUT_FILENO, shell->config->color);
     output_sink_init(&shell->err, STDERR_FILENO, shell->config->color);
     shell->has_color = terminal_has_color(STDERR_FILENO, shell->config->color);
-    /* A person waits for the prompt, and imports what he needs. */
+    /* A person waits for the prompt, and will import what is needed. */
     if (engine_open(&shell->engine, shell->config,
                     &(struct engine_stock){.warm = true, .bare = true}, &limits, err) < 0 ||
         engine_open_trail(&shell->engine, shell->config,

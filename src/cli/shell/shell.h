@@ -57,7 +57,7 @@ void shell_on_session_end(void *user, struct session *session, const char *why);
 /* A line for the person, on standard error. */
 void shell_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for a failure, which becomes the exit code. Empties the error. */
+/* Reports a failure, which becomes the exit code. Empties the error. */
 void shell_fail(struct shell *shell, struct error *err);
 
 /* --- shell_cell.c --- */
@@ -79,8 +79,8 @@ void shell_command(struct shell *shell, const char *line);
 /* Adds the commands that begin so, for completion. */
 void shell_command_names(struct editor_words *words, const char *prefix);
 
-/* Which names stand behind the command: 'h' of the host's files, 's' of the session's, 'c' of
- * checkpoints, 0: none. */
+/* The names that follow the command: 'h' host files, 's' session files, 'c' checkpoints, 0:
+ * none. */
 char shell_command_takes(const char *command);
 
 /* --- shell_copy.c: 1 means that shell_ask() follows later --- */
