@@ -96,7 +96,7 @@ def dots_series(dots, room):
 
 
 def ticks_of(axis):
-    """What a number on the axis is called, where somebody named it."""
+    """The label of a number on the axis, if it has one."""
     if not is_a(axis.get_major_formatter(), "StrCategoryFormatter") and not is_a(axis.get_major_formatter(), "FixedFormatter"):
         return {}
     labels = [label.get_text() for label in axis.get_ticklabels()]

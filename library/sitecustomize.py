@@ -7,7 +7,7 @@ _WITH_WORD = {"-r", "-c", "-e", "-t", "-i", "-f", "--requirement", "--constraint
 
 
 def _asked():
-    """What stands behind `pip`, `pip3` or `python3 -m pip`; None where something else was started."""
+    """The arguments after `pip`, `pip3` or `python3 -m pip`; None if something else was started."""
     words = sys.orig_argv[1:]
     while words and words[0][:1] == "-" and words[0][-1:] not in ("m", "c"):
         words = words[2 if words[0] in ("-W", "-X") else 1 :]
@@ -52,7 +52,7 @@ def _refusal(url, gate):
 
 
 def _help(words):
-    """What to print when pip has failed, or None."""
+    """The text to print after pip has failed, or None."""
     import os
 
     url, gate = _index(words), os.environ.get("HTTP_PROXY")

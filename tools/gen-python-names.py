@@ -3,7 +3,7 @@
 A file of such a name beside a script, or in the directory where `python -m` is run, is imported in place of the module."""
 import sys
 
-# What other versions of Python have, and what pre-commit imports: its hook runs in the top of the worktree.
+# Modules of other versions of Python, and those that pre-commit imports: its hook runs in the top of the worktree.
 MORE = """asynchat asyncore distutils imp smtpd aifc audioop cgi cgitb chunk crypt imghdr mailcap msilib nis nntplib ossaudiodev pipes
 sndhdr spwd sunau telnetlib uu xdrlib lib2to3 tomllib annotationlib compression string pathlib concurrent
 pre_commit cfgv identify nodeenv yaml _yaml virtualenv distlib filelock platformdirs setuptools pkg_resources _distutils_hack

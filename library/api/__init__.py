@@ -9,7 +9,7 @@ __all__ = ["code_analysis", "code_transform", "filesystem", "git_operations", "m
 
 
 def list_available_apis(detail="signatures", name=None):
-    """What can be imported: "names", then "signatures", then "full" help with an example of what `name` says.
+    """Lists what can be imported: "names", then "signatures", then "full" help with an example of `name`.
 
     >>> list_available_apis("full", "filesystem.read_file")
     """

@@ -1,4 +1,4 @@
-"""What is asked of the outside: call("state.list") and the like. Whether it is granted is decided there."""
+"""Calls to the outside: call("state.list") and the like. The supervisor decides whether a call is granted."""
 
 import json
 
@@ -14,7 +14,7 @@ class CallError(RuntimeError):
 
 
 def call(name, /, **arguments):
-    """What the outside answers; arguments and value are plain data. Raises CallError."""
+    """Makes a call and returns its value; arguments and value are plain data. Raises CallError."""
     text = json.dumps(arguments, ensure_ascii=False, allow_nan=False)
     try:
         is_ok, answer = _belljar_call.call(name, text)

@@ -76,7 +76,7 @@ def _scratch(data):
 
 
 def _global_file():
-    """The same settings for a git that git starts in another repository: it gets a file, and not the environment."""
+    """Settings for a git that git starts in another repository: it reads a file, not the environment."""
     lines = []
     for key, value in _SETTINGS.items():
         section, _, name = key.partition(".")

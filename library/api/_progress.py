@@ -1,4 +1,4 @@
-"""How far a long call is, told to whoever waits, a few times a second."""
+"""Reports the progress of a long call, a few times a second."""
 import time
 
 SECONDS = 0.2

@@ -51,12 +51,12 @@ def find(language, data, old, new, attributes):
 
 
 def text_of(kind, old, new, attributes):
-    """What takes the place of one. {old} is {old: old}: the field keeps its name."""
+    """The replacement of one name. {old} is {old: old}: the field keeps its name."""
     return f"{old}: {new}" if kind == "shorthand" and not attributes else new
 
 
 def check_result(language, path, before, after, old, new):
-    """What had no mistakes has none afterwards, or nothing is written."""
+    """A file without syntax errors has none afterwards, or nothing is written."""
     if _belljar_code.tree_names(language, before, old, new)[3]:
         return
     if _belljar_code.tree_names(language, after, old, new)[3]:

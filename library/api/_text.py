@@ -134,7 +134,7 @@ def exists(path):
 
 
 def _read(path):
-    """What the file is, and its bytes."""
+    """The file's status, and its bytes."""
     if _is_pending(path):
         before, _, data = _open.get().pending[os.path.realpath(path)]
         return before, data

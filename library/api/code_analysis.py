@@ -1,4 +1,4 @@
-"""What is defined, imported and called in source files: names and places, never the source.
+"""Finds definitions, imports and calls in source files: names and places, never the source.
 
 Every function takes a file, a directory, or a glob for many files; then each entry says its `file`. Lines count from 1,
 both ends included, columns from 0 in bytes. JavaScript, TypeScript, C, C++, Go, Rust, Java, Bash and JSON are known by the
@@ -148,7 +148,7 @@ def extract_imports(file_path, limit=None, count_only=False, report=False):
 
 
 def get_function_calls(file_path, function_name=None, limit=None, count_only=False, report=False):
-    """Where a function is called, plainly (f()) or as an attribute (x.f()); without a name, every call.
+    """Finds calls of a function, plain (f()) or as an attribute (x.f()); without a name, every call.
 
     [{line, col, callee, context, nargs, kwargs}]; context is the function or class around it, or <module>.
 
@@ -190,7 +190,7 @@ def _dependencies(found):
 
 
 def analyze_dependencies(file_path, limit=None, report=False):
-    """How large and how entangled a file is: {imports: {stdlib, third_party, local}, functions, classes, lines, code_lines,
+    """Measures a file and its imports: {imports: {stdlib, third_party, local}, functions, classes, lines, code_lines,
     comment_lines, blank_lines, complexity, avg_complexity_per_function, max_complexity}.
 
     complexity counts if, for, while, try and except, or what another language has for them. Of many files a list, each with its `file`. A file that is no Python is

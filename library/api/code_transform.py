@@ -305,7 +305,7 @@ def _params_end(source, node):
 
 
 def _hint(source, node):
-    """What was added to one function."""
+    """The hints added to one function."""
     added, a = [], node.args
     usual = a.posonlyargs + a.args
     pairs = list(zip(usual[len(usual) - len(a.defaults) :], a.defaults)) + [p for p in zip(a.kwonlyargs, a.kw_defaults) if p[1]]

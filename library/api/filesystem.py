@@ -14,7 +14,7 @@ __all__ = ["read_file", "write_file", "copy_lines", "paste_code", "search", "sea
 
 READ_MAX = 1_000_000
 
-# What is walked without Python: all files below a directory whose names match.
+# Patterns that are walked without Python: all files below a directory whose names match.
 _BELOW = _re.compile(r"((?:[^*?\[]*/)?)\*\*/((?:[^/*\\]|\*(?!\*))+)", _re.S)
 
 
@@ -138,7 +138,7 @@ def _is_binary(path):
 
 
 def search(file_pattern, search, regex=False, case_sensitive=True, word=False, in_="all", limit=100, count_only=False):
-    """Where a text, or an expression, stands in all files of a glob; in_: all, or of Python code, strings or comments.
+    """Finds a text, or an expression, in all files of a glob; in_: all, or in Python code, strings or comments.
 
     {files_scanned, files_matched, total_matches, matches: [{file, line, col}], skipped: [{file, reason}]}; at most `limit` of
     these, with count_only none.

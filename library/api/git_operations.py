@@ -1,4 +1,4 @@
-"""What changed, commits, branches and pushes, by the real git: what was found or done, in short.
+"""Status, diffs, commits, branches and pushes, with the real git and short results.
 
 Every function returns {status, returncode, stdout, stderr} and fields of its own, or {status: "error", error, hint, ...}; none raises
 for what a repository holds. `cwd` is a directory of the repository, by default the working directory. No hook runs and no filter:
@@ -16,7 +16,7 @@ DIFF_MAX = 20000
 
 _REMOTES = "file:http:https:ssh"
 
-# What git says, what that means, and what to do about it. The first that is found counts.
+# Messages of git, their meaning, and what to do. The first match counts.
 _WORDS = (
     ("not a git repository", "there is no git repository here", "give cwd=, a directory in a repository; outside /workspace it must be granted: --allow DIR:rw"),
     ("this operation must be run in a work tree", "the repository has no files beside it", "give cwd=, a clone with a working tree"),
@@ -60,7 +60,7 @@ def _call(words, cwd, **more):
 
 
 def _reported(function):
-    """What a function raises becomes its answer."""
+    """Turns an exception of a function into its answer."""
 
     def call(*args, **named):
         try:
@@ -146,7 +146,7 @@ def _position(headers):
 
 @_reported
 def git_status(cwd=None, limit=200):
-    """What differs from the last commit: {files: {modified, added, deleted, renamed, untracked, conflicted}, counts, staged,
+    """Lists differences from the last commit: {files: {modified, added, deleted, renamed, untracked, conflicted}, counts, staged,
     has_changes, branch, upstream, ahead, behind}. `renamed` has {from, to}. At most `limit` paths of a kind; `counts` has all.
 
     >>> git_status("/repo")["files"]["modified"]
@@ -173,7 +173,7 @@ def get_current_branch(cwd=None):
 
 
 def _counts(text):
-    """[{path, added, deleted}] of `--numstat -z`; None counts lines of what is no text."""
+    """[{path, added, deleted}] of `--numstat -z`; None for files that are not text."""
     files, parts = [], iter(text.split("\0"))
     for part in parts:
         if not part:

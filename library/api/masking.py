@@ -45,7 +45,7 @@ def detect_secrets(text, aggressive=False):
 
 
 def mask_result(value, aggressive=False):
-    """The same value with every text in it masked: in dictionaries, their keys too, lists, tuples and sets.
+    """A copy of the value with every text in it masked: in dictionaries, their keys too, lists, tuples and sets.
 
     >>> mask_result({"log": ["password=hunter2hunter2"]})
     """

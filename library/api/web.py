@@ -127,7 +127,7 @@ def _decode(body, content_type):
 
 
 def _place(url):
-    """What a grant would name: the host, and its port where the address says one."""
+    """The host to grant, with its port if the address has one."""
     return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
 
 

@@ -38,7 +38,7 @@ class ImportGuard:
                 self.restrict_import(name)
             return __import__(name, globals, locals, fromlist, level)
 
-        # By the name of its file it is no part of the library: it imports by the rules of the profile, as the program does.
+        # By its file name it is not a part of the library: it imports by the rules of the profile, as the program does.
         code = restricted_import.__code__.replace(co_filename="<restricted import>")
         return FunctionType(code, globals(), code.co_name, restricted_import.__defaults__, restricted_import.__closure__)
 

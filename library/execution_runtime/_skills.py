@@ -56,7 +56,7 @@ def delete_skill(name):
 
 
 def get_skill_path():
-    """Where programs find the skills that they name.
+    """The directory in which programs find the skills that they name.
 
     >>> get_skill_path()
     """

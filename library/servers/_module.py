@@ -54,7 +54,7 @@ def _part(part):
 
 
 def _value(result):
-    """What a program wants of a result: its structure, else its text, else its parts."""
+    """The value that a program gets from a result: its structure, else its text, else its parts."""
     parts = [_part(part) for part in result.get("content") or []]
     is_text = all(isinstance(part, str) for part in parts)
     if result.get("is_error"):
@@ -119,7 +119,7 @@ def make_function(server, tool, plain):
             raise TypeError(f"{plain}{signature}: {error}") from None
         if is_open:
             given = given.get("more", {})
-        # What is not given, or given as the None that stands for it, is the server's to choose.
+        # The server chooses values that are not given, or given as the None that stands for them.
         return {originals.get(key, key): value for key, value in given.items() if value is not None or defaults.get(key) is not None}
 
     def function(*args, **kwargs):
@@ -176,7 +176,7 @@ class ServerModule(types.ModuleType):
         raise AttributeError(self._missing(name))
 
     def _missing(self, name):
-        """That there is no such tool, and which there are, those with like names first."""
+        """The error for an unknown tool: lists the existing ones, similar names first."""
         import difflib
 
         tools = self._load()

@@ -1,4 +1,4 @@
-"""Python's types for JSON schemas. What a schema says that is no schema is taken for anything."""
+"""Python's types for JSON schemas. An invalid part of a schema stands for any value."""
 
 import typing
 

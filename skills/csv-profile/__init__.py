@@ -17,7 +17,7 @@ def _as_date(text):
 
 
 class _Column:
-    """What is known of one column so far. A kind that one value does not have is crossed off."""
+    """The findings about one column so far. A kind that one value does not have is crossed off."""
 
     def __init__(self, name):
         self.name = name

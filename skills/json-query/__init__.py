@@ -71,7 +71,7 @@ def _merge(shapes):
 
 
 def shape(value, depth=6):
-    """What is where: types, keys, lengths. Arrays are described by their first thousand items."""
+    """Describes a value: types, keys, lengths. Arrays are described by their first thousand items."""
     found = {"type": _kind(value)}
     if isinstance(value, dict) and depth > 0:
         found["keys"] = {str(key): _short(shape(item, depth - 1)) for key, item in list(value.items())[:KEYS_MAX]}
@@ -126,7 +126,7 @@ def _passes(item, test, how, wanted):
 
 
 def _take(value, step):
-    """What one step takes of one value."""
+    """The values that one step selects from one value."""
     part = step.groupdict()
     if part["deep"] is not None:
         return list(_deep(value, part["deep"]))

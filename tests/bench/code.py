@@ -43,7 +43,7 @@ def trees(directory):
 
 
 def functions(directory):
-    """What find_functions tells, without the half of it that takes more work."""
+    """The result of find_functions, without the half that takes more work."""
     return [{"name": n.name, "start_line": n.lineno, "end_line": n.end_lineno, "args": [a.arg for a in n.args.args], "file": path,
              "decorators": n.decorator_list, "docstring": (ast.get_docstring(n) or "")[:100] or None}
             for path, tree in trees(directory) for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]  # fmt: skip

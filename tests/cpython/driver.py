@@ -84,7 +84,7 @@ def main():
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     support.use_resources = []
     support.verbose = 0
-    # What tests print is not for us.
+    # The output of tests is not needed.
     sys.stdout = io.TextIOWrapper(open(os.devnull, "wb"), encoding="utf-8", write_through=True)
     sys.argv = ["regrtest"]
     result = Result()

@@ -336,7 +336,7 @@ def test_old_files_go_and_it_is_told(audited):
     assert sum(file.stat().st_size for file in audited.trail.glob("*.jsonl")) < 4 << 20
     answer = audited.verify()
     assert answer.code == 0 and "those before were removed on purpose" in answer.text
-    # What is left is found, what is not is not.
+    # Kept records are found, deleted ones are not.
     assert audited.audit("show", first).code == 66
     assert of_kind(audited.records(), "pruned")[-1]["reason"] == "size"
     assert "pruned" in audited.audit("list", "--kind", "pruned").text
@@ -587,7 +587,7 @@ def test_a_text_is_stored_once(serving):
     first = next(s for s in starts if "text" in s["code"])
     assert {s["code"]["text_seq"] for s in starts if "text" not in s["code"]} == {first["seq"]}
     assert sum(f.stat().st_size for f in serving.trail.glob("*.jsonl")) < 2 * len(LONG)
-    # Whoever looks sees it in each, a search finds all, and each can be run again.
+    # Each record shows it, a search finds all, and each can be run again.
     other = next(s for s in starts if "text" not in s["code"])
     assert "print('a needle in it')" in serving.audit("show", other["id"]).text
     shown = [json.loads(line) for line in serving.audit("show", other["id"], "--json").text.splitlines()]
@@ -603,7 +603,7 @@ def test_each_file_of_the_trail_has_its_own_texts(audited):
     env = {**audited.env, "BELLJAR_TRAIL_FILE_MB": "1", "BELLJAR_TRAIL_MAX_MB": "3"}
     with Server(audited.who, env=env) as server:
         for round in range(6):
-            # What is different every time fills the files.
+            # Texts that differ every time fill the files.
             assert server.run(f"# {round} {'y' * 700000}\nprint(1)")["status"] == "success"
             for _ in range(3):
                 assert server.run(LONG)["status"] == "success"

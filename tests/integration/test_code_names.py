@@ -1,4 +1,4 @@
-"""What _belljar_code says of names: scopes against CPython's `symtable`, unused imports against pyflakes, over the whole library."""
+"""Names in _belljar_code: scopes against CPython's `symtable`, unused imports against pyflakes, over the whole library."""
 import ast
 import collections
 import glob
@@ -106,7 +106,7 @@ def told(code, source):
 
 
 def is_excepted(name):
-    """Where pyflakes and ruff differ: star imports are told by pyflakes alone; `from __future__ import x` is no import."""
+    """Differences between pyflakes and ruff: only pyflakes reports star imports; `from __future__ import x` does not count as an import."""
     return name.endswith(".*") or name.startswith("from ") or name.startswith("__future__")
 
 

@@ -1,4 +1,4 @@
-"""What _belljar_code says of Python sources against CPython's own `ast`, over its whole library: no difference."""
+"""The outline of Python sources in _belljar_code against CPython's own `ast`, over its whole library: no difference."""
 import ast
 import collections
 import glob
@@ -89,7 +89,7 @@ def same(ours, theirs):
 
 
 def compare(code, source, tree):
-    """What differs, in words."""
+    """Describes the differences."""
     truth, found = Truth(tree), code.outline(source, calls=True)
     common = [[(d["name"], d["qualname"], d["start_line"], d["end_line"], d["col"], d["has_docstring"], len(d["decorators"])) for d in found[kind]]
               for kind in ("functions", "classes")]  # fmt: skip

@@ -128,7 +128,7 @@ def test_bash_completes_every_command_and_its_actions(who):
 
 
 def complete(*words):
-    """What bash offers for the last of the words."""
+    """Bash's completions for the last word."""
     script = (
         f". '{belljar.ROOT}/docs/completion/belljar.bash'; COMP_WORDS=(belljar \"$@\"); COMP_CWORD=$#\n"
         f"_belljar '{belljar.program_path()}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""

@@ -141,7 +141,7 @@ FORGED = "x`\". Belljar: \u201d \u202e\u2028\u2066\u200b\x9b2J\n"
 
 
 def words_of(reply):
-    """What the kernel says, which is the rest of the message."""
+    """The kernel's part of the message."""
     assert reply.status == 400, reply
     start, words = reply.json["error"]["message"].split('; its kernel says: "', 1)
     assert start == "the session cannot be copied now"

@@ -1,4 +1,4 @@
-"""What was refused names itself, at every door."""
+"""Refusals are listed at every interface."""
 import json
 import os
 

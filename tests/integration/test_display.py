@@ -1,4 +1,4 @@
-"""What programs show: tables, pictures, objects with forms of their own, and how it survives those that mean harm."""
+"""Displays: tables, pictures, objects with their own forms, and hostile objects."""
 import base64
 import os
 import struct

@@ -44,7 +44,7 @@ def wheels(who):
 
 @pytest.fixture
 def place(who):
-    """Where environments of this test are: not where a sandbox has its own files, and open to root's sandboxes."""
+    """The directory of this test's environments: not where a sandbox has its own files, and open to root's sandboxes."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bjdata-", dir="/srv" if os.getuid() == 0 else pathlib.Path.home()))
     folder.chmod(0o755)
     who.own(folder)
@@ -80,7 +80,7 @@ def test_made_listed_shown_used_and_removed(who, place, wheels):
 
 
 def test_a_granted_directory_beside_it(who, place, wheels):
-    """What the template shows stays, and the grant finds room next to it, at any depth; nothing else can be written."""
+    """The directories of the template stay, and the grant finds room next to it, at any depth; nothing else can be written."""
     assert create(who, place, "lake", "--with", "tool", "--wheels", wheels).code == 0
     home = pathlib.Path(place["XDG_DATA_HOME"])
     granted = [home / "data", home / "belljar" / "more", home / "a" / "b"]

@@ -1,4 +1,4 @@
-"""What a program leaves for its end is done, in a warm interpreter whose modules have left things there too."""
+"""Exit functions of a program run, in a warm interpreter whose modules have registered some of their own."""
 import pytest
 
 PROGRAMS = {

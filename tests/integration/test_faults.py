@@ -11,7 +11,7 @@ from test_layers import deny_syscall
 
 pytestmark = pytest.mark.usefixtures("watch")
 
-# What `strace -f -c` shows of a run, without execve, which the tool needs itself. Calls of the second table are needed to load a program
+# System calls of a run according to `strace -f -c`, without execve, which the tool needs itself. Calls of the second table are needed to load a program
 # and to say anything at all; there the end is all that can be asked for.
 SPEAKING = """
 access capset chdir clone clone3 close_range dup2 dup3 epoll_create1 epoll_ctl epoll_wait execveat fchmodat fcntl flock fsconfig

@@ -1,7 +1,7 @@
-"""What a program leaves in /workspace is named in the answer, whatever it tries with it."""
+"""The answer lists the files that a program leaves in /workspace, whatever it tries."""
 import pytest
 
-# What the answer names at most (LIMIT_FILES_NAMED).
+# The most files that an answer lists (LIMIT_FILES_NAMED).
 NAMED = 100
 
 

@@ -1,4 +1,4 @@
-"""Who may ask a server: tokens, what each may do, and that nobody sees another's."""
+"""Authentication: tokens, their rights, and that no token sees another's data."""
 import json
 import os
 import re

@@ -96,7 +96,7 @@ def test_tasks_that_wait_for_one_session_are_bounded(server):
     taken = [r.status for r in replies].count(200)
     assert 60 < taken < 140 and replies[-1].status == 429 and int(replies[-1].headers["retry-after"]) >= 1, taken
     assert memory(server) < 400 * MB
-    # What they held is given back.
+    # Their memory is freed.
     server.call("DELETE", f"/sessions/{session}")
     wait_until(lambda: server.get("/v1/stats").json["you"]["running"] == 0, "they are over")
     again = server.post("/sessions").json["session_id"]

@@ -242,7 +242,7 @@ def test_names_and_origins_can_be_configured(user):
 
 
 def test_a_listed_page_can_use_the_api_and_no_other_can(user):
-    """What a browser looks for (CORS), before and with the request, only for the origin that is listed."""
+    """Headers that a browser needs (CORS), before and with the request, only for listed origins."""
     s = Server(user, "--socket", "none", env={"BELLJAR_ORIGINS": "https://console.example"})
     page = {"Origin": "https://console.example"}
     ask = {"Access-Control-Request-Method": "POST", "Authorization": None}

@@ -1,4 +1,4 @@
-"""What an operator sees: figures, and one line per run."""
+"""An operator's view: metrics, and one log line per run."""
 import json
 import re
 

@@ -163,7 +163,7 @@ def test_a_key_is_its_owners(user):
 
 
 def test_a_run_that_had_no_turn_may_have_one_later(user):
-    """Who is refused by the queue has not used his key."""
+    """A request that the queue refuses has not used its key."""
     server = Server(
         user, "--socket", "none", env={"BELLJAR_RUNS_MAX": "1", "BELLJAR_QUEUE_TIMEOUT_S": "1"}
     )  # fmt: skip

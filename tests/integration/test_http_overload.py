@@ -53,7 +53,7 @@ def test_a_flood_of_one_does_not_starve_another(narrow):
     for i in range(8):
         flood.send(loud, "loud", "print(1)")
         wait_until(lambda n=i + 1: waiting(narrow) == n, "it waits")
-    # The queue is full, of one. He gets no more in; another does, at his cost.
+    # The queue is full with one token's runs. It gets no more in; another token does, at its cost.
     reply = narrow.run(loud, "print(1)")
     assert (reply.status, reply.error["code"]) == (429, "busy") and int(reply.headers["retry-after"]) >= 1, reply
     for _ in range(2):
@@ -64,7 +64,7 @@ def test_a_flood_of_one_does_not_starve_another(narrow):
     assert served.count("quiet") == 2 and served.count("loud") == 7, replies
     assert [(label, reply.status) for label, reply in refused] == [("loud", 429)] * 2
     assert all(int(reply.headers["retry-after"]) >= 1 for _, reply in refused)
-    # In turn: of what waited, at most two of the other's before each of his.
+    # The tokens take turns: at most two runs of the other come before each of this one.
     assert served.index("quiet") <= 3 and [i for i, s in enumerate(served) if s == "quiet"][1] <= 5, served
     assert waiting(narrow) == 0
 

@@ -10,7 +10,7 @@ from serving import Server
 
 BOUNDARY = "belljar-test"
 
-# What an answer carries (LIMIT_FILES_COLLECTED, LIMIT_COLLECTED_BYTES), and what a request may (LIMIT_FILES_GIVEN).
+# Limits of an answer (LIMIT_FILES_COLLECTED, LIMIT_COLLECTED_BYTES) and of a request (LIMIT_FILES_GIVEN).
 COLLECTED = 100
 COLLECTED_BYTES = 16 << 20
 GIVEN = 100

@@ -24,7 +24,7 @@ settings.register_profile(
 )  # fmt: skip
 settings.load_profile("belljar")
 
-# Which status belongs to which code of an error; HTTP has statuses of its own beside them.
+# The status of each error code; HTTP has statuses of its own beside them.
 STATUS = {"invalid": {400, 405, 408, 409, 415, 416, 417, 422, 505}, "auth": {401}, "denied": {403}, "not_found": {404},
           "busy": {429, 503}, "too_large": {413, 431}, "unsupported": {501}}  # fmt: skip
 

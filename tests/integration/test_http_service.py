@@ -178,7 +178,7 @@ def test_programs_know_nothing_of_the_manager(user):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """What `make install` puts in place, from a build directory of its own."""
+    """The files that `make install` installs, from its own build directory."""
     root = tmp_path_factory.mktemp("installed")
     program = belljar.program_path()
     subprocess.run(

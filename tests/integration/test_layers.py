@@ -21,7 +21,7 @@ CLONE_NEW = {
     "user": 0x10000000,
 }
 
-# What each call builds. Without it the layer cannot stand.
+# The layer that each call builds. Without the call the layer is missing.
 REQUIRED = {
     "seccomp": "seccomp=ENOSYS,prctl:0==22=EINVAL",
     "no-new-privileges": "prctl:0==38=EINVAL",

@@ -1,4 +1,4 @@
-"""What a test run has started ends with it, also when it is killed."""
+"""Processes that a test run has started end with it, even when it is killed."""
 import os
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""Where a labelled value ends, in every notation: nothing of the secret comes out, and what follows it does.
+"""The end of a labelled value, in every notation: nothing of the secret comes out, and the text after it does.
 
 Every secret is put into every notation that can hold it. Of a secret no four bytes in a row may come out. The two tables
 below say what a notation cannot hold, and where the masker is known to stop early.
@@ -73,7 +73,7 @@ QUOTED = ("yaml quoted|dotenv quoted|json|json in json|python dict|python call|p
           "bearer.*|shell,.*|userinfo.*|cookie|pgpass|kubernetes")
 BARE = f"(?!(?:{QUOTED})$).*"
 
-# Where a secret is taken for something else, or its end is: the notation, the secret, why, and one that comes out.
+# Secrets that are not recognized, or not to their end: the notation, the secret, the reason, and an example.
 EXCEPTIONS = [
     (".*", r"^%.*%$|^%[({%]", "a variable of a command line", ("json", "%k9Zx81Qm%")),
     (".*", r"^~/", "a path", ("json", "~/k9/Zx81Qm")),
@@ -136,7 +136,7 @@ def test_the_way_it_is_cut_does_not_matter():
 
 @pytest.mark.parametrize("where, what, why, example", EXCEPTIONS, ids=[why for _, _, why, _ in EXCEPTIONS])
 def test_an_exception_is_needed(where, what, why, example):
-    """What is in the table and is masked all the same has to leave it."""
+    """A row of the table that is masked after all must be removed."""
     notation, secret = example
     assert re.fullmatch(where, notation) and re.search(what, secret)
     text, = mask_lines([{"text": put(NOTATIONS[notation][0], secret), "mode": "secrets"}])

@@ -108,7 +108,7 @@ def test_both_eras_on_one_pipe(client):
 
 
 def test_methods_are_answered_before_initialize(client):
-    """Who probes and gets no answer waits for a timeout."""
+    """A client that probes and gets no answer would wait for a timeout."""
     assert client.request("nothing/of/ours")["error"]["code"] == -32601
     assert client.request("ping")["result"] == {}
     assert client.request("tools/list")["result"]["tools"]
@@ -517,7 +517,7 @@ def test_an_idle_server_ends_at_once(any_who):
 
 
 def test_answers_come_before_the_end(any_who):
-    """What can be answered within a moment is, although the input has ended."""
+    """Calls that end within a moment are answered, although the input has ended."""
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": mcp.LEGACY, "capabilities": {}}}
     answer = any_who.call("mcp", input=json.dumps(hello).encode() + b'\n{"jsonrpc":"2.0","id":2,"method":"ping"}', env={"BELLJAR_PRELOAD": ""})
     assert answer.code == 0

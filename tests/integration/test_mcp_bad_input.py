@@ -198,7 +198,7 @@ def test_half_a_line_and_the_end(client):
 
 
 def test_a_reader_that_does_not_read(who):
-    """The server holds a bounded amount for him, and everything comes when he reads on."""
+    """The server holds a bounded amount for the client, and everything arrives when it reads on."""
     read, write = os.pipe()
     start = lambda *a, **k: who.start(*a, **{**k, "stdout": write})  # noqa: E731
     c = mcp.Client.__new__(mcp.Client)

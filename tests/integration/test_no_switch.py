@@ -108,7 +108,7 @@ def test_directories_of_belljar_are_not_where_the_program_can_write(who, option)
 
 
 def test_a_session_cannot_change_its_profile(server):
-    """What is loosened inside one cell is not looser in the next, whatever the cell wrote and wherever."""
+    """A restriction loosened in one cell holds in the next, whatever the cell wrote and wherever."""
     made = server.post("/v1/sessions", {"profile": "standard"}).json
     code = textwrap.dedent("""
         for name in (".belljar.toml", "belljar.toml", "config.toml", "standard.toml", "sitecustomize.py", ".bashrc"):

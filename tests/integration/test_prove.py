@@ -180,7 +180,7 @@ def test_every_read_only_grant_of_the_settings_is_attacked(who, checkout):
 
 
 def test_a_written_grant_is_a_breach(who, checkout):
-    """The same program fails where its directory can be written: by hand, as a grant for writing."""
+    """The program reports a breach if its directory can be written: here by a grant for writing."""
     there = who.directory("written")
     (there / "kept.txt").write_text("kept\n")
     there.chmod(0o777)

@@ -1,4 +1,4 @@
-"""What PyRunner documents, asked of `belljar serve` from outside, and what it promised and did not keep."""
+"""PyRunner's documented behaviour, tested against `belljar serve` from outside, and promises that PyRunner did not keep."""
 import concurrent.futures
 import json
 

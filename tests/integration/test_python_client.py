@@ -22,7 +22,7 @@ def python(who, *args, env=None, **more):
 
 @pytest.fixture(scope="module")
 def installed(base, callers):
-    """Where an ordinary user can import it from."""
+    """A directory from which an ordinary user can import it."""
     target = os.path.join(base, "client")
     build = os.path.join(base, "client-source")
     subprocess.run(["cp", "-r", str(SOURCE), build], check=True)

@@ -1,4 +1,4 @@
-"""What programs can import, for a model that asks: little first, more on demand, the same inside and outside."""
+"""The list of what programs can import: short first, more on demand, the same inside and outside."""
 import json
 import uuid
 

@@ -1,4 +1,4 @@
-"""What a program asks of the outside: refactoring sessions and skills of its owner, through every door."""
+"""Calls of a program to the outside: refactoring sessions and skills of its owner, through every door."""
 import json
 import subprocess
 import textwrap

@@ -38,7 +38,7 @@ def quote(data):
 
 
 def ask(who, texts, *args, **more):
-    """What the gate says to each of these bytes."""
+    """The gate's answer to each of these bytes."""
     answer = who.run(ASK, "--stdin", "-", *args, input=json.dumps([quote(t) for t in texts]).encode(), **more)
     assert answer.json["status"] == "success", answer
     lines = answer.json["stdout"].splitlines()
@@ -255,7 +255,7 @@ def test_requests_that_two_could_read_differently_are_refused(who):
         for text, line in zip(texts, lines):
             assert line.startswith("HTTP/1.1 400 "), (text[:200], line)
         assert host.seen == []
-        # What follows a request on the same connection is nobody's; what a body hides stays a body.
+        # Bytes after a request on the same connection are dropped; a request inside a body stays a body.
         body = f"GET /second HTTP/1.1\r\nHost: {where}\r\n\r\n".encode()
         texts = [get(where, "/first") + get(where, "/second"),
                  f"POST http://{where}/third HTTP/1.1\r\nHost: {where}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body + body,

@@ -214,14 +214,14 @@ def test_an_mcp_call_asks_for_hosts_of_its_command(who, host):
 
 
 def test_an_mcp_client_of_a_server_asks_as_http_does(who, host):
-    """The same list, the same right of the token, the same words."""
+    """MCP uses the same list and the same right of the token as HTTP, with the same messages."""
     place = who.directory("gate-mcp", 0o700)
     env = {"BELLJAR_PROFILE": "open", "BELLJAR_NET": f"127.0.0.1:{host.port}", "BELLJAR_TOKENS_FILE": str(place / "tokens.toml")}
     secrets = [who.call("token", "add", name, *more, env=env).text.strip() for name, more in (("poor", ()), ("rich", ("--grants",)))]
     with Server(who, "--socket", "none", env=env) as server:
 
         def ask(secret, net):
-            """What HTTP and MCP say to it: the output, or what is wrong."""
+            """The answer over HTTP and MCP: the output, or the error."""
             owner = {"Authorization": f"Bearer {secret}"}
             code = FETCH.format(url=host.url + "/")
             body = modern("tools/call", {"name": "execute_python_code", "arguments": {"code": code, "net": net}})

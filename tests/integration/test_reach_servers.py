@@ -41,7 +41,7 @@ def config(who):
 
 
 def good(who, config, code, **more):
-    """What the program prints, as JSON."""
+    """The program's output, as JSON."""
     done = who.run(textwrap.dedent(code), "--config", config, profile="standard", **more)
     assert done.code == 0, done
     return json.loads(done.json["stdout"])

@@ -292,7 +292,7 @@ send(8, b""); print(get(), f.read())
 
 
 def test_a_websocket_library(who):
-    """Which takes the proxy from the environment; it leaves localhost out by itself, where nobody says otherwise."""
+    """It takes the proxy from the environment, and bypasses it for localhost by default."""
     if subprocess.run(["/usr/bin/python3", "-c", "import websocket"], capture_output=True).returncode != 0:
         pytest.skip("python3-websocket is not installed")
     with WebSocketHost() as host, Bait() as bait:

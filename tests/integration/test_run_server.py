@@ -19,7 +19,7 @@ def where(server, by="url"):
 
 
 def both(server, *args, by="url", **more):
-    """The same command here and there."""
+    """Runs the same command locally and on the server."""
     flags, env = where(server, by)
     return server.who.call("run", *args, **more), server.who.call("run", *flags, *args, env=env, **more)
 
@@ -291,7 +291,7 @@ def test_a_doubtful_answer_is_refused(user, more):
 
 
 def test_a_hostile_result_is_shown_and_no_more(user):
-    """Wild values, wild names, control characters: a result that is none of ours does no harm."""
+    """Wild values, wild names, control characters: a forged result does no harm."""
     data = (
         b'{"status":"error","exit_code":99999999999,"signal":-5,"stdout":"","stderr":"","truncated":{"stdout":true,"stderr":7},'
         b'"result":{"text":"\\u001b[2J"},"error":{"name":"\\u001b]0;x\\u0007","message":7,"line":-1},"violations":[7,{"line":1e300}],'

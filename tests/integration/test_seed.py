@@ -54,7 +54,7 @@ def run(who, code, *args):
 def test_twice_the_same(who, name):
     first, second = run(who, PROGRAMS[name]), run(who, PROGRAMS[name])
     assert outcome(first) == outcome(second)
-    # Where nothing counts processes exactly, a short-lived one may or may not have been seen: that is a caveat, not a promise.
+    # If nothing counts processes exactly, a short-lived one may or may not have been seen: that is a caveat, not a promise.
     assert {**first.json["deterministic"], "caveats": None} == {**second.json["deterministic"], "caveats": None}
     assert first.json["status"] == ("error" if "raise" in PROGRAMS[name] or "f(0)" in PROGRAMS[name] else "success"), first.json
 

@@ -144,7 +144,7 @@ def test_removal_after_other_changes_takes_out_the_entry_alone(home):
 
 @pytest.mark.parametrize("client", FILES)
 def test_removal_after_a_change_of_the_entry_removes_all_of_it(home, client):
-    """What was kept when the entry was changed has an entry itself."""
+    """The backup made when the entry was changed has an entry itself."""
     home.setup(client, "--allow", ".:rw")
     home.setup(client)
     home.setup(client, "--remove")

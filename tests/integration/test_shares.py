@@ -61,7 +61,7 @@ def test_uploads_count_as_memory(tokens):
     # Small files and empty directories are not free either.
     many = [put(tokens, token, session, f"d{i}/{'d/' * 500}f", 0).status for i in range(60)]
     assert 413 in many, many
-    # What the program deletes can be uploaded again.
+    # Files that the program deletes can be uploaded again.
     gone = cell(tokens, token, session, "rm -rf f* d*", language="bash")
     assert gone["status"] == "success", gone
     assert put(tokens, token, session, "again", 10 * MIB).status == 200
@@ -97,7 +97,7 @@ def test_files_of_a_run_count_as_memory(tokens):
 
 
 def image_bytes(server):
-    """What the server's images hold, whoever keeps them."""
+    """The memory of all images of the server."""
     total = 0
     folder = f"/proc/{server.process.pid}/fd"
     for name in os.listdir(folder):

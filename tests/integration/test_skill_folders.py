@@ -84,7 +84,7 @@ def test_a_bad_overwrite_is_refused_or_undone(who, home):
     assert [line.split()[:2] for line in who.call("skills", "versions", "csv-clean", env=home).text.splitlines()] == [["csv-clean", "2"], ["csv-clean", "1"]]
     assert who.call("skills", "undo", "csv-clean", env=home).text == "csv-clean: version 1\n"
     assert "Cleans tables." in who.call("skills", "show", "csv-clean", env=home).text
-    # What is checked is not run, and another profile allows more.
+    # Checking does not run the code, and another profile allows more.
     quiet = files(**{"scripts/bad.py": "import subprocess\nraise SystemExit(3)\n"})
     assert who.call("skills", "add", "--profile", "open", folder(who, quiet), env=home).code == 0
 

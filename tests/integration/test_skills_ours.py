@@ -15,7 +15,7 @@ def who(callers):
 
 
 def value(who, code, *args):
-    """What the program says of `result`, under the profile that agents have."""
+    """The program's `result`, under the profile that agents have."""
     answer = who.run(code, *args, profile="standard").json
     assert answer["status"] == "success", answer
     return answer["result"]["json"]

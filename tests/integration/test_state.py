@@ -1,4 +1,4 @@
-"""What outlives a run: refactoring sessions, through every door."""
+"""Refactoring sessions, which outlive runs, through every interface."""
 import json
 import os
 import select

@@ -72,7 +72,7 @@ def test_a_session_lives_on(tokens):
 
 
 def test_a_collected_file_counts(tokens):
-    """What was not masked within the budget is withheld."""
+    """Text that was not masked within the budget is withheld."""
     code = turns.text_of("quotes", "a collected file")
     answer = tokens.run(tokens.server.token, code, profile="open", timeout_s=2, collect=["*.txt"]).json
     assert answer["status"] == "timeout" and answer["error"]["name"] == "OutputLimit", (answer["status"], answer["error"])

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("watch")
 # Names that must not come into being anywhere below a grant, compared without case and in compatibility form.
 FORBIDDEN = {".git", ".envrc", ".bashrc", ".zshrc", ".vscode", "claude.md", ".mcp.json", ".npmrc", ".vimrc"}
 
-# The same, but packages below node_modules bring them along.
+# Also protected, but packages below node_modules contain them.
 LINTERS = {".eslintrc.js", "eslint.config.js", ".prettierrc.js"}
 
 GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}

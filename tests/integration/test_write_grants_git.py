@@ -105,7 +105,7 @@ def attack(who, repo, program, *options):
 
 
 def user_goes_on(repo):
-    """What a user does next, none of which may run or write anything of the program's."""
+    """A user's next commands, none of which may run or write anything of the program's."""
     for words in (["status"], ["checkout", "."], ["restore", "."], ["commit", "-qam", "mine", "--allow-empty"], ["checkout", "-f"], ["checkout", "other"], ["checkout", "main"]):
         git(repo, *words, check=False)
     assert not (repo.parent / "mark").exists()
@@ -168,7 +168,7 @@ def test_an_index_means_to_git_what_was_checked(who, repo):
         refused('split index', lambda: put(index(first, extension(b'link', bytes(20)))))
         refused('unknown extension', lambda: put(index(first, extension(b'evil', b''))))
         refused('cut extension', lambda: put(index(first, b'TREE\\0\\0\\xff\\xff')))
-        # What only says where entries begin, for threads, is left out, and so is a tree that is not that of the entries.
+        # Extensions that only help threads are left out, and so is a tree that does not match the entries.
         hidden = entry(b'.git/hooks/post-checkout')[1]
         put(index(first, extension(b'IEOT', struct.pack('>III', 1, 12, 1) + hidden) + extension(b'EOIE', bytes(24)) + extension(b'ZZZZ', b'x')))
         assert b'IEOT' not in open('.git/index', 'rb').read() and b'EOIE' not in open('.git/index', 'rb').read()
@@ -395,7 +395,7 @@ def test_a_refusal_says_why(who, repo):
 
 
 def try_to_write(who, folder, names):
-    """Which of them a program can write."""
+    """The names that a program can write."""
     code = f"""
 import os
 os.chdir({str(folder)!r})
@@ -419,7 +419,7 @@ def write(path, text, mode=0o644):
 
 def test_what_hooks_run_is_protected(who):
     repo = make_repository(who, is_owned=False)
-    # What `pre-commit install` writes is like this.
+    # `pre-commit install` writes hooks like this.
     write(repo / ".git/hooks/pre-commit", '#!/usr/bin/env bash\nINSTALL_PYTHON=/usr/bin/python3\nARGS=(hook-impl --config=.pre-commit-config.yaml)\n'
           'HERE="$(cd "$(dirname "$0")" && pwd)"\nexec "$INSTALL_PYTHON" -mpre_commit "${ARGS[@]}"\n', 0o755)
     write(repo / ".husky/commit-msg", '#!/bin/sh\n. "$(dirname "$0")/_/husky.sh"\n# ./comment.sh\n./scripts/lint.sh --fix\nnpm test\nmake check\n[ -f tools/local.sh ] && tools/local.sh\n"$(git rev-parse --show-toplevel)"/scripts/third.py\n', 0o755)
@@ -495,7 +495,7 @@ os.rename('pkg', 'other'); os.unlink('other/__pycache__/old.cpython-311.pyc'); o
 
 
 def test_what_git_believes_is_applied_only_when_it_was_checked(who, repo):
-    """The same rules hold when changes of a copy-on-write directory are applied."""
+    """The rules also hold when changes of a copy-on-write directory are applied."""
     husky = git(repo, "rev-parse", "HEAD:.husky/pre-commit").strip()
     index = (repo / ".git" / "index").read_bytes()
     attack(who, repo, f"""

@@ -106,7 +106,7 @@ def test_only_brokers_of_related_directories_wait(who, folder):
             others[name] = start(who, folder / name, f"open({str(folder / name / 'mine')!r}, 'w').close()")
         wait_until(lambda: n_waiting(who) == 2, "the related ones to wait")
         assert finished(start(who, folder / "b", CREATING.format(folder=str(folder / "b"), condition="n < 300"))) == "300"
-        # Whoever comes after this one waits with it, if its directory is below this one's.
+        # A later broker waits with this one if its directory is below this one's.
         others["."] = start(who, folder, f"open({str(folder / 'mine')!r}, 'w').close()")
         wait_until(lambda: n_waiting(who) == 3, "the one above to wait")
         for name, process in others.items():
@@ -160,7 +160,7 @@ def test_a_directory_above_somebody_elses_grant_is_not_moved(who, folder):
 
 
 def test_nobody_waits_while_git_data_is_checked(who, folder):
-    """The same directory. With the lock held during a check, there would be about one change for each check."""
+    """Both use the same directory. With the lock held during a check, there would be about one change for each check."""
     checks = 12
     where = folder / "c"
     code = OBJECTS.format(folder=str(where)) + f"""

@@ -34,7 +34,7 @@ def program_path():
 
 
 class Answer:
-    """What came back: exit code, streams, and the JSON object if there was one."""
+    """An answer: exit code, streams, and the JSON object if there was one."""
 
     def __init__(self, args, code, out, err, pid, seconds):
         self.args = args

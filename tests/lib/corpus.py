@@ -13,7 +13,7 @@ LIMITS = {"timeout": "--timeout", "memory": "--memory", "pids": "--pids", "disk"
 STATUSES = {"success", "error", "timeout", "memory_exceeded", "refused", "cancelled", "invalid"}
 PROFILES = {"strict", "standard", "open"}
 
-# What shows that a program got somewhere: it says so itself (the marker is never written in one piece), or bait of the
+# Signs that a program got somewhere: it says so itself (the marker is never written in one piece), or bait of the
 # outside is in its text and is looked at afterwards. `belljar doctor --prove` has the same list.
 SIGNS = ("ESC", "UNFIL", "@CANARY_", "@UNIX_SOCKET@", "@ABSTRACT_SOCKET@", "@TCP_PORT@", "@SHM_KEY@", "@VICTIM_PID@", "@ORPHAN@")
 

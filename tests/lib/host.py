@@ -1,4 +1,4 @@
-"""What a run may leave on the host: nothing. Snapshots before, comparisons after.
+"""A run must leave nothing on the host. Snapshots before, comparisons after.
 
 The test process is a child subreaper, so whatever Belljar loses is handed to us by the kernel and can be told from the
 processes of anybody else on this machine, also when several tests run side by side.

@@ -1,4 +1,4 @@
-"""Which cases `make test` runs, which ones it leaves to `make test-all`, and a line about how far it is.
+"""Selects the cases of `make test` and of `make test-all`, and prints a line of progress.
 
 A case is quick unless tests/slow.list names it. That list holds measured durations; `tools/slow-tests` writes it.
 A case that runs once as root and once as an ordinary user is quick as one of the two: a checksum of its name decides

@@ -57,7 +57,7 @@ def is_sanitized():
 
 
 def bound_of(name):
-    """What a turn may take, on an ordinary machine."""
+    """The time that a turn may take, on an ordinary machine."""
     if is_sanitized():
         return SANITIZED_S
     return CLOSER_S if name in CLOSER else PROMISE_S
@@ -235,7 +235,7 @@ def long_text(way, unit):
 
 
 def followed(way, unit):
-    """The same, for a client that follows the events."""
+    """Does the same with a client that follows the events."""
 
     def attack(tokens, token):
         body = {"code": text_of(unit, way), "profile": "open", "timeout_s": 12, "collect": ["*.txt"]}
@@ -259,7 +259,7 @@ def in_session(way, unit):
 
 
 def by_mcp(way, unit):
-    """The same, as a tool of MCP."""
+    """Does the same as a tool of MCP."""
 
     def attack(tokens, token):
         accept = {"Accept": "application/json, text/event-stream"}
@@ -414,7 +414,7 @@ def connections(tokens, token):
 
 # --- memory that is freed ---
 
-# Whoever drops the last reference to this frees it, which takes a large part of a second.
+# The process that drops the last reference frees it, which takes a large part of a second.
 LARGE = {"profile": "open", "memory_mb": 2048, "disk_mb": 2000, "timeout_s": 60}
 FILL = """
 import os

@@ -57,7 +57,7 @@ def pipelined(tokens, requests):
 
 
 def at_once(tokens, requests, connections=24):
-    """The same requests on several connections at the same moment."""
+    """Sends the requests on several connections at the same moment."""
     held = [tokens.server.open() for _ in range(connections)]
     for s in held:
         s.settimeout(60)
@@ -104,7 +104,7 @@ def states_at_once(tokens, token):
 
 
 def clients_that_go(tokens, token):
-    """What was begun for them ends, too."""
+    """Work that was begun for them ends as well."""
     key = keep_state(tokens, token, "quotes")
     for _ in range(3):
         held = [tokens.server.open() for _ in range(16)]

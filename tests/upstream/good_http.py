@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import good  # noqa: E402
 
 
-# What two readers would read differently, each on its own.
+# Ambiguous responses, each on its own.
 BAD_HEADS = {
     "both": b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
     "lengths": b"Content-Length: 2\r\ncontent-length: 2\r\n\r\n{}",

@@ -18,7 +18,7 @@ from guest import UNIT_TESTS
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "vm"
 
-# What the machine loads, with what these need.
+# Modules that the machine loads, with their dependencies.
 MODULES = ["virtio_pci", "virtio_blk", "9pnet_virtio", "9p", "overlay", "crc32c_generic", "ext4"]
 
 # The whole. Without KVM every instruction is translated: the tests alone take minutes.

@@ -59,7 +59,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Lets connections go. Sessions stay."""
+        """Closes connections. Sessions stay."""
         self._transport.close()
 
     # --- runs ---
@@ -122,7 +122,7 @@ class Client:
         return Session(self, self._retry("POST", "/v1/sessions", body, key))
 
     def get_session(self, name: str) -> Session:
-        """One that is open, by its name or id."""
+        """Returns an open session, by its name or id."""
         return Session(self, self._transport.call("GET", f"/v1/sessions/{urllib.parse.quote(name, safe='')}"))
 
     def sessions(self) -> List[Session]:
@@ -131,7 +131,7 @@ class Client:
     # --- how ---
 
     def _retry(self, method: str, path: str, body: Any, key: Optional[str]) -> Any:
-        """Under a key the same may be asked again, and has its effect once."""
+        """With a key, a request can be repeated and takes effect once."""
         for attempt in range(RETRIES + 1):
             try:
                 return self._transport.call(method, path, body, _key_header(key))

@@ -1,11 +1,11 @@
-"""What can go wrong with a request. A program that fails is no error: see `Result.status`."""
+"""Errors of requests. A program that fails is not an error: see `Result.status`."""
 from __future__ import annotations
 
 from typing import Any, Optional
 
 
 class BelljarError(Exception):
-    """Belljar said no, or could not: `code` for machines, `message` and `hint` for people."""
+    """A request was refused or failed: `code` for machines, `message` and `hint` for people."""
 
     def __init__(
         self, message: str, *, code: str = "internal", hint: Optional[str] = None, status: int = 0, retry_after: float = 0
@@ -43,7 +43,7 @@ class TooLargeError(BelljarError):
 
 
 class Unreachable(BelljarError):
-    """No server answers there, or the connection broke. What was asked may have happened."""
+    """No server answers there, or the connection broke. The request may have taken effect."""
 
 
 _BY_CODE = {
@@ -57,7 +57,7 @@ _BY_CODE = {
 
 
 def from_answer(status: int, body: Any, retry_after: Optional[str] = None) -> BelljarError:
-    """The error that an answer means."""
+    """Makes the error for an answer."""
     error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
         return BelljarError(f"the server answered with status {status}", code="protocol", status=status)

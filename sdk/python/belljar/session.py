@@ -25,7 +25,7 @@ def _quote(text: str, safe: str = "") -> str:
 
 
 class Files:
-    """What is in a session's `/workspace`."""
+    """The files in a session's `/workspace`."""
 
     def __init__(self, client: "Client", path: str) -> None:
         self._transport = client._transport
@@ -114,12 +114,12 @@ class Session:
         self._transport.call("POST", f"{self._path}/restore", {"name": name})
 
     def refresh(self) -> Json:
-        """What the server says of it now."""
+        """The server's present description of it."""
         self.raw = self._transport.call("GET", self._path)
         return self.raw
 
     def close(self) -> None:
-        """Ends it; one that is gone already is no error."""
+        """Ends it. If it has already ended, that is not an error."""
         from .errors import NotFoundError
 
         try:

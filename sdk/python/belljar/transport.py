@@ -78,7 +78,7 @@ class Transport:
         return http.client.HTTPConnection(self._host, self._port, timeout=CONNECT_SECONDS)
 
     def _take(self) -> http.client.HTTPConnection:
-        """One that rests and that the server has not closed, or a new one."""
+        """Returns an idle connection that the server has not closed, or a new one."""
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
@@ -103,7 +103,7 @@ class Transport:
     def open(
         self, method: str, path: str, body: Any = None, headers: Optional[Mapping[str, str]] = None
     ) -> Tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """The answer, to be read; an error of the server is raised. A body that is no bytes and no file is JSON."""
+        """Returns the answer, to be read; raises an error of the server. A body other than bytes or a file is sent as JSON."""
         all_headers: Dict[str, str] = {"Accept": "application/json", **self._headers, **(headers or {})}
         if body is not None and not isinstance(body, (bytes, bytearray)) and not hasattr(body, "read"):
             body = json.dumps(body).encode()

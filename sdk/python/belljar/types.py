@@ -1,4 +1,4 @@
-"""What comes back. Each has `raw`, the object as it came, for what has no name here."""
+"""Types of answers. Each has `raw`, the original object, for fields that have no name here."""
 from __future__ import annotations
 
 import base64
@@ -53,7 +53,7 @@ class Denial:
 
 @dataclass(frozen=True)
 class Display:
-    """One form of a thing that a program showed: a picture, a table, HTML."""
+    """One form of an object that a program displayed: a picture, a table, HTML."""
 
     mime: str
     raw: Json = field(repr=False)
@@ -69,7 +69,7 @@ class Display:
 
 @dataclass(frozen=True)
 class Collected:
-    """A file that a program left and that was asked for."""
+    """A collected file of a program."""
 
     path: str
     size: int
@@ -78,7 +78,7 @@ class Collected:
 
 @dataclass(frozen=True)
 class Result:
-    """How a program ended, and what it gave. A failure of the program is a result like any other."""
+    """How a program ended, and its output. A failure of the program is a result like any other."""
 
     id: str
     status: str  # success, error, timeout, memory_exceeded, refused, cancelled

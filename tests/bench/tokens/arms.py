@@ -8,7 +8,7 @@ import subprocess
 from oracle import split
 from transcript import Transcript, compact
 
-# What stands in the transcripts for the directory of the tree, wherever it is.
+# The name of the tree's directory in the transcripts, wherever it is.
 SHOWN = "/home/me/project"
 
 SECONDS = 120

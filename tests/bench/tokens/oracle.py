@@ -1,4 +1,4 @@
-"""What a rename must change, by CPython's own parser: an opinion that owes nothing to Belljar's code.
+"""The changes that a rename must make, by CPython's own parser and independent of Belljar's code.
 
 For a function or class that is defined once, at the top of one module, every place in the tree where its name stands as a
 name is one of: it (to be changed), something else of that spelling (to be left), or open (an attribute of who knows what).
@@ -112,7 +112,7 @@ def binds(scope, name):
 
 
 class Uses(ast.NodeVisitor):
-    """Where `name` stands in one file: `found` has (line, column in characters) → kind.
+    """Finds `name` in one file: `found` has (line, column in characters) → kind.
 
     it: the thing; other: something else; open: an attribute of unknown things. `exports`: modules that have the thing.
     """
@@ -125,7 +125,7 @@ class Uses(ast.NodeVisitor):
         self.generic_visit(file.tree)
 
     def of(self, scope):
-        """What the name is in a scope: True the thing, False something else, None nothing, "global"."""
+        """The meaning of the name in a scope: True the thing, False something else, None nothing, "global"."""
         how = binds(scope, self.name)
         if not how or how == "global":
             return how or None

@@ -71,7 +71,7 @@ def details(rows):
 
 
 def tokenizers(rows):
-    """The same by the other tokenizers: tokens with fixed text."""
+    """Figures of the other tokenizers: tokens with fixed text."""
     lines = []
     for task in names(rows):
         for arm in ARMS:

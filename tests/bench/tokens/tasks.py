@@ -264,7 +264,7 @@ class Audit(Question):
         return self.expected()  # at best
 
     def careful(self, agent):
-        """What grep can tell: definitions. Where functions end, and what is a docstring, it cannot."""
+        """grep finds definitions. It does not find where functions end, or docstrings."""
         lines = agent.turn(("grep", {"pattern": DEFINITION, "glob": "*.py"}))[0].split("\n")
         classes = sum(line.split(":", 2)[2].lstrip().startswith("class") for line in lines)
         return {"functions": len(lines) - classes, "classes": classes}

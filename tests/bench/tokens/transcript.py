@@ -1,4 +1,4 @@
-"""What crosses a model's context window, message by message, and what it sums up to."""
+"""The messages that cross a model's context window, and their sum."""
 import json
 
 
