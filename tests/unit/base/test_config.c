@@ -575,7 +575,7 @@ TEST_WITH(mistakes_in_functions_have_their_lines, setup, teardown)
         {FUNCTION "request = \"GET https://a.org/\"\n", "a `command` or a `request`", NULL},
         {FUNCTION "headers = {a = \"b\"}\n", "only with a `request`", NULL},
         {"[functions.f]\ndescription = \"d\"\nrequest = \"GET https://{a}/\"\n",
-         "only behind the host", NULL},
+         "only after the host", NULL},
         {FUNCTION "callers = []\n", "an array of strings", NULL},
         {FUNCTION "timeout_s = 0\n", "a number of seconds from 1 to 3600", NULL},
         {FUNCTION "per_minute = 1e9\n", "a number of calls from 1 to 100000", NULL},
