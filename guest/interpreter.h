@@ -26,7 +26,7 @@ int interpreter_set_variable(struct span variable, struct error *err);
 /* Modules of the working directory are found, after all others. */
 int interpreter_add_workdir(struct error *err);
 
-/* Where the environment says that packages of the program's own are, they are found, after all
+/* If the environment names a directory of the program's own packages, they are found, after all
  * others. */
 int interpreter_add_packages(struct error *err);
 

@@ -354,7 +354,7 @@ static const struct row no_memfd_rows[] = {
     {"memfd_create", MISSING, .reason = "its memory belongs to no process, so that only a cgroup can bound it"},
     {"shmget semget", REFUSE, .reason = "its memory outlives the process, so that only a cgroup can bound it"},
     {"mmap", REFUSE, WHEN(ONE(HAS(3, MAP_SHARED | MAP_ANONYMOUS))), ALLOW, "only shared memory without a file",
-     "its pages stay when no process maps them any more, so that only a cgroup can bound it"},
+     "its pages stay after the last process has unmapped them, so that only a cgroup can bound it"},
     {"setsockopt", IGNORE, WHEN(OPTION(SOL_SOCKET, SO_SNDBUF), OPTION(SOL_SOCKET, SO_RCVBUF)), ALLOW,
      "only `SO_SNDBUF` and `SO_RCVBUF`",
      "buffers of sockets are memory of the kernel, which only a cgroup can count: their number bounds them, since they "

@@ -250,7 +250,7 @@ static int try_all(const struct image_source *source, struct image_refusal *why)
         take_images(source, why) < 0 || read_own_maps(why) < 0 || check_maps(why) < 0)
         return -1;
     if (chdir(s->index.text + s->index.head.cwd) < 0)
-        return image_refuse(why, "the working directory `%.200s` is not there",
+        return image_refuse(why, "the working directory `%.200s` does not exist",
                             s->index.text + s->index.head.cwd);
     return place_fds(why);
 }

@@ -3,7 +3,7 @@
 Every function takes a file, a directory, or a glob for many files; then each entry says its `file`. Lines count from 1,
 both ends included, columns from 0 in bytes. JavaScript, TypeScript, C, C++, Go, Rust, Java, Bash and JSON are known by the
 ends of file names or the first line; their entries say their `language`, and `precision: "syntactic"`: there are no types
-and scopes. A file that cannot be read, or is none of these and no Python, gives nothing and stops nothing (one that is named and not there is a FileNotFoundError); report=True tells of it: {matches, files_scanned, skipped: [{file, reason}], skipped_count, elapsed_ms}.
+and scopes. A file that cannot be read, or is in another language, is skipped (a single named file that does not exist raises FileNotFoundError); report=True lists skipped files: {matches, files_scanned, skipped: [{file, reason}], skipped_count, elapsed_ms}.
 """
 import ast as _ast
 import errno as _errno

@@ -28,7 +28,7 @@ def _find(text, aggressive):
 
 
 def mask_secrets(text, aggressive=False):
-    """The text with labels in the place of secrets; aggressive: of personal data, too.
+    """The text with labels instead of secrets; aggressive: also instead of personal data.
 
     >>> mask_secrets("password=hunter2hunter2")
     """

@@ -39,7 +39,7 @@ class Session:
 
     @property
     def path(self):
-        """Where it is kept, which is not a file of the sandbox."""
+        """The place of its state, which is not a file of the sandbox."""
         return "state/" + self.name
 
     def __repr__(self):

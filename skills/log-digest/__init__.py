@@ -29,7 +29,7 @@ _LEVEL = re.compile(r"\b(" + "|".join(LEVELS) + r")\b", re.IGNORECASE)
 
 
 def template_of(line):
-    """The line with marks in the place of what differs from line to line."""
+    """The line with marks instead of the parts that differ from line to line."""
     return _PATTERN.sub(lambda match: _MARKS[int(match.lastgroup[1:])][0], line)
 
 

@@ -1,4 +1,4 @@
-/* Where a program starts: in the granted directory, where that is clear, else in /workspace. */
+/* The directory in which a program starts: the granted one if that is clear, else /workspace. */
 #pragma once
 
 #include "admit/request.h"
@@ -11,5 +11,5 @@
 int workdir_choose(const struct admission *admission, const struct run_request *request,
                    struct run *run, struct error *err);
 
-/* The same for what the settings alone grant and say. */
+/* The directory, if only the settings grant directories. */
 int workdir_of_settings(const struct config *config, struct run *run, struct error *err);

@@ -8,15 +8,14 @@
  * Several processes write to one trail: a lock is held for the time of one write. What others have
  * added meanwhile is read first.
  *
- * What is promised when trail_append() has returned 0: the record is in the file, in one piece, and
- * stays there whatever becomes of this process. It is on the disk TRAIL_SYNC_MS later, or when
- * trail_close() returns (or soon after, if the process is brief); a machine that loses power may
- * lose what is younger. The head is signed when what it speaks of is on the disk, never before. The
+ * When trail_append() has returned 0, the record is in the file, in one piece, and stays there
+ * whatever happens to this process. It is on the disk TRAIL_SYNC_MS later, or when trail_close()
+ * returns (or soon after, if the process is brief); a machine that loses power may lose younger
+ * records. The head is signed when the records that it covers are on the disk, never before. The
  * loop waits for the disk only when a file is sealed.
  *
- * Whoever opens a trail whose end is torn sets the torn bytes aside and writes that down; where the
- * signed head knows of records that are not there any more, he writes that down instead of signing
- * over it.
+ * A process that opens a trail with a torn end moves the torn bytes aside and records that. If the
+ * signed head knows records that are missing, it records that instead of signing over it.
  */
 #pragma once
 

@@ -45,10 +45,10 @@ struct run_event {
     uint64_t done, total; /* of progress; a total of 0 is unknown */
 };
 
-/* Whose things a program keeps, and finds: never what it says itself. */
+/* The owner of what a program keeps and finds. The program cannot choose it. */
 #define RUN_KEEPER_MAX 72
 
-/* Who sent a run. The texts are the door's, and NULL where it has none. */
+/* The sender of a run. The door owns the texts, which may be NULL. */
 struct run_origin {
     const char *owner;
     const char *correlation_id;

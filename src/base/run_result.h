@@ -28,7 +28,7 @@ enum run_status {
 #undef X
 };
 
-/* What a cell left of its session's variables. */
+/* The fate of the session's variables in a cell. */
 enum run_state {
     RUN_STATE_NONE,
     RUN_STATE_KEPT,
@@ -36,7 +36,8 @@ enum run_state {
     RUN_STATE_FRESH, /* its own are kept; those of earlier cells were lost before it began */
 };
 
-/* What was: how often, and which kinds, which are names that live as long as the program. */
+/* The secrets that were masked: how many, and of which kinds, whose names live as long as the
+ * program. */
 #define RUN_MASKED_KINDS 64
 
 struct run_masked {
@@ -84,7 +85,7 @@ struct run_denial {
 #define RUN_LAYER_TIME   "time limit"
 #define RUN_LAYER_MEMORY "memory limit"
 
-/* What the program said of its own end. It is text for people; no status is ever derived from it.
+/* The program's own report of its end. It is text for people; no status is ever derived from it.
  */
 struct run_exception {
     char *name; /* NULL: there was none */
@@ -149,8 +150,8 @@ struct run_stream {
     struct spool *spool;       /* the whole, or as much as fits; NULL: head and tail are all */
 };
 
-/* What a run changed in directories granted for writing: numbers of things. A file that was opened
- * for writing counts as changed. */
+/* Numbers of changes that a run made in directories granted for writing. A file that was opened for
+ * writing counts as changed. */
 struct run_changes {
     bool is_known; /* false: no directory was granted for writing */
     bool has_undo; /* `belljar undo` can take it back */

@@ -14,7 +14,7 @@
 
 struct net; /* base/net.h */
 
-/* What is put behind labels in everything a run gives out (mask/masker.h). */
+/* Kinds of data that are replaced by labels in everything a run returns (mask/masker.h). */
 enum run_masking { RUN_MASK_NOTHING, RUN_MASK_SECRETS, RUN_MASK_ALL, RUN_MASK_COUNT };
 
 /* COW: the program sees and changes it, and nothing is on the disk until somebody says so
@@ -27,7 +27,7 @@ struct run_grant {
     enum run_grant_mode mode;
 };
 
-/* What a program may ask of the outside (calls/call.h): a word in profiles each. */
+/* Calls that a program may make (calls/call.h); each is a word in profiles. */
 #define RUN_REACHES(X)                                                                             \
     X(RUN_REACH_STATE, "state")     /* refactoring sessions of its owner */                        \
     X(RUN_REACH_SKILLS, "skills")   /* skills of its owner */                                      \

@@ -11,15 +11,15 @@
 
 #define TOKEN(name, label, pattern, check, flags)                                                  \
     {                                                                                              \
-        name, label, MASKER_TOKEN, check, flags, pattern, NULL                                      \
+        name, label, MASKER_TOKEN, check, flags, pattern, NULL                                     \
     }
 #define NEAR(name, label, pattern, check, flags, context)                                          \
     {                                                                                              \
-        name, label, MASKER_TOKEN, check, flags, pattern, context                                   \
+        name, label, MASKER_TOKEN, check, flags, pattern, context                                  \
     }
 #define PLACE(name, label, matcher, pattern, flags)                                                \
     {                                                                                              \
-        name, label, matcher, MASKER_ANY, flags, pattern, NULL                                      \
+        name, label, matcher, MASKER_ANY, flags, pattern, NULL                                     \
     }
 #define NAMED(pattern, flags)                                                                      \
     PLACE("generic_secret", "[REDACTED_SECRET]", MASKER_NAME, pattern, MASKER_GENERIC | (flags))
@@ -52,7 +52,7 @@ const struct masker_kind masker_kinds[] = {
     TOKEN("scalingo_token", "[REDACTED_SCALINGO_TOKEN]", "tk-us-" U "{40,}", MASKER_MIXED, 0),
     TOKEN("openshift_token", "[REDACTED_OPENSHIFT_TOKEN]", "sha256~" U "{43}", MASKER_MIXED, 0),
 
-    /* Where code lives */
+    /* Code hosting */
     TOKEN("github_token", "[REDACTED_GITHUB_TOKEN]", "gh[oprsu]_" W "{36,}", MASKER_CRC32, INSIDE),
     TOKEN("github_token", "[REDACTED_GITHUB_TOKEN]", "github_pat_[0-9A-Za-z_]{36,}", MASKER_ANY, INSIDE),
     TOKEN("gitlab_token", "[REDACTED_GITLAB_TOKEN]", "glpat-[0-9A-Za-z_.-]{20,}", MASKER_NOT_WORDS, INSIDE),

@@ -220,7 +220,7 @@ static const char *const table[] = {
     BECAUSE("chezmoi runs the files in it"), ".chezmoiscripts",
     BECAUSE("yadm runs the hooks in it"), ".config/yadm",
 
-    /* What the system obeys, where its directories are granted */
+    /* Files that the system obeys, if its directories are granted */
     BECAUSE(SHELL), "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zsh",
         "/etc/fish",
     BECAUSE(LOGIN), "/etc/environment", "/etc/pam.d", "/etc/security", "/etc/passwd", "/etc/shadow",

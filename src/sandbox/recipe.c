@@ -203,7 +203,7 @@ bool recipe_has_broker(const struct recipe *r)
     return false;
 }
 
-/* The same list as the mounts, plus the paths of grants. The broker, which is outside, writes those
+/* The list of the mounts, plus the paths of grants. The broker, which is outside, writes those
  * granted for writing; its descriptors have rights of their own. */
 static int restrict_paths(struct recipe *r, struct error *err)
 {

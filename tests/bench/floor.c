@@ -43,7 +43,7 @@ static void evaluate(const char *code, PyObject *globals)
     Py_XDECREF(program);
 }
 
-/* What is sent and what comes back end with a NUL. */
+/* Requests and answers end with a NUL. */
 static int serve(int fd)
 {
     char code[TEXT_MAX];

@@ -48,14 +48,15 @@ static double masker(const struct buf *text, bool is_aggressive, uint64_t *ret_f
     double best = 0;
 
     for (int round = 0; round < ROUNDS; round++) {
-        struct masker *masker = masker_new(&(struct masker_options){.is_aggressive = is_aggressive});
+        struct masker *masker =
+            masker_new(&(struct masker_options){.is_aggressive = is_aggressive});
         struct clean_text out;
         double begin = now_s(), rate;
 
         for (size_t at = 0; at < text->len; at += BLOCK)
             if (!masker ||
-                masker_feed(masker, text->data + at, text->len - at < BLOCK ? text->len - at : BLOCK,
-                           &out, NULL) < 0)
+                masker_feed(masker, text->data + at,
+                            text->len - at < BLOCK ? text->len - at : BLOCK, &out, NULL) < 0)
                 fail("the masker failed");
         if (!masker || masker_finish(masker, &out, NULL) < 0)
             fail("the masker failed");
@@ -104,7 +105,7 @@ static double one_by_one(const struct buf *text)
     return (double)text->len / 1e6 / (now_s() - begin);
 }
 
-/* What a run that prints a line costs: two maskers, of which one is fed. */
+/* The cost of a run that prints a line: two maskers, of which one is fed. */
 static double small_run_us(void)
 {
     static const char line[] = "the answer is 42\n";

@@ -1,4 +1,4 @@
-/* What is common, and tools that answer with one kind of content each. */
+/* Common parts, and tools that answer with one kind of content each. */
 #include "fixtures.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 Everything comes from npm, pinned, with the Node that it needs, and is kept in BUILD/conformance. The suite's server
 under test is BUILD/tests/conformance/conformance-server: the same code from the socket to the dispatcher as in
-`belljar serve`, with the suite's fixtures in the place of the tools. The SDKs' clients (1.x and 2.x, both eras, all
+`belljar serve`, with the suite's fixtures instead of the tools. The SDKs' clients (1.x and 2.x, both eras, all
 transports) talk to the product itself. With --clients, so do the inspector, Claude Code, Gemini CLI and Codex, on a
 home that `belljar setup` has written; these are large packages. Tools of published servers are called from a sandbox.
 

@@ -1,5 +1,5 @@
-/* The conformance server: Belljar's front end, from the socket to the dispatcher, with fixtures in
- * the place of its tools. Nothing is run and nobody needs a token.
+/* The conformance server: Belljar's front end, from the socket to the dispatcher, with fixtures
+ * instead of its tools. Nothing is run and nobody needs a token.
  *
  * `conformance-server [PORT]` listens on 127.0.0.1, says where, and answers until it is told to
  * end.

@@ -87,7 +87,7 @@ static void read_names(const char *text, size_t len)
     names_done(&n);
 }
 
-/* What is kept of a file says the same as what was counted. */
+/* The kept entries of a file agree with the counts. */
 static void scan(const char *text, size_t len, enum scan_what what, const char *pattern)
 {
     struct scan_query query = {.what = what,

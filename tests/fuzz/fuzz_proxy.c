@@ -1,5 +1,5 @@
-/* What a program says to the gate, and a host to it. The first byte chooses: a request to the
- * proxy, chunks, an answer, a host, a grant. What was taken has to be what goes out. */
+/* Messages of a program and of a host to the gate. The first byte chooses: a request to the proxy,
+ * chunks, an answer, a host, a grant. What was taken has to be what goes out. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void must(bool is_true)
         abort();
 }
 
-/* The same host and the same body, when a server reads what we wrote; and no line more. */
+/* A server that reads what we wrote finds the same host and the same body; and no line more. */
 static void request(const char *data, size_t len)
 {
     static struct proxy_head head;

@@ -20,7 +20,7 @@ static void check_error(struct error *err)
     error_done(err);
 }
 
-/* What every handler of a program counts on. */
+/* The conditions that every handler of a program counts on. */
 static void check_fit(const json_t *body)
 {
     for (size_t i = 0; i < RUN_LIMIT_REQUEST_ROWS; i++) {

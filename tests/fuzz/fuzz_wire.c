@@ -22,7 +22,7 @@ static void same(const struct frame *f, struct pack *p)
         abort();
 }
 
-/* What a reader lets through must be packed back into what it read. */
+/* A message that a reader accepts must be packed back into the same bytes. */
 #define TRY(kind, exact)                                                                           \
     do {                                                                                           \
         static struct wire_##kind m_;                                                              \

@@ -1,4 +1,4 @@
-"""The token benchmark itself: its oracles, its transcripts and its arms, with bytes in the place of tokens. Needs no npm."""
+"""The token benchmark itself: its oracles, its transcripts and its arms, with bytes instead of tokens. Needs no npm."""
 import os
 import random
 import sys

@@ -136,7 +136,7 @@ def test_tokens_need_the_right(server, who, place):
 
 
 def narrow(who, name, *words):
-    """The same token with other rights."""
+    """Gives a token other rights."""
     path = str(who.home / "state" / "belljar" / "tokens.toml")
     with open(path, encoding="utf-8") as file:
         text = file.read()

@@ -1,4 +1,4 @@
-"""What a model meets first: four tools and a few lines, and everything else one step away."""
+"""The first impression of a model: four tools and a few lines, and everything else one step away."""
 import json
 import os
 import re
@@ -70,7 +70,7 @@ def test_the_opening_costs_four_hundred_tokens(who):
 
 
 def test_the_opening_by_the_tokenizer_itself(who):
-    """Where `make bench-tokens` has been, its tokenizers are there; nothing is fetched here."""
+    """After `make bench-tokens` its tokenizers exist; nothing is fetched here."""
     places = [os.environ.get("BELLJAR_TOKENIZERS", ""), os.path.join(os.path.dirname(os.environ.get("BELLJAR", "")), "tokens")]
     place = next((p for p in places if p and os.path.isdir(os.path.join(p, "node_modules", "gpt-tokenizer"))), None)
     if not place or not shutil.which("node"):

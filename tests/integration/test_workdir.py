@@ -1,4 +1,4 @@
-"""Where programs start: in the granted directory where that is clear, else in /workspace; at every door."""
+"""The directory in which programs start: the granted one if that is clear, else /workspace; at every door."""
 import re
 import secrets
 

@@ -18,7 +18,7 @@ import belljar
 # No turn of the loop takes more CPU time than this.
 PROMISE_S = 0.05
 
-# What was once done in one turn of up to 50 ms is held to half of that, so that its return is noticed.
+# Work that was once done in one turn of up to 50 ms may now take half of that, so that a relapse is noticed.
 CLOSER_S = 0.025
 CLOSER = {"many names", "a form of 60 MB", "a form of 60 MB under a key", "a form of 60 MB for a session"}
 

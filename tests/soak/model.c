@@ -138,8 +138,8 @@ static const char *judge_answer(struct model *m, const struct cell *cell, long n
                                 const struct run *run)
 {
     const char *result = run->result.value_text ? run->result.value_text : "";
-    /* Where a machine is too busy a loop may not hear the interrupt in time, and one that would not
-     * hear it may not have begun. */
+    /* On a busy machine a loop may not hear the interrupt in time, and one that would not hear it
+     * may not have begun. */
     bool may_lose = cell->effect == LOSES || cell->status == RUN_TIMEOUT;
 
     if (run->result.status != cell->status)

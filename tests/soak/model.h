@@ -1,4 +1,5 @@
-/* What a session should remember, the cells that find out, and whether an answer fits.
+/* A model of a session: what it should remember, the cells that test it, and whether an answer
+ * fits.
  *
  * The driver tells the model what it did to a session; the model knows what may come of it. An
  * answer is right, or it is an honest word about something that was done: there is no third.
@@ -23,7 +24,7 @@ struct model {
     bool is_file_known;
 };
 
-/* What was done to a session, as far as it concerns one cell. */
+/* Harm done to a session, as far as it concerns one cell. */
 enum harm {
     HARM_INTERRUPT = 1, /* while the cell waited or ran */
     HARM_KILL = 2,      /* a process of the sandbox, just before or meanwhile */
@@ -60,5 +61,5 @@ const char *model_judge(struct model *model, const struct cell *cell, long numbe
 void model_lose(struct model *model, enum run_language language);
 void model_may_lose(struct model *model);
 
-/* What a copy of the session remembers: nobody tells it of a loss before its time. */
+/* The memory of a copy of the session: it learns of a loss only at its time. */
 struct model model_copy(const struct model *model);

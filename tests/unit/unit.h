@@ -1,4 +1,4 @@
-/* What every unit test needs: cmocka with the headers it wants before it, and a short way to write
+/* Needed by every unit test: cmocka with the headers it wants before it, and a short way to write
  * tests. They run in the order in which they stand in the file, and their names are sentences:
  *
  *     TEST(wrap_keeps_the_code_and_adds_context)

@@ -139,12 +139,12 @@ class Belljar:
         return ["".join(c["text"] for c in message["result"]["content"] if c["type"] == "text") for _, _, message in done]
 
     def learn(self, *names):
-        """What a model that has never seen the library asks: what there is, then how to call what it needs."""
+        """The questions of a model that has never seen the library: what there is, then how to call what it needs."""
         self.turn(("more", {"topic": "api"}))
         self.turn(*(("more", {"topic": name}) for name in names))
 
     def run(self, code):
-        """What the program printed."""
+        """The program's output."""
         return self.turn(("run_code", {"code": code}))[0]
 
     def close(self):

@@ -36,9 +36,7 @@ static void read_file(char text[128])
 
 static int ask(struct auth *auth, const char *token, struct error *err)
 {
-    struct auth_claim claim = {
-        .token = {token, token ? strlen(token) : 0}
-    };
+    struct auth_claim claim = {.token = {token, token ? strlen(token) : 0}};
     struct caller *caller = NULL;
 
     return auth_check(auth, &claim, &caller, err);
@@ -114,7 +112,7 @@ TEST(a_process_of_ours_needs_none_over_the_socket)
     assert_error(&err, E_AUTH, "needed");
     assert_true(auth_check(auth, &tcp, &caller, &err) < 0);
     assert_error(&err, E_AUTH, "needed");
-    ours.token = (struct span){"wrong", 5}; /* who shows a token is taken at his word */
+    ours.token = (struct span){"wrong", 5}; /* a token that is sent counts */
     assert_true(auth_check(auth, &ours, &caller, &err) < 0);
     assert_error(&err, E_AUTH, "not known");
     auth_free(auth);
@@ -208,12 +206,8 @@ TEST(a_change_of_the_file_holds_at_once)
     rights_init(&rights);
     rights.max_runs = 3;
     assert_int_equal(tokens_add(tokens_path, "ann", &rights, token, &err), 0);
-    assert_int_equal(auth_check(auth,
-                                &(struct auth_claim){
-                                    .token = {token, TOKEN_LEN}
-    },
-                                &caller, &err),
-                     0);
+    assert_int_equal(
+        auth_check(auth, &(struct auth_claim){.token = {token, TOKEN_LEN}}, &caller, &err), 0);
     assert_string_equal(caller->name, "ann");
     assert_true(caller->rights.max_runs == 3);
     assert_false(caller->rights.is_operator);

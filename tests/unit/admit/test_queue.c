@@ -41,8 +41,7 @@ static struct item *enter(struct caller *caller, char name)
     struct item *item = &items[n_items++];
 
     *item = (struct item){
-        .name = name, .place = {.caller = caller, .on_turn = on_turn, .on_refused = on_refused}
-    };
+        .name = name, .place = {.caller = caller, .on_turn = on_turn, .on_refused = on_refused}};
     item->place.user = item;
     queue_enter(queue, &item->place);
     return item;
@@ -120,7 +119,7 @@ TEST(a_flood_waits_behind_itself)
     close_queue();
 }
 
-/* One who has all he can get leaves places for those who have nothing. */
+/* A caller with all its places leaves places for those who have nothing. */
 TEST(a_place_is_left_for_those_of_whom_nothing_runs)
 {
     struct queue_level level;
@@ -131,7 +130,7 @@ TEST(a_place_is_left_for_those_of_whom_nothing_runs)
         enter(&ann, 'a');
     assert_string_equal(order, "aaaaaa");
     enter(&bob, 'b');
-    enter(&bob, 'b'); /* he has one: his second waits like ann's seventh */
+    enter(&bob, 'b'); /* bob has one: the second waits like ann's seventh */
     enter(&carl, 'c');
     assert_string_equal(order, "aaaaaabc");
     queue_level(queue, &level);
@@ -155,7 +154,7 @@ TEST(when_it_is_full_the_longest_line_gives_way)
         assert_int_equal(queue_check(queue, &bob, &err), 0);
         enter(&bob, 'b');
     }
-    /* Half each: now he has no claim to more. */
+    /* Half each: now bob has no claim to more. */
     assert_true(queue_check(queue, &bob, &err) < 0);
     assert_error(&err, E_BUSY, "too many runs wait");
     settle(1);
@@ -191,14 +190,12 @@ TEST(a_cell_takes_no_room_of_others)
     open_queue(1, 64, 60000);
     enter(&ann, 'a');
     enter(&ann, 'A');
-    *cell = (struct item){
-        .name = 'c',
-        .place = {.caller = &bob,
-                  .has_box = true,
-                  .on_turn = on_turn,
-                  .on_refused = on_refused,
-                  .user = cell}
-    };
+    *cell = (struct item){.name = 'c',
+                          .place = {.caller = &bob,
+                                    .has_box = true,
+                                    .on_turn = on_turn,
+                                    .on_refused = on_refused,
+                                    .user = cell}};
     queue_enter(queue, &cell->place);
     assert_string_equal(order, "ac");
     queue_leave(queue, &cell->place);

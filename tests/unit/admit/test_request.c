@@ -186,7 +186,7 @@ TEST_WITH(directories_are_within_what_is_allowed, begin, NULL)
     run_free(take_ptr(run));
 }
 
-/* What the command was given reaches sandboxes only where the door says so. */
+/* Grants of the command reach sandboxes only where the door says so. */
 TEST_WITH(the_users_own_command_has_the_settings_grants, begin, NULL)
 {
     struct admission a = admission_of(NULL);

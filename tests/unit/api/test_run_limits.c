@@ -123,7 +123,7 @@ static const struct schema_field *find(const struct schema_field *fields, const 
     return NULL;
 }
 
-/* What the native API makes of a body, for a caller with these rights. `ceiling`: the limit whose
+/* Reads a body as the native API does, for a caller with these rights. `ceiling`: the limit whose
  * ceiling the operator has raised to its maximum, or NULL. */
 static int ask(const struct rights *rights, const json_t *body, const struct run_limit *ceiling,
                struct run_limits *limits, struct error *err)

@@ -32,7 +32,7 @@ void place_path(const char *name, char path[256]);
 void place_read(const char *name, struct buf *out);
 void place_write(const char *name, const void *data, size_t len);
 
-/* What verify says, with our key: the number of problems; `ret_text` has all findings. */
+/* Verifies with our key: returns the number of problems; `ret_text` has all findings. */
 uint64_t place_verify(struct buf *ret_text, struct verify_result *ret_result);
 uint64_t place_verify_against(const struct record_mark *against, struct buf *ret_text,
                               struct verify_result *ret_result);

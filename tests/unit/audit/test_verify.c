@@ -203,7 +203,7 @@ TEST(a_record_of_somebody_else_is_found)
     assert_int_equal(place_verify(&found, NULL), 1);
     assert_contains(buf_str(&found), "record 8 was not written by the owner of the key");
 
-    /* And the next to write does not take it for his own. */
+    /* And the next writer does not take it for its own. */
     trail_close(place_open(PLACE_FILE_BYTES));
     assert_contains(place_notes, "foreign");
     assert_int_equal(place_verify(&found, NULL), 2);

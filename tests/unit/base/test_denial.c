@@ -1,4 +1,4 @@
-/* What was refused to a run: bounded, counted, one line, masked. */
+/* Denials of a run: bounded, counted, one line, masked. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ TEST(repetitions_are_counted_and_the_list_is_bounded)
     run_free(run);
 }
 
-/* Puts a label in the place of everything behind "key=". */
+/* Replaces everything after "key=" with a label. */
 static struct clean_text mask(struct run *run, const char *text, size_t len)
 {
     static char masked[16 * 1024];

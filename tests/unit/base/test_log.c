@@ -10,7 +10,7 @@
 
 static char text[65536];
 
-/* What one event becomes. */
+/* The line that one event becomes. */
 static const char *line_of(enum log_format format, enum log_level most, const char *value)
 {
     int fds[2];

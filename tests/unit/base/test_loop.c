@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/loop.h"
 
-/* What the callbacks share. */
+/* Shared by the callbacks. */
 struct scene {
     struct loop *loop;
     struct loop_watch *watch;

@@ -14,7 +14,7 @@ TEST(plain_names_are_names)
     assert_false(name_is_plain("a.b", 8, false));
 }
 
-/* What a path, a URL, a shell or a terminal would read as something else. */
+/* Names that a path, a URL, a shell or a terminal would read as something else. */
 TEST(everything_else_is_none)
 {
     static const char *const bad[] = {"",    ".",   "..",       "...",   ".a",      "-a",   "_a",

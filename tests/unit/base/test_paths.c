@@ -1,5 +1,5 @@
-/* Where files are found depends on where the program stands, so the test copies itself about and
- * asks the copy. */
+/* The place of files depends on the place of the program, so the test copies itself and asks the
+ * copy. */
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* Whose names are resolved when: against a resolver of our own, for which some names take forever.
+/* The order in which names are resolved: against a resolver of our own, for which some names take
+ * forever.
  */
 #include "unit.h"
 

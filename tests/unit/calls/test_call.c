@@ -130,7 +130,7 @@ static void stop(void *arg)
     loop_stop(arg);
 }
 
-/* What waits for the pipe gets its turn. */
+/* Lets messages that wait for the pipe have their turn. */
 static void turn(void)
 {
     struct loop_watch *timer = loop_timer(g.loop, stop, g.loop);

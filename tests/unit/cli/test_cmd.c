@@ -120,7 +120,7 @@ TEST(a_wrong_option_gets_one_precise_line)
     }
 }
 
-/* What cmd_getopt() answers to these words, one character each; '.' ends it. */
+/* The answers of cmd_getopt() to these words, one character each; '.' ends it. */
 static const char *read_words(const char *letters, const char *const *words)
 {
     static const struct option options[] = {

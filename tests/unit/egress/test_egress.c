@@ -1,4 +1,4 @@
-/* Whose connections are let in: against gates whose listening sockets are the test's own. */
+/* Connections and their owners: against gates whose listening sockets are the test's own. */
 #include "unit.h"
 
 #include <netinet/in.h>
@@ -57,9 +57,7 @@ static void open_gate(struct gate *gate, const char *owner)
     struct net *net = net_new();
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    *gate = (struct gate){
-        .at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}
-    };
+    *gate = (struct gate){.at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
     assert_int_equal(bind(fd, (const struct sockaddr *)&gate->at, sizeof(gate->at)), 0);
     assert_int_equal(listen(fd, 256), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&gate->at, &len), 0);

@@ -175,7 +175,7 @@ TEST(answers_end_their_connection)
     assert_true(is_interim);
 }
 
-/* What a program and a server behind a gate could read in two ways does not pass it. */
+/* The gate does not pass answers that a program and a server could read in two ways. */
 TEST(doubtful_answers_are_refused)
 {
     static const char *const wrong[] = {

@@ -1,4 +1,4 @@
-/* What a run leaves in /workspace, in a real sandbox. */
+/* Files that a run leaves in /workspace, in a real sandbox. */
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* What happens while a program runs, in the order in which it does, in real sandboxes. */
+/* Events while a program runs, in their order, in real sandboxes. */
 #include "unit.h"
 
 #include <stdio.h>

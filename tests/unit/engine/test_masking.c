@@ -51,7 +51,7 @@ static void finish(struct work *work)
 
 #define SECRET "password = 'Tr0ub4dor&3xyz'\n"
 
-/* What the masker makes of the text in one go, and how much it finds. */
+/* The masker's result for the text in one go, and how much it finds. */
 static void check(const struct work *work)
 {
     struct run *run = run_new();
@@ -132,7 +132,7 @@ static void expect(struct run *run, const char *text, bool is_masked)
                      is_masked);
 }
 
-/* What one engine hides is nothing to another. */
+/* Values of one engine mean nothing to another. */
 TEST(two_sets_of_values_do_not_mix)
 {
     static const char *const texts[] = {"plain-looking-words", "other-looking-words"};

@@ -202,7 +202,7 @@ TEST(an_image_is_not_charged_to_its_source)
     stage_finish(&g);
 }
 
-/* Where no process may be started the kernel writes the image itself. */
+/* If no process may be started, the kernel writes the image itself. */
 TEST(a_profile_without_processes_can_be_copied)
 {
     struct stage g;
@@ -353,7 +353,7 @@ TEST(who_finds_a_copy_in_the_making_waits_for_it)
     stage_finish(&g);
 }
 
-/* What a kernel needs for images is of no use to a program, and images are none of its business. */
+/* A program cannot use what a kernel needs for images, nor the images. */
 TEST(a_program_gets_no_hold_of_the_means)
 {
     struct stage g;
@@ -426,7 +426,8 @@ TEST(images_hold_no_more_than_their_share)
     stage_finish(&g);
 }
 
-/* What a session was restored from counts as long as it refers to it, checkpoint or not. */
+/* The image that a session was restored from counts as long as it refers to it, checkpoint or
+ * not. */
 TEST(origins_count_and_do_not_pile_up)
 {
     struct stage g;

@@ -1,4 +1,4 @@
-/* What a copy of a session has of its Bash. */
+/* The Bash of a copied session. */
 #include "unit.h"
 
 #include <stdio.h>

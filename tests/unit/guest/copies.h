@@ -18,7 +18,7 @@ struct kernel {
     size_t n_images; /* it is a copy of these */
 };
 
-/* What an image consists of outside. */
+/* The parts of an image outside. */
 struct snapshot {
     int memory;
     int files; /* -1: without */

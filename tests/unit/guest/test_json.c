@@ -155,7 +155,7 @@ TEST(a_bomb_of_references_has_an_end)
     assert_not_plain("__import__('functools').reduce(lambda x, _: [x] * 10, range(30), 1)");
 }
 
-/* What we say is what Python's own reader reads. */
+/* Python's own reader reads what we write. */
 TEST(python_reads_the_same_value_back)
 {
     static const char *const values[] = {

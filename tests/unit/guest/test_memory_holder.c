@@ -21,7 +21,7 @@ static void run_confined(const char *code, const char *expected)
     scene_finish(&s);
 }
 
-/* What both programs begin with. Pid 1 has memory of its own. */
+/* The beginning of both programs. Pid 1 has memory of its own. */
 #define OTHERS                                                                                     \
     "import os\n"                                                                                  \
     "others = [int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) not in (1, "          \

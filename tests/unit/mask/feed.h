@@ -14,7 +14,7 @@ extern struct buf out;
 /* options: NULL for none. What came out before is gone. */
 void begin(const struct masker_options *options);
 
-/* What comes out at once. */
+/* The bytes that come out at once. */
 const char *feed_bytes(const char *text, size_t len);
 const char *feed(const char *text);
 

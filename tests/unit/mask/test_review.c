@@ -43,7 +43,7 @@ static void review(const struct masker_values *values)
     begin(&(struct masker_options){.mode = MASKER_REVIEW, .is_aggressive = true, .values = values});
 }
 
-/* What a name makes suspicious is for the person to judge. */
+/* Values that only their name makes suspicious are for the person to judge. */
 TEST(names_hide_nothing)
 {
     static const char *const texts[] = {
@@ -122,7 +122,7 @@ TEST(a_private_key_is_hidden_line_by_line)
                    "RSA PRIVATE KEY", "[REDACTED_PRIVATE_KEY]", "[REDACTED_PRIVATE_KEY]",
                    "[REDACTED_PRIVATE_KEY]", "RSA PRIVATE KEY");
     check(text, shown, 132);
-    /* in a string, and with commands in the place of its lines */
+    /* in a string, and with commands instead of its lines */
     (void)snprintf(text, sizeof(text), "k = \"-----BEGIN %s-----\\n%s\\n-----END %s-----\\n\"; f()",
                    "PRIVATE KEY", line, "PRIVATE KEY");
     (void)snprintf(shown, sizeof(shown),

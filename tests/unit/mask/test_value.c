@@ -1,6 +1,6 @@
-/* Where a value ends: as the language sees it that it is written in. What follows the value is
- * shown, and nothing of the secret is. The secrets are put together here, so that no file holds
- * one: `@` stands for one of them. */
+/* The end of a value, according to its language. The text after the value is shown, and nothing of
+ * the secret is. The secrets are put together here, so that no file holds one: `@` stands for one
+ * of them. */
 #include <stdio.h>
 
 #include "unit.h"
@@ -152,32 +152,32 @@ TEST(operators_between_blanks)
 TEST(in_doubt_nothing_of_a_value_comes_out)
 {
     static const char *const cases[][2] = {
-        {"password: ab|cd;ef\n",                       "password: @\n"                           },
-        {"PASSWORD=ab;cd|ef\n",                        "PASSWORD=@\n"                            },
-        {"PASSWORD=ab;cd|ef # note\n",                 "PASSWORD=@ # note\n"                     },
-        {"PASSWORD=hunter2;touch\n",                   "PASSWORD=@\n"                            },
-        {"password=ab`cd`ef\n",                        "password=@\n"                            },
-        {"password = ab<cd>ef\n",                      "password = @\n"                          },
-        {"password: ab\"cd'ef\n",                      "password: @\n"                           },
-        {"password: \"ab&cd # no end\n",               "password: \"ab&cd # no end\n"            },
-        {"password: \"k9Zx81 # no end\n",              "password: \"@ # no end\n"                },
-        {"x login password=ab;touch for ann\n",        "x login password=@ for ann\n"            },
-        {"x login password=ab;touch user=ann\n",       "x login password=@ user=ann\n"           },
-        {"<password>a&amp;b;c</password>\n",           "<password>@</password>\n"                },
-        {"<password><![CDATA[a<b&c]]></password>\n",   "<password><![CDATA[a<b&c]]></password>\n"},
-        {"<password><![CDATA[ab<cd&]]></password>\n",  "<password><![CDATA[@]]></password>\n"    },
-        {"password=&quot;ab&amp;cd&quot; x\n",         "password=&quot;@&quot; x\n"              },
-        {"h?password=a;b|cde&page=2\n",                "h?password=@&page=2\n"                   },
-        {"h?password=ab(cde)f#part\n",                 "h?password=@#part\n"                     },
-        {"{\"password\": \"ab`cd`$(;)\", \"n\": 1}\n", "{\"password\": \"@\", \"n\": 1}\n"       },
-        {"{'password': 'it\\'s;ls -l', 'n': 1}\n",     "{'password': 'it\\'s;ls -l', 'n': 1}\n"  },
-        {"{'password': 'it\\'s;ls', 'n': 1}\n",        "{'password': '@', 'n': 1}\n"             },
-        {"x-api-key: ab;cd|ef12\n",                    "x-api-key: ^\n"                          },
-        {"a=b;Password=ab;cd|ef;Max Size=3\n",         "a=b;Password=@;Max Size=3\n"             },
-        {"note password=k9Zx81Qm,ann@h.test,more\n",   "note password=@\n"                       },
-        {"DB_PASSWORD=k9Zx81Qm;k9Zx81Qm\n",            "DB_PASSWORD=@\n"                         },
-        {"password='k9Zx81Qm\\';k9Zx81Qm'\n",          "password='@'\n"                          },
-        {"password=\"k9Zx81Qm${x1}k9Zx81Qm\"\n",       "password=\"@${x1}@\"\n"                  },
+        {"password: ab|cd;ef\n", "password: @\n"},
+        {"PASSWORD=ab;cd|ef\n", "PASSWORD=@\n"},
+        {"PASSWORD=ab;cd|ef # note\n", "PASSWORD=@ # note\n"},
+        {"PASSWORD=hunter2;touch\n", "PASSWORD=@\n"},
+        {"password=ab`cd`ef\n", "password=@\n"},
+        {"password = ab<cd>ef\n", "password = @\n"},
+        {"password: ab\"cd'ef\n", "password: @\n"},
+        {"password: \"ab&cd # no end\n", "password: \"ab&cd # no end\n"},
+        {"password: \"k9Zx81 # no end\n", "password: \"@ # no end\n"},
+        {"x login password=ab;touch for ann\n", "x login password=@ for ann\n"},
+        {"x login password=ab;touch user=ann\n", "x login password=@ user=ann\n"},
+        {"<password>a&amp;b;c</password>\n", "<password>@</password>\n"},
+        {"<password><![CDATA[a<b&c]]></password>\n", "<password><![CDATA[a<b&c]]></password>\n"},
+        {"<password><![CDATA[ab<cd&]]></password>\n", "<password><![CDATA[@]]></password>\n"},
+        {"password=&quot;ab&amp;cd&quot; x\n", "password=&quot;@&quot; x\n"},
+        {"h?password=a;b|cde&page=2\n", "h?password=@&page=2\n"},
+        {"h?password=ab(cde)f#part\n", "h?password=@#part\n"},
+        {"{\"password\": \"ab`cd`$(;)\", \"n\": 1}\n", "{\"password\": \"@\", \"n\": 1}\n"},
+        {"{'password': 'it\\'s;ls -l', 'n': 1}\n", "{'password': 'it\\'s;ls -l', 'n': 1}\n"},
+        {"{'password': 'it\\'s;ls', 'n': 1}\n", "{'password': '@', 'n': 1}\n"},
+        {"x-api-key: ab;cd|ef12\n", "x-api-key: ^\n"},
+        {"a=b;Password=ab;cd|ef;Max Size=3\n", "a=b;Password=@;Max Size=3\n"},
+        {"note password=k9Zx81Qm,ann@h.test,more\n", "note password=@\n"},
+        {"DB_PASSWORD=k9Zx81Qm;k9Zx81Qm\n", "DB_PASSWORD=@\n"},
+        {"password='k9Zx81Qm\\';k9Zx81Qm'\n", "password='@'\n"},
+        {"password=\"k9Zx81Qm${x1}k9Zx81Qm\"\n", "password=\"@${x1}@\"\n"},
     };
     char expected[256];
 

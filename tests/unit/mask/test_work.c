@@ -74,14 +74,14 @@ static const char *const words[] = {"name",
                                     "[(\"pwd=a",
                                     "export pwd=a;`"};
 
-/* What stands before and behind the whole. */
+/* Text before and after the whole. */
 static const char *const frames[][2] = {
-    {"",                ""      },
-    {"",                "\n"    },
-    {"",                "://x\n"},
-    {"pwd='",           "'\n"   },
-    {"authorization: ", "=="    },
-    {"kind: Secret\n",  "\"\n"  },
+    {"", ""},
+    {"", "\n"},
+    {"", "://x\n"},
+    {"pwd='", "'\n"},
+    {"authorization: ", "=="},
+    {"kind: Secret\n", "\"\n"},
 };
 
 /* A text that the pattern of a kind begins to match: the first of every class, as often as it has
@@ -371,7 +371,7 @@ static void check_flood(enum flood flood, size_t fed, size_t came)
     }
 }
 
-/* What waits does not grow, and what has waited comes out in the end. */
+/* The waiting text does not grow, and comes out in the end. */
 TEST(what_waits_is_bounded)
 {
     static const char head[] = "kind: Secret\ndata:\n a: password='", tail[] = "\033\\'\nthe end\n";
@@ -379,15 +379,9 @@ TEST(what_waits_is_bounded)
         const char *brick;
         enum flood flood;
     } floods[] = {
-        {"a",             MASKED   },
-        {"pwd=",          MASKED   },
-        {"cookie: a=b; ", SHOWN    },
-        {"\033]0;",       INVISIBLE},
-        {"\u200b",        INVISIBLE},
-        {"\033[1m",       INVISIBLE},
-        {"data: a: b\n",  SHOWN    },
-        {"\\n",           MASKED   },
-        {"password: ",    SHOWN    },
+        {"a", MASKED},           {"pwd=", MASKED},      {"cookie: a=b; ", SHOWN},
+        {"\033]0;", INVISIBLE},  {"\u200b", INVISIBLE}, {"\033[1m", INVISIBLE},
+        {"data: a: b\n", SHOWN}, {"\\n", MASKED},       {"password: ", SHOWN},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(floods); i++) {

@@ -274,7 +274,7 @@ TEST_WITH(a_question_is_a_request_to_old_clients, setup, teardown)
     assert_int_equal(scene->n_open, 0);
 }
 
-/* What the server gave, to be sent back. */
+/* The state that the server gave, to be sent back. */
 static char *state_from(struct mcp_scene *scene, const char *tool)
 {
     const json_t *result;

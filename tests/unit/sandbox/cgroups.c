@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "child.h"
 
-/* Whoever runs this must see which step hangs, if one does. */
+/* A person who runs this must see which step hangs, if one does. */
 #define TEST_TIMEOUT_S 120
 
 const struct cgroup_limits roomy = {.memory_bytes = 256 * MB, .processes = 32};

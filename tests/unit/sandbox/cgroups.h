@@ -28,7 +28,7 @@ struct cgroup_usage usage_of(struct cgroup *group);
 size_t count_places(const struct cgroup_host *host, const char *prefix);
 size_t count_groups(const struct cgroup_host *host, const char *name);
 
-/* What `run` returns in a process in the group, as in_child() has it. */
+/* Returns the result of `run` in a process in the group, as in_child() does. */
 int inside(struct cgroup *group, int (*run)(void));
 
 /* A process that sits in the group until it is killed, and the end of one that was. */

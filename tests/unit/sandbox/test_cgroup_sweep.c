@@ -1,4 +1,4 @@
-/* Who clears up behind a supervisor, and what is left alone. */
+/* Clearing up after a supervisor, and what is left alone. */
 #include "sandbox/cgroups.h"
 
 #include <dirent.h>

@@ -49,20 +49,20 @@ int __wrap_rmdir(const char *path);
 int __wrap_file_write(int dirfd, const char *path, const char *text);
 
 static const char *const control_files[][2] = {
-    {"cgroup.type",            "domain"                           },
-    {"cgroup.procs",           ""                                 },
-    {"cgroup.controllers",     "cpuset cpu io memory hugetlb pids"},
-    {"cgroup.subtree_control", ""                                 },
-    {"cgroup.kill",            ""                                 },
-    {"memory.max",             "max"                              },
-    {"memory.swap.max",        "max"                              },
-    {"memory.oom.group",       "0"                                },
-    {"memory.current",         "1000"                             },
-    {"memory.events",          "low 0\nmax 3\noom 2\noom_kill 1\n"},
-    {"pids.max",               "max"                              },
-    {"pids.current",           "3"                                },
-    {"cpu.max",                "max 100000"                       },
-    {"cpu.stat",               "usage_usec 2500\nuser_usec 2000\n"},
+    {"cgroup.type", "domain"},
+    {"cgroup.procs", ""},
+    {"cgroup.controllers", "cpuset cpu io memory hugetlb pids"},
+    {"cgroup.subtree_control", ""},
+    {"cgroup.kill", ""},
+    {"memory.max", "max"},
+    {"memory.swap.max", "max"},
+    {"memory.oom.group", "0"},
+    {"memory.current", "1000"},
+    {"memory.events", "low 0\nmax 3\noom 2\noom_kill 1\n"},
+    {"pids.max", "max"},
+    {"pids.current", "3"},
+    {"cpu.max", "max 100000"},
+    {"cpu.stat", "usage_usec 2500\nuser_usec 2000\n"},
 };
 
 static void fill(int dirfd)
@@ -150,7 +150,7 @@ static const char *self(void)
     return pid;
 }
 
-/* Where this process is, and a v2 hierarchy at cg/. */
+/* Writes the groups of this process, and a v2 hierarchy at cg/. */
 static void proc(const char *mounts, const char *groups)
 {
     put("proc/mountinfo", mounts);

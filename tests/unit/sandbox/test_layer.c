@@ -50,7 +50,7 @@ static int setup(void **state)
         files_init(&layers->items[0].upper, open("upper", O_PATH | O_DIRECTORY | O_CLOEXEC), NULL) <
             0)
         return -1;
-    /* What tests write on the disk is older than the sandbox, unless they say otherwise. */
+    /* Files that tests write on the disk are older than the sandbox, unless they say otherwise. */
     layers->items[0].since_ns = INT64_MAX;
     free(grant.path);
     (void)close(grant.fd);

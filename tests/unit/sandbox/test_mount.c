@@ -75,8 +75,8 @@ IN_CHILD(a_clone_without_what_is_mounted_below_does_not_show_it)
     child_need(mkdir("a", 0755) == 0 && mkdir("a/below", 0755) == 0 && mkdir("b", 0755) == 0);
     child_need(create("a/below/under") == 0);
     child_need(mount("t", "a/below", "tmpfs", 0, NULL) == 0 && create("a/below/x") == 0);
-    /* Where a mount was made by somebody with more rights the kernel refuses to show what it hides;
-     * here it is our own. */
+    /* Linux refuses to show what a mount hides if somebody with more rights made it; here it is our
+     * own. */
     check(mount_clone(AT_FDCWD, "/mnt/a", MOUNT_ATTR_RDONLY, false, &fd, &err) == 0);
     check(mount_attach(fd, "/mnt/b", &err) == 0);
     check(access("b/below/x", F_OK) < 0);

@@ -274,7 +274,7 @@ TEST_WITH(writers_at_the_same_time_lose_no_save, set_up, tear_down)
 
         work = load("ann", "x", v);
         kept = json_object_get(work, "state");
-        /* Each writer's own come in his order. */
+        /* The saves of each writer come in order. */
         assert_int_equal(json_integer_value(json_object_get(kept, "i")),
                          seen[json_integer_value(json_object_get(kept, "w"))]++);
         json_decref(work);

@@ -15,7 +15,7 @@ static struct {
 static size_t n_undos;
 static struct undo_marks marks;
 
-/* What the store keeps: the steps that undos of a run have done. */
+/* The store's records: the steps that undos of a run have done. */
 static char *steps;
 static size_t n_steps;
 

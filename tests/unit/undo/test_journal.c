@@ -90,7 +90,7 @@ TEST_WITH(what_the_run_made_is_not_saved, scene_enter, leave)
     assert_null(saved_text("run", 1));
 }
 
-/* Somebody outside removes what the run made; the inode's number goes to a file of his own. */
+/* Somebody outside removes a file of the run; its inode number goes to another file. */
 TEST_WITH(a_reused_inode_is_not_taken_for_ours, scene_enter, leave)
 {
     struct stat st, other;

@@ -309,7 +309,7 @@ TEST_WITH(old_and_large_runs_go_the_oldest_first, enter, leave)
     assert_int_equal(undo_store_prune(0, 7, &err), 0);
     assert_int_equal(undo_store_prune(0, 7, &err), 0);
     assert_true(is_removed(ONE) && is_removed(TWO));
-    /* What is told of them has the same age. */
+    /* Their records have the same age. */
     age(ONE);
     assert_int_equal(undo_store_prune(UINT64_MAX, 7, &err), 0);
     assert_int_equal(listed(NULL), 1);
@@ -393,7 +393,7 @@ TEST_WITH(the_store_is_private, enter, leave)
     assert_int_equal(st.st_mode & 0777, 0700);
 }
 
-/* What says where an undo works is not the sandbox's to change. */
+/* The sandbox cannot change the place where an undo works. */
 TEST_WITH(the_sandbox_has_the_journal_alone, enter, leave)
 {
     char path[4096];

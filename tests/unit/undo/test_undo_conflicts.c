@@ -179,7 +179,7 @@ UNDO_TEST(what_the_user_removed_himself_is_no_conflict)
     assert_false(exists("n"));
 }
 
-/* A link in the place of a directory leads nowhere. */
+/* A link instead of a directory leads nowhere. */
 UNDO_TEST(links_are_not_followed)
 {
     fill_grant();

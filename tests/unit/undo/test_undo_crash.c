@@ -192,7 +192,7 @@ UNDO_TEST(a_forged_twin_does_not_overwrite_the_users_file)
     assert_conflict("other", "something else");
 }
 
-/* The same with a file that the run removed. */
+/* As before, with a file that the run removed. */
 UNDO_TEST(a_removed_file_is_not_mistaken_for_one_that_looks_alike)
 {
     struct stat st;

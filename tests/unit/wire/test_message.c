@@ -159,8 +159,7 @@ static void sample_exception(struct pack *p)
                             .traceback = span_of("Traceback ...\n"),
                             .line = 12,
                             .advice = WIRE_ADVICE_MODULE,
-                            .names = {.count = 2, .items = {span_of("numpy"), span_of("pandas")}}
-    });
+                            .names = {.count = 2, .items = {span_of("numpy"), span_of("pandas")}}});
 }
 
 static bool again_exception(struct unpack *u, struct pack *p)
@@ -178,12 +177,11 @@ static void sample_display(struct pack *p)
 {
     static const char png[] = "\x89PNG\r\n\x1a\n\0data";
 
-    wire_pack_display(p, &(struct wire_display){
-                             .count = 2,
-                             .forms = {{span_of("image/png"), {png, sizeof(png) - 1}},
-                                       {span_of("text/plain"), span_of("<Figure>")}},
-                             .metadata = span_of("{\"width\":640}")
-    });
+    wire_pack_display(
+        p, &(struct wire_display){.count = 2,
+                                  .forms = {{span_of("image/png"), {png, sizeof(png) - 1}},
+                                            {span_of("text/plain"), span_of("<Figure>")}},
+                                  .metadata = span_of("{\"width\":640}")});
 }
 
 static bool again_display(struct unpack *u, struct pack *p)
@@ -282,19 +280,19 @@ static bool again_violation(struct unpack *u, struct pack *p)
 }
 
 static const struct subject subjects[] = {
-    {"setup",     sample_setup,     again_setup,     4 + 16,                      WIRE_STRINGS_MAX},
-    {"ready",     sample_ready,     again_ready,     4 + 6,                       WIRE_STRINGS_MAX},
-    {"spawn",     sample_spawn,     again_spawn,     8 + 4 + 4 + 8 + 4 + 4,       WIRE_GRANTS_MAX },
-    {"failure",   sample_failure,   again_failure,   0,                           0               },
-    {"exited",    sample_exited,    again_exited,    0,                           0               },
-    {"run",       sample_run,       again_run,       16 + 16 + 4 + 13 + 4 + 5,    WIRE_STRINGS_MAX},
+    {"setup", sample_setup, again_setup, 4 + 16, WIRE_STRINGS_MAX},
+    {"ready", sample_ready, again_ready, 4 + 6, WIRE_STRINGS_MAX},
+    {"spawn", sample_spawn, again_spawn, 8 + 4 + 4 + 8 + 4 + 4, WIRE_GRANTS_MAX},
+    {"failure", sample_failure, again_failure, 0, 0},
+    {"exited", sample_exited, again_exited, 0, 0},
+    {"run", sample_run, again_run, 16 + 16 + 4 + 13 + 4 + 5, WIRE_STRINGS_MAX},
     {"exception", sample_exception, again_exception, 4 + 10 + 4 + 3 + 4 + 14 + 8, WIRE_STRINGS_MAX},
-    {"violation", sample_violation, again_violation, 0,                           0               },
-    {"display",   sample_display,   again_display,   0,                           0               },
-    {"progress",  sample_progress,  again_progress,  0,                           0               },
-    {"call",      sample_call,      again_call,      0,                           0               },
-    {"reply",     sample_reply,     again_reply,     0,                           0               },
-    {"cell",      sample_cell,      again_cell,      0,                           0               },
+    {"violation", sample_violation, again_violation, 0, 0},
+    {"display", sample_display, again_display, 0, 0},
+    {"progress", sample_progress, again_progress, 0, 0},
+    {"call", sample_call, again_call, 0, 0},
+    {"reply", sample_reply, again_reply, 0, 0},
+    {"cell", sample_cell, again_cell, 0, 0},
 };
 
 static struct pack packed(const struct subject *s)
@@ -371,8 +369,8 @@ TEST(a_byte_too_many_is_refused)
     }
 }
 
-/* 0xffffffff in the place of every four bytes: some of them are lengths and counts. What is still
- * read must be the message those bytes spell. */
+/* 0xffffffff instead of every four bytes: some of them are lengths and counts. What is still read
+ * must be the message those bytes spell. */
 TEST(lengths_that_lie_are_refused_or_mean_what_they_say)
 {
     static const uint32_t lies[] = {0xffffffff, 0x7fffffff, 0x80000000, 0x10000, 0};
@@ -492,16 +490,9 @@ TEST(samples_fit_into_the_sizes_of_their_types)
         size_t subject;
         enum wire_type type;
     } of[] = {
-        {0,  WIRE_SETUP    },
-        {1,  WIRE_READY    },
-        {2,  WIRE_SPAWN    },
-        {3,  WIRE_FAILED   },
-        {4,  WIRE_EXITED   },
-        {5,  WIRE_RUN      },
-        {6,  WIRE_EXCEPTION},
-        {8,  WIRE_DISPLAY  },
-        {9,  WIRE_PROGRESS },
-        {10, WIRE_CELL     },
+        {0, WIRE_SETUP},    {1, WIRE_READY}, {2, WIRE_SPAWN},     {3, WIRE_FAILED},
+        {4, WIRE_EXITED},   {5, WIRE_RUN},   {6, WIRE_EXCEPTION}, {8, WIRE_DISPLAY},
+        {9, WIRE_PROGRESS}, {10, WIRE_CELL},
     };
 
     for (size_t i = 0; i < COUNT(of); i++) {
@@ -525,41 +516,41 @@ struct permission {
 /* Written down a second time on purpose: a message that becomes permitted has to be added here,
  * too. */
 static const struct permission permissions[] = {
-    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_STARTING, WIRE_READY,        WIRE_STATE_READY,   1},
-    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_STARTING, WIRE_FAILED,       WIRE_STATE_ENDED,   1},
-    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_READY,    WIRE_SPAWNED,      WIRE_STATE_READY,   0},
-    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_READY,    WIRE_SPAWN_FAILED, WIRE_STATE_READY,   0},
-    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_READY,    WIRE_GONE,         WIRE_STATE_READY,   0},
-    {WIRE_CHANNEL_INIT,   WIRE_STATE_STARTING, WIRE_SEALED,       WIRE_STATE_READY,   1},
-    {WIRE_CHANNEL_INIT,   WIRE_STATE_STARTING, WIRE_FAILED,       WIRE_STATE_ENDED,   1},
-    {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_EXITED,       WIRE_STATE_READY,   0},
-    {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_SIGNALLED,    WIRE_STATE_READY,   0},
-    {WIRE_CHANNEL_KERNEL, WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,   1},
-    {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,   1},
-    {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_REFUSED,      WIRE_STATE_ENDED,   1},
-    {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_STARTED,      WIRE_STATE_RUNNING, 1},
-    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_RESULT,       WIRE_STATE_RUNNING, 1},
-    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING, 1},
-    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING, 0},
-    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING, 0},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,   1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_FAILED,       WIRE_STATE_ENDED,   1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,   1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_REFUSED,      WIRE_STATE_REFUSED, 1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_REFUSED,  WIRE_DONE,         WIRE_STATE_READY,   1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_STARTED,      WIRE_STATE_RUNNING, 1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_RESTORED,     WIRE_STATE_READY,   1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_RESULT,       WIRE_STATE_RUNNING, 1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING, 1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING, 0},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING, 0},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_CALL,         WIRE_STATE_RUNNING, 0},
-    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_CALL,         WIRE_STATE_RUNNING, 0},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DONE,         WIRE_STATE_READY,   8},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_DONE,         WIRE_STATE_READY,   8},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_DONE,         WIRE_STATE_HANDED,  8},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_SAVING,   WIRE_DONE,         WIRE_STATE_SAVING,  8},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_SAVING,   WIRE_SAVED,        WIRE_STATE_READY,   1},
+    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_STARTING, WIRE_READY, WIRE_STATE_READY, 1},
+    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_STARTING, WIRE_FAILED, WIRE_STATE_ENDED, 1},
+    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_READY, WIRE_SPAWNED, WIRE_STATE_READY, 0},
+    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_READY, WIRE_SPAWN_FAILED, WIRE_STATE_READY, 0},
+    {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_READY, WIRE_GONE, WIRE_STATE_READY, 0},
+    {WIRE_CHANNEL_INIT, WIRE_STATE_STARTING, WIRE_SEALED, WIRE_STATE_READY, 1},
+    {WIRE_CHANNEL_INIT, WIRE_STATE_STARTING, WIRE_FAILED, WIRE_STATE_ENDED, 1},
+    {WIRE_CHANNEL_INIT, WIRE_STATE_READY, WIRE_EXITED, WIRE_STATE_READY, 0},
+    {WIRE_CHANNEL_INIT, WIRE_STATE_READY, WIRE_SIGNALLED, WIRE_STATE_READY, 0},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_STARTING, WIRE_WAITING, WIRE_STATE_READY, 1},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED, WIRE_FAILED, WIRE_STATE_ENDED, 1},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED, WIRE_REFUSED, WIRE_STATE_ENDED, 1},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED, WIRE_STARTED, WIRE_STATE_RUNNING, 1},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING, WIRE_RESULT, WIRE_STATE_RUNNING, 1},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING, WIRE_EXCEPTION, WIRE_STATE_RUNNING, 1},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING, WIRE_DISPLAY, WIRE_STATE_RUNNING, 0},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING, WIRE_PROGRESS, WIRE_STATE_RUNNING, 0},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_STARTING, WIRE_WAITING, WIRE_STATE_READY, 1},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_READY, WIRE_FAILED, WIRE_STATE_ENDED, 1},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_HANDED, WIRE_FAILED, WIRE_STATE_ENDED, 1},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_HANDED, WIRE_REFUSED, WIRE_STATE_REFUSED, 1},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_REFUSED, WIRE_DONE, WIRE_STATE_READY, 1},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_HANDED, WIRE_STARTED, WIRE_STATE_RUNNING, 1},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_HANDED, WIRE_RESTORED, WIRE_STATE_READY, 1},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_RUNNING, WIRE_RESULT, WIRE_STATE_RUNNING, 1},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_RUNNING, WIRE_EXCEPTION, WIRE_STATE_RUNNING, 1},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_RUNNING, WIRE_DISPLAY, WIRE_STATE_RUNNING, 0},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_RUNNING, WIRE_PROGRESS, WIRE_STATE_RUNNING, 0},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_RUNNING, WIRE_CALL, WIRE_STATE_RUNNING, 0},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING, WIRE_CALL, WIRE_STATE_RUNNING, 0},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_RUNNING, WIRE_DONE, WIRE_STATE_READY, 8},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_READY, WIRE_DONE, WIRE_STATE_READY, 8},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_HANDED, WIRE_DONE, WIRE_STATE_HANDED, 8},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_SAVING, WIRE_DONE, WIRE_STATE_SAVING, 8},
+    {WIRE_CHANNEL_CELLS, WIRE_STATE_SAVING, WIRE_SAVED, WIRE_STATE_READY, 1},
 };
 
 static const struct permission *find_permission(int channel, int state, unsigned type)

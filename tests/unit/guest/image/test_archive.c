@@ -33,7 +33,7 @@ static int make_trees(void **state)
     return mkdir(source, 0755) < 0 || mkdir(target, 0755) < 0 || chdir(source) < 0 ? -1 : 0;
 }
 
-/* An ordinary user removes nothing from a directory that is closed to him. */
+/* An ordinary user cannot remove anything from a closed directory. */
 static int open_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)ftw;
@@ -98,10 +98,7 @@ static void assert_text(const char *path, const char *expected)
 
 TEST_WITH(a_tree_comes_out_as_it_went_in, make_trees, remove_trees)
 {
-    struct timespec times[2] = {
-        {1000,    5  },
-        {1234567, 890}
-    };
+    struct timespec times[2] = {{1000, 5}, {1234567, 890}};
     struct stat st, other;
     char link[64], why[512];
 

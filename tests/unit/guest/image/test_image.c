@@ -85,7 +85,7 @@ static const char *const build_state[] = {
     "signal.signal(signal.SIGUSR1, lambda *a: hits.append(1))\n"
     "None",
     "big = list(range(300000)); blob = bytearray(5_000_000)",
-    /* What changes with each copy of a copy. */
+    /* The value that changes with each copy of a copy. */
     "generation = 0",
 };
 

@@ -175,7 +175,7 @@ static struct span named(const char *text)
     return (struct span){text, strlen(text)};
 }
 
-/* Whose file is the library's is trusted with more. This test is the last: the name stays. */
+/* Code in a file of the library is trusted with more. This test is the last: the name stays. */
 TEST(the_name_of_a_program_is_never_one_of_the_library)
 {
     static const char *const refused[] = {

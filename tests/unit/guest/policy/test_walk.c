@@ -1,4 +1,4 @@
-/* What the walk finds: rule, name, place, words. */
+/* Findings of the walk: rule, name, place, words. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -105,7 +105,7 @@ TEST(members_that_are_modules_are_imports)
     assert_findings("strict", "import graphlib\ngraphlib._os\ngraphlib.TopologicalSorter\n",
                     "import:os@2:10");
     assert_findings("strict", "import scipy as s\ns.io\ns.signal\nx.os\n", "");
-    /* What is refused already is not told again for each use. */
+    /* A refused name is not reported again for each use. */
     assert_findings("strict", "import os\nos.path.join('a')\nos.sys\n", "import:os@1:8");
 }
 
@@ -204,16 +204,16 @@ TEST(alternatives_are_named)
     static const struct {
         const char *source, *hint;
     } cases[] = {
-        {"import os\n",         "pathlib"                },
-        {"eval('1')\n",         "ast.literal_eval"       },
-        {"import requests\n",   "network"                },
-        {"import subprocess\n", "profile `open`"         },
-        {"x.__class__\n",       "isinstance"             },
-        {"open('x')\n",         "io.StringIO"            },
-        {"import os.path\n",    "pathlib"                },
-        {"import io\n",         "from io import StringIO"},
-        {"__import__('x')\n",   "import statement"       },
-        {"import nump\n",       "did you mean `numpy`?"  },
+        {"import os\n", "pathlib"},
+        {"eval('1')\n", "ast.literal_eval"},
+        {"import requests\n", "network"},
+        {"import subprocess\n", "profile `open`"},
+        {"x.__class__\n", "isinstance"},
+        {"open('x')\n", "io.StringIO"},
+        {"import os.path\n", "pathlib"},
+        {"import io\n", "from io import StringIO"},
+        {"__import__('x')\n", "import statement"},
+        {"import nump\n", "did you mean `numpy`?"},
     };
 
     struct policy *policy = program_policy("strict");
