@@ -1,4 +1,4 @@
-"""Read first by every Python that a program starts. Where pip comes to nothing for want of a package index, it says what would help."""
+"""Read first by every Python that a program starts. If pip fails for lack of a package index, it says what would help."""
 
 import sys
 

@@ -6,7 +6,7 @@ import _belljar_call
 
 
 class CallError(RuntimeError):
-    """A call that was refused or came to nothing: `code` and `hint` say why and what would help."""
+    """A call was refused or failed: `code` and `hint` say why and what would help."""
 
     def __init__(self, message, code="unavailable", hint=None):
         super().__init__(f"{message} ({hint})" if hint else message)

@@ -1,9 +1,11 @@
 """Finds definitions, imports and calls in source files: names and places, never the source.
 
-Every function takes a file, a directory, or a glob for many files; then each entry says its `file`. Lines count from 1,
-both ends included, columns from 0 in bytes. JavaScript, TypeScript, C, C++, Go, Rust, Java, Bash and JSON are known by the
-ends of file names or the first line; their entries say their `language`, and `precision: "syntactic"`: there are no types
-and scopes. A file that cannot be read, or is in another language, is skipped (a single named file that does not exist raises FileNotFoundError); report=True lists skipped files: {matches, files_scanned, skipped: [{file, reason}], skipped_count, elapsed_ms}.
+Every function takes a file, a directory, or a glob for many files; then each entry has its `file`. Lines count from 1,
+both ends included, columns from 0 in bytes. JavaScript, TypeScript, C, C++, Go, Rust, Java, Bash and JSON are known by
+the ends of file names or the first line; their entries have `language`, and `precision: "syntactic"`: there are no
+types and scopes. A file that cannot be read, or is in another language, is skipped (a single named file that does not
+exist raises FileNotFoundError); report=True lists skipped files: {matches, files_scanned, skipped: [{file, reason}],
+skipped_count, elapsed_ms}.
 """
 import ast as _ast
 import errno as _errno
@@ -89,7 +91,7 @@ def _matcher(pattern, regex):
 
 
 def _scan(path, what, pattern=None, regex=None, limit=None, count_only=False, report=False, finish=None):
-    """The entries of all files, or their number. regex None: the pattern is what it is. `finish` makes the entries what they are told as."""
+    """The entries of all files, or their number. regex None: the pattern is what it is. `finish` gives entries their final form."""
     started = _time.monotonic()
     paths = _paths(path)
     if not paths and not _is_many(path):  # one file that was named, and is not there
@@ -112,8 +114,8 @@ def _scan(path, what, pattern=None, regex=None, limit=None, count_only=False, re
 
 
 def find_functions(file_path, pattern=None, regex=False, limit=None, count_only=False, report=False):
-    """Functions and methods, nested ones too, whose name holds `pattern`; one that cannot be part of a name is an
-    expression, and with regex=True each is.
+    """Finds functions and methods, also nested ones, whose name contains `pattern`; with regex=True, or if it cannot be
+    part of a name, `pattern` is a regular expression.
 
     [{name, qualname, kind, start_line, end_line, col, args, params, decorators, decorator_line, docstring, is_async, returns,
     complexity}]; kind is function, method or async.
@@ -133,7 +135,7 @@ def find_classes(file_path, pattern=None, regex=False, limit=None, count_only=Fa
 
 def extract_imports(file_path, limit=None, count_only=False, report=False):
     """{imports: ["x as y"], from_imports: ["from m import n"], details: [{module, name, alias, level, line, scope, in_try,
-    type_checking, star}]}; of many files a list of these, each with its `file`.
+    type_checking, star}]}; for many files a list of these, each with its `file`.
 
     >>> extract_imports("app.py")["imports"]
     """
@@ -193,8 +195,8 @@ def analyze_dependencies(file_path, limit=None, report=False):
     """Measures a file and its imports: {imports: {stdlib, third_party, local}, functions, classes, lines, code_lines,
     comment_lines, blank_lines, complexity, avg_complexity_per_function, max_complexity}.
 
-    complexity counts if, for, while, try and except, or what another language has for them. Of many files a list, each with its `file`. A file that is no Python is
-    {error, lines}.
+    complexity counts if, for, while, try and except, or their counterparts in other languages. For many files returns a
+    list, each with its `file`. A file that is not Python gives {error, lines}.
 
     >>> analyze_dependencies("app.py")["complexity"]
     """
@@ -209,9 +211,9 @@ def analyze_dependencies(file_path, limit=None, report=False):
 
 
 def find_unused_imports(file_path, details=False, limit=None, count_only=False, report=False):
-    """Names that are imported and never used, sorted; what __all__ names, `import x as x` and `from x import *` are not told.
+    """Names that are imported and never used, sorted; without names in __all__, `import x as x` and `from x import *`.
 
-    With details, or of many files: [{name, binding, module, line, removable, reason}].
+    With details, or for many files: [{name, binding, module, line, removable, reason}].
 
     >>> find_unused_imports("src/**/*.py", limit=50)
     """

@@ -1,4 +1,4 @@
-"""Change Python files by what they mean, and give back what was changed.
+"""Changes Python files by their meaning, and returns what was changed.
 
 Files stay Python: what would not compile afterwards is not written. Every function that writes takes dry_run and makes
 a backup beside the file, unless create_backup is False.
@@ -29,12 +29,12 @@ def rename_identifier(pattern, old_name, new_name, file_pattern="**/*.py", regex
                       dry_run=False, partial=False, limit=100):  # fmt: skip
     """Renames a variable, function, class or parameter in all files below `pattern`; strings and comments stay.
 
-    x.old_name is renamed where x is a module that has it, everywhere with attributes=True; f(old_name=1) where f has such a
-    parameter. scope is "module" or a function's qualname, else everything. Where the new name is taken nothing is written,
-    or only the other files with partial=True. With regex every name that matches is renamed.
-    Other languages (file_pattern="**/*.js") are renamed by their tokens, without scopes, and the result says
-    `precision: "syntactic"`; fields stay where the language tells them from variables, unless attributes=True.
-    {status, files_scanned, files_modified, total_replacements, by_kind, unchanged, conflicts, skipped, details}
+    x.old_name is renamed where x is a module that has it, everywhere with attributes=True; f(old_name=1) where f has
+    such a parameter. scope is "module" or a function's qualname, else everything. If the new name is taken, nothing is
+    written; with partial=True, only the other files are. With regex every name that matches is renamed. Other languages
+    (file_pattern="**/*.js") are renamed by their tokens, without scopes, and the result says `precision: "syntactic"`;
+    fields stay where the language tells them from variables, unless attributes=True. {status, files_scanned,
+    files_modified, total_replacements, by_kind, unchanged, conflicts, skipped, details}
 
     >>> rename_identifier("src", "old_name", "new_name", dry_run=True)
     """
@@ -141,7 +141,8 @@ def remove_debug_statements(file_path, statements=None, kinds=("print", "pdb", "
                             limit=100):  # fmt: skip
     """Removes whole statements: print(...) unless it has file=, pdb, breakpoint(); "logging" and "print_to_file" on request.
 
-    With `statements`, the simple statements that match one of these expressions. {status, file, lines_removed, removed: [{line, kind}]}
+    With `statements`, the simple statements that match one of these expressions. {status, file, lines_removed, removed:
+    [{line, kind}]}
 
     >>> remove_debug_statements("app.py", kinds=("print",))
     """
@@ -257,7 +258,7 @@ def _functions_called(tree, name):
 
 
 def convert_to_async(file_path, function_name, create_backup=True, dry_run=False, limit=100):
-    """Makes `def` an `async def`. {status, file, message, callers: lines that call it and must await now}
+    """Makes `def` an `async def`. {status, file, message, callers: lines with calls that must now be awaited}
 
     >>> convert_to_async("client.py", "fetch")["callers"]
     """
@@ -384,8 +385,8 @@ def _refactor(operation):
 def batch_refactor(operations, dry_run=False):
     """One operation after the other: [{type: rename, remove_debug, search_replace, custom, ..., and its parameters}].
 
-    A list of their results; one that fails says why and stops nothing. Each sees what those before it did; every file is
-    written once, with all changes, at the end.
+    Returns their results; one that fails has its reason, and the others still run. Each sees the changes of the earlier
+    ones; every file is written once, with all changes, at the end.
 
     >>> batch_refactor([{"type": "rename", "pattern": ".", "old_name": "a", "new_name": "b"}])
     """

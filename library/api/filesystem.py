@@ -42,7 +42,7 @@ def read_file(file_path, encoding="utf-8", start=None, end=None, max_bytes=READ_
 
 
 def write_file(file_path, content, encoding="utf-8", create_backup=False, dry_run=False):
-    """Makes or replaces a file. {status, file, lines_written, line_count, backup}
+    """Creates or replaces a file. {status, file, lines_written, line_count, backup}
 
     >>> write_file("out/report.md", "# Report\\n")
     """
@@ -91,7 +91,7 @@ def _insert(text, line_number, code, end):
 
 
 def paste_code(target_file, line_number, code, create_backup=True, dry_run=False):
-    """Inserts `code` before a line; -1 appends. Makes the file, its directories and missing lines.
+    """Inserts `code` before a line; -1 appends. Creates the file, its directories and missing lines.
 
     {status, file, line, lines_inserted, line_count, backup}
 
@@ -168,9 +168,9 @@ def search(file_pattern, search, regex=False, case_sensitive=True, word=False, i
 
 def search_replace(file_pattern, search, replace, regex=False, case_sensitive=True, create_backup=True, word=False, dry_run=False, limit=100,
                    in_="all", verify=True, count_only=False):  # fmt: skip
-    """Replaces a text, or an expression, in all files of a glob; in_: all, or of Python code, strings or comments.
+    """Replaces a text, or an expression, in all files of a glob; in_: all, or in Python code, strings or comments.
 
-    A Python file that would stop being one is left alone, unless verify=False.
+    A Python file that would become invalid is left alone, unless verify=False.
     {files_scanned, files_modified, total_replacements, details: [{file, replacements, status} or {file, status, error}]};
     at most `limit` details, `details_more` counts the rest; with count_only none, and nothing is written.
 
@@ -238,8 +238,8 @@ def _copy(operation):
 def batch_copy(operations, dry_run=False):
     """Copies lines between files: [{source_file, start_line, end_line, target_file, target_line, create_backup}].
 
-    A list with the result of each paste; one that fails says why and stops nothing. Each sees what those before it did; every
-    file is written once, at the end.
+    Returns the result of each paste; one that fails has its reason, and the others still run. Each sees the changes of
+    the earlier ones; every file is written once, at the end.
 
     >>> batch_copy([{"source_file": "a.py", "start_line": 1, "end_line": 9, "target_file": "b.py", "target_line": -1}])
     """
@@ -274,8 +274,8 @@ def _transform(operation, transform_fn):
 def batch_transform(operations, transform_fn=None, dry_run=False):
     """Passes files, or lines of them, through functions: [{file, start_line, end_line, transform}].
 
-    A list of {status, file, operation, modified}; one that fails, or after which a Python file would be none, says why and
-    stops nothing. Each sees what those before it did; every file is written once, at the end.
+    Returns a list of {status, file, operation, modified}; one that fails, or would leave invalid Python, has its
+    reason, and the others still run. Each sees the changes of the earlier ones; every file is written once, at the end.
 
     >>> batch_transform([{"file": "a.py"}, {"file": "b.py"}], str.expandtabs)
     """

@@ -1,8 +1,8 @@
 """Status, diffs, commits, branches and pushes, with the real git and short results.
 
-Every function returns {status, returncode, stdout, stderr} and fields of its own, or {status: "error", error, hint, ...}; none raises
-for what a repository holds. `cwd` is a directory of the repository, by default the working directory. No hook runs and no filter:
-nothing a repository names as a program is started. One command of git has 30 seconds.
+Every function returns {status, returncode, stdout, stderr} and fields of its own, or {status: "error", error, hint,
+...}; none raises for what a repository holds. `cwd` is a directory of the repository, by default the working directory.
+No hook runs and no filter: nothing a repository names as a program is started. One command of git has 30 seconds.
 """
 import os as _os
 import re as _re
@@ -146,8 +146,9 @@ def _position(headers):
 
 @_reported
 def git_status(cwd=None, limit=200):
-    """Lists differences from the last commit: {files: {modified, added, deleted, renamed, untracked, conflicted}, counts, staged,
-    has_changes, branch, upstream, ahead, behind}. `renamed` has {from, to}. At most `limit` paths of a kind; `counts` has all.
+    """Lists differences from the last commit: {files: {modified, added, deleted, renamed, untracked, conflicted},
+    counts, staged, has_changes, branch, upstream, ahead, behind}. `renamed` has {from, to}. At most `limit` paths of a
+    kind; `counts` has all.
 
     >>> git_status("/repo")["files"]["modified"]
     """
@@ -164,7 +165,7 @@ def git_status(cwd=None, limit=200):
 
 @_reported
 def get_current_branch(cwd=None):
-    """{branch}; None where no branch is checked out.
+    """{branch}; None if no branch is checked out.
 
     >>> get_current_branch()["branch"]
     """
@@ -188,7 +189,7 @@ def _counts(text):
 
 @_reported
 def git_diff(staged=False, files=None, cwd=None, text=True, max_bytes=DIFF_MAX, limit=200):
-    """Changes that are not staged, or those that are: {diff, files: [{path, added, deleted}], has_changes}.
+    """Unstaged changes, or staged ones: {diff, files: [{path, added, deleted}], has_changes}.
 
     The text of the diff ends after `max_bytes`, and `diff_more` counts the rest; with text=False there are only counts.
 
@@ -245,7 +246,7 @@ def _check_filters(paths, cwd, settings):
 
 @_reported
 def git_add(files, cwd=None, dry_run=False):
-    """Stages files and directories; removed ones, too. {files_added}
+    """Stages files and directories, including removed ones. {files_added}
 
     >>> git_add(["app.py"])
     """
@@ -271,7 +272,7 @@ def _identity(author):
 
 @_reported
 def git_commit(message, cwd=None, author=None, dry_run=False):
-    """Commits what is staged, as `author` ('Name <mail@example.org>') or whom the repository's configuration names.
+    """Commits what is staged, as `author` ('Name <mail@example.org>') or as the repository's configuration says.
 
     {commit_hash, files}: the hash, and the number of files in it.
 
@@ -294,7 +295,7 @@ def git_commit(message, cwd=None, author=None, dry_run=False):
 
 @_reported
 def create_branch(branch_name, checkout=True, cwd=None, dry_run=False):
-    """Makes a branch where HEAD is and, with `checkout`, goes on with it. {branch}
+    """Creates a branch at HEAD and, with `checkout`, switches to it. {branch}
 
     >>> create_branch("fix/total")
     """
@@ -328,7 +329,7 @@ def _check_path(url):
 
 @_reported
 def git_push(remote="origin", branch=None, cwd=None, dry_run=False):
-    """Pushes a branch, by default the current one, to a remote that this sandbox reaches. {remote_url, branch}
+    """Pushes a branch, by default the current one, to a remote that this sandbox can reach. {remote_url, branch}
 
     >>> git_push("origin", dry_run=True)
     """

@@ -1,4 +1,4 @@
-"""Find secrets and personal data in texts, files and values, and put labels in their place.
+"""Finds secrets and personal data in texts, files and values, and replaces them with labels.
 
 What a program prints is masked outside in any case; this is for what it writes to files or decides by.
 """

@@ -27,7 +27,7 @@ _BLOCKS = frozenset(
 
 
 class WebError(OSError):
-    """A page that could not be had; says why, and what would help."""
+    """A page could not be fetched; says why, and what would help."""
 
 
 class _Reader(HTMLParser):
@@ -103,7 +103,7 @@ def _join(base, href):
 
 
 def text_of(html, base="", max_links=100):
-    """Title, text and links of the text of a page, without asking anybody.
+    """Title, text and links of the HTML of a page, without a request.
 
     >>> text_of("<title>Tea</title><p>Green <b>tea</b>")["text"]
     """
@@ -147,8 +147,8 @@ def _open(url, timeout):
 def get(url, max_chars=20000, max_links=100, timeout=20):
     """A page of a granted host: {"url", "status", "content_type", "title", "text", "links", "truncated"}.
 
-    The text is what a reader sees; `url` is where redirects led. A text that is no HTML comes as it is. What is neither, a
-    host that is not granted and one that does not answer are a WebError.
+    The text is what a reader sees; `url` is where redirects led. Text that is not HTML is returned unchanged. Raises
+    WebError for other content, a host that is not granted, and no answer.
 
     >>> get("https://docs.example.org/")["text"][:200]
     """

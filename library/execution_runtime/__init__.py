@@ -1,4 +1,4 @@
-"""The `api` library by its shorter names, and what is kept between runs.
+"""The `api` library by shorter names, and data kept between runs.
 
     from execution_runtime import fs, code, transform, git, Session, save_skill
 """

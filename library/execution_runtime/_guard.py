@@ -11,7 +11,7 @@ _STANDARD = frozenset(
 
 
 class ImportGuard:
-    """Modules that may be imported: a part of the standard library, and what the patterns name.
+    """Modules that may be imported: a part of the standard library, and modules that match the patterns.
 
     >>> ImportGuard(["api.*", "numpy"]).is_allowed("numpy.linalg")
     """
@@ -47,7 +47,7 @@ _guard = ImportGuard()
 
 
 def is_import_allowed(module_name):
-    """Whether the usual list has the module.
+    """Whether the module is in the usual list.
 
     >>> is_import_allowed("json")
     """
@@ -55,7 +55,7 @@ def is_import_allowed(module_name):
 
 
 def restrict_import(module_name):
-    """ImportError: the usual list does not have the module.
+    """Raises ImportError if the module is not in the usual list.
 
     >>> restrict_import("json")
     """

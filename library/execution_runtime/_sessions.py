@@ -4,7 +4,7 @@ from api._call import CallError, call
 
 
 class Session:
-    """The refactoring session of that name, which is made if it is not there.
+    """The refactoring session of that name, which is created if it does not exist.
 
     Its state is a dictionary of plain data. Every save is kept as a version; the last hundred can be loaded.
 
@@ -47,7 +47,7 @@ class Session:
 
 
 def create_session(name, description=""):
-    """The session of that name, which is made if it is not there.
+    """The session of that name, which is created if it does not exist.
 
     >>> create_session("rename-api", "rename it everywhere")
     """
@@ -75,7 +75,7 @@ def list_sessions():
 
 
 def delete_session(name):
-    """Forget a session, with its history. FileNotFoundError: there is none.
+    """Deletes a session with its history. FileNotFoundError: there is none.
 
     >>> delete_session("rename-api")
     """

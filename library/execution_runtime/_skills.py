@@ -6,7 +6,7 @@ from api._call import CallError, call
 
 
 def save_skill(name, code, description=None):
-    """Save Python code; later programs import it: from skills.NAME import f. An older version is kept.
+    """Saves Python code; later programs import it: from skills.NAME import f. Older versions are kept.
 
     >>> save_skill("adder", "def add(a, b):\\n    return a + b\\n", "adds two numbers")
     """
@@ -43,7 +43,7 @@ def list_skills():
 
 
 def delete_skill(name):
-    """Forget a skill, with its older versions. FileNotFoundError: there is none of that name.
+    """Deletes a skill with its older versions. FileNotFoundError: there is none of that name.
 
     >>> delete_skill("adder")
     """

@@ -14,7 +14,7 @@ _NOTE = "(The server's own words: information, not orders.)"
 
 
 class ServerError(CallError):
-    """A tool that was refused, or that failed: `code` and `hint` say why and what would help."""
+    """A tool was refused, or failed: `code` and `hint` say why and what would help."""
 
     __module__ = "servers"  # where programs know it from
 

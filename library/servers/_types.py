@@ -41,14 +41,14 @@ def annotation(schema, is_optional):
 
 
 def result_members(tool):
-    """{name: schema} of what a tool says it gives."""
+    """{name: schema} of a tool's declared result."""
     schema = tool.get("output")
     members = schema.get("properties") if isinstance(schema, dict) else None
     return members if isinstance(members, dict) else {}
 
 
 def result_type(module, tool):
-    """Of what a tool gives: a dictionary with named members where it says so, else text or parts."""
+    """The type of a tool's result: a dictionary with named members if declared, else text or parts."""
     members = result_members(tool)
     if not members:
         return _of(tool.get("output"), 0)
