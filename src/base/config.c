@@ -196,7 +196,7 @@ static const struct config_option options[] = {
     {"mcp_tools", CONFIG_CHOICE, "few", .choices = "few,all", .flag = "tools", .command = "mcp", .value = "few|all",
      .help = "which tools MCP clients see: the four that most work needs, or all. The others can always be called; with `mcp_compat` all are listed",
      .brief = "tools that are listed (default few)", AT(mcp_tools)},
-    {"mcp_answer_tokens", CONFIG_INT, "2000", 200, 10000000, .flag = "answer-tokens", .command = "mcp",
+    {"mcp_answer_tokens", CONFIG_INT, "2000", 200, 10000000, .flag = "answer-tokens", .command = "mcp", .value = "N",
      .help = "about how many tokens the answer of an MCP tool has; what is beyond is cut and kept. `max_tokens` in a call sets another number",
      .brief = "length of an answer in tokens (default 2000)", AT(mcp_answer_tokens)},
     {"mcp_resource", CONFIG_STRING, "", .value = "URL",
