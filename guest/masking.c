@@ -1,8 +1,8 @@
 #define PY_SSIZE_T_CLEAN
 #include "guest/masking.h"
 
-#include "mask/masker.h"
 #include "mask/internal.h"
+#include "mask/masker.h"
 
 /* Rules are the operator's, and stay outside. */
 const char *masker_rules_name(const struct masker_rules *rules, unsigned index)
@@ -86,10 +86,10 @@ static PyObject *kinds(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"mask",  mask,  METH_VARARGS,
+    {"mask", mask, METH_VARARGS,
      "mask(bytes, aggressive=False): (bytes, [(kind, label, start, end, line)])"},
-    {"kinds", kinds, METH_NOARGS,  "kinds(): [(name, label, is_personal)]"      },
-    {NULL,    NULL,  0,            NULL                                         },
+    {"kinds", kinds, METH_NOARGS, "kinds(): [(name, label, is_personal)]"},
+    {NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_belljar_mask", .m_size = -1,

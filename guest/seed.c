@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "sandbox/root.h"
 #include "guest/interpreter.h"
+#include "sandbox/root.h"
 
 /* For what the program starts. */
 static int set_variables(uint64_t seed, struct error *err)

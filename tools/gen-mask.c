@@ -232,7 +232,8 @@ static void print_bytes(const char *name, const unsigned char *bytes, size_t siz
     (void)printf("\n};\nconst unsigned %s_size = %zu;\n", name, size);
 }
 
-static void print_database(const char *name, const struct masker_program *programs, unsigned without)
+static void print_database(const char *name, const struct masker_program *programs,
+                           unsigned without)
 {
     const char **expressions = calloc(masker_kind_count, sizeof(*expressions));
     unsigned *flags = calloc(masker_kind_count, sizeof(*flags));
@@ -292,7 +293,8 @@ int main(void)
 
     for (unsigned i = 0; i < masker_kind_count; i++)
         make_program(&masker_kinds[i], &programs[i]);
-    (void)printf("#include \"mask/kinds.h\"\n\nconst struct masker_program masker_programs[] = {\n");
+    (void)printf(
+        "#include \"mask/kinds.h\"\n\nconst struct masker_program masker_programs[] = {\n");
     for (unsigned i = 0; i < masker_kind_count; i++)
         print_program(&programs[i]);
     (void)printf("};\n\nconst masker_class masker_classes[] = {\n");

@@ -164,10 +164,7 @@ int frame_send(int sock, enum wire_type type, const struct pack *body, const int
 {
     char control[FDS_SPACE(FRAME_FDS)];
     uint8_t head[FRAME_HEADER];
-    struct iovec iov[2] = {
-        {head,                     sizeof(head)        },
-        {body ? body->data : NULL, body ? body->len : 0}
-    };
+    struct iovec iov[2] = {{head, sizeof(head)}, {body ? body->data : NULL, body ? body->len : 0}};
     struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
 
     if ((body && body->failed) || n_fds > FRAME_FDS)

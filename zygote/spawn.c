@@ -14,12 +14,12 @@
 
 #include "base/cleanup.h"
 #include "guest/init.h"
+#include "guest/kernel.h"
 #include "guest/oom_rank.h"
 #include "sandbox/ns.h"
 #include "sandbox/recipe.h"
 #include "sandbox/root.h"
 #include "wire/frame.h"
-#include "guest/kernel.h"
 
 /* Connections that wait until the supervisor has room for them. */
 #define GATE_BACKLOG 128

@@ -178,10 +178,10 @@ struct policy *policy_load(struct span encoded)
 struct policy *policy_rehearsal(void)
 {
     struct policy_row rows[] = {
-        {.list = POLICY_IMPORT_ALLOW,    .key = span_from("sys")     },
-        {.list = POLICY_IMPORT_ALLOW,    .key = span_from("math")    },
+        {.list = POLICY_IMPORT_ALLOW, .key = span_from("sys")},
+        {.list = POLICY_IMPORT_ALLOW, .key = span_from("math")},
         {.list = POLICY_ATTRIBUTE_ALLOW, .key = span_from("__init__")},
-        {.list = POLICY_BUILTIN_DENY,    .key = span_from("eval")    },
+        {.list = POLICY_BUILTIN_DENY, .key = span_from("eval")},
     };
     struct wire_policy message = {.profile = span_from("rehearsal"),
                                   .flags = POLICY_IMPORTS_LISTED | POLICY_DUNDER_DENIED,

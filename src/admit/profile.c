@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "admit/profile_internal.h"
 #include "base/limits.h"
 #include "base/net.h"
-#include "admit/profile_internal.h"
 
 /* ---- encoding ---- */
 

@@ -1,8 +1,8 @@
 /* The profiles a server gives out, each read once. */
 #pragma once
 
-#include "base/config.h"
 #include "admit/profile.h"
+#include "base/config.h"
 
 struct profiles;
 

@@ -4,10 +4,10 @@
 
 #include <jansson.h>
 
+#include "admit/request.h"
+#include "api/schema.h"
 #include "base/run.h"
 #include "http/request.h"
-#include "api/schema.h"
-#include "admit/request.h"
 
 /* Bytes of a request that comes as a form, its files included. */
 #define ATTACHMENTS_BODY_BYTES (64 * MIB)
@@ -24,7 +24,7 @@ extern const struct schema_field attachments_file_fields[];
 
 /* From the checked body, and from the parts of a form, or NULL. */
 int attachments_read(const json_t *body, const struct multipart *parts, struct run_request *request,
-                struct error *err);
+                     struct error *err);
 
 /* What was brought back: [{"path","size","encoding","content"}]. NULL: out of memory. */
 json_t *attachments_json(const struct run *run);

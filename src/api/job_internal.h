@@ -2,10 +2,10 @@
  * (their events). */
 #pragma once
 
+#include "api/job.h"
 #include "base/shared.h"
 #include "base/task.h"
 #include "base/utf8.h"
-#include "api/job.h"
 #include "http/sse.h"
 
 /* Bytes of a character that is cut in two between two reads. */
@@ -20,9 +20,9 @@ struct job {
     char id[32];
     char owner[REQUEST_OWNER_MAX];
     char *correlation_id;
-    struct run *run;           /* NULL: it is done */
-    struct job_watch *watches; /* who waits for the answer */
-    struct idempotency_key key;       /* under which it was asked for; is_set: there is one */
+    struct run *run;            /* NULL: it is done */
+    struct job_watch *watches;  /* who waits for the answer */
+    struct idempotency_key key; /* under which it was asked for; is_set: there is one */
     struct queue_place place;
     char session_id[32]; /* of a cell; "": it is none */
     unsigned retry_s;    /* of a refusal; 0: not said */

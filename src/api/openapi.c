@@ -275,7 +275,7 @@ static void show_openapi(struct request *request)
 }
 
 const struct route api_meta_routes[] = {
-    {"GET",         "/openapi.json", show_openapi, .access = ROUTE_PUBLIC, .answers = "OpenApi",
+    {"GET", "/openapi.json", show_openapi, .access = ROUTE_PUBLIC, .answers = "OpenApi",
      .status = 200, .tag = "meta", .summary = "this API, as OpenAPI 3.1"},
     {0},
 };

@@ -2,9 +2,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "api/api.h"
 #include "api/attachments.h"
+#include "base/cleanup.h"
 
 static struct span text_of(const json_t *body, const char *name)
 {

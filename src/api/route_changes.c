@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 
 static const struct schema_field show_fields[] = {
-    {"path",           SCHEMA_STRING, .max_len = 4096, .help = "only changes at or below this path"},
+    {"path", SCHEMA_STRING, .max_len = 4096, .help = "only changes at or below this path"},
     {"diff", SCHEMA_BOOLEAN, .help = "with the lines that changed, as unified diffs"},
-    {0               },
+    {0},
 };
 
 /* clang-format off */

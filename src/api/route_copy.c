@@ -1,17 +1,17 @@
 /* Copies of sessions: checkpoints, going back to them, forks. */
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "api/api.h"
+#include "base/cleanup.h"
 
 static const struct schema_field name_fields[] = {
-    {"name",               SCHEMA_STRING, .is_required = true, .max_len = 64,
+    {"name", SCHEMA_STRING, .is_required = true, .max_len = 64,
      .help = "of the checkpoint; up to 64 letters, digits, `.`, `_` and `-`"},
     {0},
 };
 
 static const struct schema_field fork_fields[] = {
-    {"n",       SCHEMA_INTEGER, .min = 1, .max = 256, .help = "number of copies (default 1)"},
+    {"n", SCHEMA_INTEGER, .min = 1, .max = 256, .help = "number of copies (default 1)"},
     {0},
 };
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "audit/index_internal.h"
 #include "audit/record.h"
+#include "base/cleanup.h"
 
 #define SQL_MAX 2048
 
@@ -52,11 +52,8 @@ static int prepare(struct search *s, struct error *err)
     const struct {
         const char *value, *sql;
     } terms[] = {
-        {f->since,   " AND r.time>=?"     },
-        {f->until,   " AND r.time<=?||'~'"},
-        {f->kind,    " AND r.kind=?"      },
-        {f->owner,   " AND r.owner=?"     },
-        {f->session, " AND r.session=?"   },
+        {f->since, " AND r.time>=?"}, {f->until, " AND r.time<=?||'~'"}, {f->kind, " AND r.kind=?"},
+        {f->owner, " AND r.owner=?"}, {f->session, " AND r.session=?"},
     };
     char sql[SQL_MAX];
     int place = 0;

@@ -2,10 +2,10 @@
  * under the same hash. */
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json.h"
 #include "audit/index_internal.h"
 #include "audit/record.h"
+#include "base/cleanup.h"
+#include "base/json.h"
 
 /* The record with that number, or NULL. */
 static json_t *load(struct index *index, uint64_t seq)

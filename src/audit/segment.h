@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "audit/record.h"
+#include "base/error.h"
 
 #define SEGMENT_NAME_SIZE 32
 

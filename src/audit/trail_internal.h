@@ -2,10 +2,10 @@
  * trail_prune.c (files that are too old) and trail_sync.c (the way to the disk). */
 #pragma once
 
-#include "audit/signed_head.h"
 #include "audit/segment.h"
-#include "base/sync.h"
+#include "audit/signed_head.h"
 #include "audit/trail.h"
+#include "base/sync.h"
 
 struct trail {
     struct trail_options options;

@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "audit/signed_head.h"
 #include "audit/key.h"
 #include "audit/record.h"
+#include "audit/signed_head.h"
+#include "base/error.h"
 
 struct verify_options {
     const struct key_public *keys; /* whose signatures count */

@@ -406,8 +406,8 @@ int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *r
         const char *text;
         enum run_grant_mode mode;
     } endings[] = {
-        {":ro",  RUN_GRANT_RO },
-        {":rw",  RUN_GRANT_RW },
+        {":ro", RUN_GRANT_RO},
+        {":rw", RUN_GRANT_RW},
         {":cow", RUN_GRANT_COW},
     };
     enum run_grant_mode mode = RUN_GRANT_RO;
@@ -424,8 +424,7 @@ int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *r
         }
     }
     if (len == 0) {
-        error_set(err, E_INVALID,
-                  "`%s`: expected DIR, DIR:ro, DIR:rw or DIR:cow", text);
+        error_set(err, E_INVALID, "`%s`: expected DIR, DIR:ro, DIR:rw or DIR:cow", text);
         return error_hint(err, "name the directory: /srv/data, or /srv/data:rw");
     }
     path = strndup(text, len);

@@ -15,9 +15,9 @@ static const struct {
     const char *name;
     const char *in_checkout; /* from the build directory */
 } data_dirs[] = {
-    {"policies", "../policies"           },
-    {"escape",   "../tests/escape/corpus"},
-    {"skills",   "../skills"             },
+    {"policies", "../policies"},
+    {"escape", "../tests/escape/corpus"},
+    {"skills", "../skills"},
 };
 
 /* The directory of the running program, without the final slash. */

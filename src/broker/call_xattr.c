@@ -53,11 +53,7 @@ static bool mode_of_acl(const struct attribute *a, mode_t *ret_mode)
     static const struct {
         uint16_t tag;
         int shift;
-    } places[] = {
-        {ACL_OF_OWNER,  6},
-        {ACL_OF_GROUP,  3},
-        {ACL_OF_OTHERS, 0}
-    };
+    } places[] = {{ACL_OF_OWNER, 6}, {ACL_OF_GROUP, 3}, {ACL_OF_OTHERS, 0}};
     mode_t mode = 0;
     struct acl acl;
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/admit.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/suggest.h"
 #include "cli/cmd.h"
-#include "admit/admit.h"
 
 static int help(void)
 {
@@ -248,9 +248,9 @@ int cmd_config(int argc, char **argv)
     cleanup(buf_done) struct buf out = {0};
     struct request request = {0};
     const struct cmd_place places[] = {
-        {'c', .word = &request.path        },
+        {'c', .word = &request.path},
         {'d', .flag = &request.has_defaults},
-        {'j', .flag = &request.is_json     },
+        {'j', .flag = &request.is_json},
     };
     int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 

@@ -17,12 +17,12 @@
 enum { OPT_HELP = 'h', OPT_AGGRESSIVE = 256, OPT_CHECK, OPT_EXPLAIN, OPT_WITH };
 
 static const struct option options[] = {
-    {"aggressive", no_argument,       NULL, OPT_AGGRESSIVE},
-    {"check",      no_argument,       NULL, OPT_CHECK     },
-    {"explain",    no_argument,       NULL, OPT_EXPLAIN   },
-    {"with",       required_argument, NULL, OPT_WITH      },
-    {"help",       no_argument,       NULL, OPT_HELP      },
-    {NULL,         0,                 NULL, 0             },
+    {"aggressive", no_argument, NULL, OPT_AGGRESSIVE},
+    {"check", no_argument, NULL, OPT_CHECK},
+    {"explain", no_argument, NULL, OPT_EXPLAIN},
+    {"with", required_argument, NULL, OPT_WITH},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
 };
 
 struct job {
@@ -135,9 +135,9 @@ int cmd_mask(int argc, char **argv)
     struct job job = {.path = "-"};
     const struct cmd_place places[] = {
         {OPT_AGGRESSIVE, .flag = &job.is_aggressive},
-        {OPT_CHECK,      .flag = &job.checks       },
-        {OPT_EXPLAIN,    .flag = &job.explains     },
-        {OPT_WITH,       .word = &job.with         },
+        {OPT_CHECK, .flag = &job.checks},
+        {OPT_EXPLAIN, .flag = &job.explains},
+        {OPT_WITH, .word = &job.with},
     };
     int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/terminal_text.h"
 #include "cli/changes.h"
 #include "cli/cmd.h"
 #include "cli/session.h"
-#include "base/terminal_text.h"
 
 static int show(struct query *q, const char *name, const char *below, struct error *err)
 {

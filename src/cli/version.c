@@ -61,14 +61,14 @@ int cmd_version(int argc, char **argv)
 {
     static const struct option options[] = {
         {"build", no_argument, NULL, 'b'},
-        {"json",  no_argument, NULL, 'j'},
-        {"help",  no_argument, NULL, 'h'},
-        {NULL,    0,           NULL, 0  },
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     bool has_build = false, is_json = false;
     const struct cmd_place places[] = {
         {'b', .flag = &has_build},
-        {'j', .flag = &is_json  },
+        {'j', .flag = &is_json},
     };
     int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 

@@ -128,8 +128,7 @@ void guest_go(struct guest *g)
         on_resolved(g, address_localhost, ARRAY_SIZE(address_localhost), NULL);
         return;
     }
-    g->lookup =
-        resolve_start(g->egress->settings->resolver, g->egress, g->egress->owner,
+    g->lookup = resolve_start(g->egress->settings->resolver, g->egress, g->egress->owner,
                               g->host.name, on_resolved, g);
     if (!g->lookup)
         guest_refuse(g, 502, "out of memory", false);

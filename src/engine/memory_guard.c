@@ -86,8 +86,8 @@ static void on_look(void *arg)
     loop_timer_start(guard->timer, wait_ms < LOOK_MOST_MS ? wait_ms : LOOK_MOST_MS);
 }
 
-int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups, struct memory_guard **ret_guard,
-              struct error *err)
+int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups,
+                     struct memory_guard **ret_guard, struct error *err)
 {
     struct memory_guard *guard = calloc(1, sizeof(*guard));
 

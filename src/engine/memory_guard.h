@@ -13,6 +13,6 @@
 
 struct memory_guard;
 
-int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups, struct memory_guard **ret_guard,
-              struct error *err);
+int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups,
+                     struct memory_guard **ret_guard, struct error *err);
 void memory_guard_free(struct memory_guard *guard); /* accepts NULL */

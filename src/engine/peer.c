@@ -292,10 +292,7 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
 {
     char control[FDS_SPACE(FRAME_FDS)];
     uint8_t head[FRAME_HEADER];
-    struct iovec iov[2] = {
-        {head,                     sizeof(head)        },
-        {body ? body->data : NULL, body ? body->len : 0}
-    };
+    struct iovec iov[2] = {{head, sizeof(head)}, {body ? body->data : NULL, body ? body->len : 0}};
     struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
     ssize_t n = 0;
 

@@ -392,15 +392,13 @@ int zygote_client_new(struct loop *loop, struct masks *masks, const char *progra
 
     if (!z)
         return error_memory(err);
-    *z = (struct zygote_client){
-        .loop = loop,
-        .masks = masks,
-        .events = events,
-        .owner = owner,
-        .peer.fd = -1,
-        .child = {-1, -1},
-        .started_ns = loop_now_ns()
-    };
+    *z = (struct zygote_client){.loop = loop,
+                                .masks = masks,
+                                .events = events,
+                                .owner = owner,
+                                .peer.fd = -1,
+                                .child = {-1, -1},
+                                .started_ns = loop_now_ns()};
     if (start(z, program, environment, err) < 0) {
         zygote_client_free(z);
         return error_wrap(err, "start the zygote");

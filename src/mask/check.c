@@ -153,7 +153,10 @@ static struct letters count_letters(const char *text, size_t len)
 
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
-        int class = masker_is_digit(c) ? 0 : c >= 'A' && c <= 'Z' ? 1 : c >= 'a' && c <= 'z' ? 2 : 3;
+        int class = masker_is_digit(c)     ? 0
+                    : c >= 'A' && c <= 'Z' ? 1
+                    : c >= 'a' && c <= 'z' ? 2
+                                           : 3;
 
         n.digits += class == 0;
         n.upper += class == 1;

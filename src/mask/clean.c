@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "mask/masker.h"
 #include "mask/internal.h"
+#include "mask/masker.h"
 
 struct clean_text masker_clean(const char *data, size_t len)
 {
@@ -17,7 +17,7 @@ struct clean_text masker_pass_unmasked(const char *data, size_t len)
 }
 
 bool masker_recent_find(const struct masker_recent *recent, const char *text,
-                       struct clean_text *ret_text)
+                        struct clean_text *ret_text)
 {
     for (size_t i = 0; i < ARRAY_SIZE(recent->texts); i++)
         if (*text && strcmp(recent->texts[i], text) == 0) {

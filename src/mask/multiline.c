@@ -80,7 +80,7 @@ static bool begins(struct masker *s, size_t from)
 /* ---- strings ---- */
 
 void masker_found_lines(struct masker *s, unsigned kind, size_t from, enum masker_name what,
-                       size_t start, size_t end)
+                        size_t start, size_t end)
 {
     struct block block = {.kind = kind, .from = from, .what = what};
 
@@ -106,7 +106,7 @@ static size_t find_three(const struct masker *s, size_t at, size_t end, unsigned
 }
 
 void masker_read_triple(struct masker *s, unsigned kind, size_t from, enum masker_name what,
-                       const struct masker_value *value)
+                        const struct masker_value *value)
 {
     struct block block = {.kind = kind, .from = from, .what = what};
     size_t begin = value->run->end, at = begin;
@@ -131,7 +131,7 @@ void masker_read_triple(struct masker *s, unsigned kind, size_t from, enum maske
 }
 
 enum masker_read masker_find_closing(const struct masker *s, size_t at, unsigned char quote,
-                                   size_t *ret_end)
+                                     size_t *ret_end)
 {
     size_t begin = at, slashes = 0;
     bool has_text = false, had_blank = false;
@@ -182,8 +182,8 @@ enum masker_read masker_begins_block(const struct masker *s, size_t at, size_t *
     return READ_VALUE;
 }
 
-void masker_read_block(struct masker *s, unsigned kind, size_t from, enum masker_name what, size_t at,
-                      size_t column)
+void masker_read_block(struct masker *s, unsigned kind, size_t from, enum masker_name what,
+                       size_t at, size_t column)
 {
     struct block block = {.kind = kind, .from = from, .what = what};
     size_t begin = at;

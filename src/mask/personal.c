@@ -163,10 +163,11 @@ static void match_phone(struct masker *s, unsigned kind, size_t from)
         return;
     if (first == '+' && is_float(masker_view(s, from + 1), n.end - from - 1))
         return;
-    if (first == '+'   ? n.digits < 8 || n.digits > 15
-        : first == '(' ? n.digits != 10
-                       : n.digits < 9 || n.digits > 12 || n.groups < 2 ||
-                             !has_phone_word(s, from) || is_date(masker_view(s, from), n.end - from))
+    if (first == '+' ? n.digits < 8 || n.digits > 15
+        : first == '('
+            ? n.digits != 10
+            : n.digits < 9 || n.digits > 12 || n.groups < 2 || !has_phone_word(s, from) ||
+                  is_date(masker_view(s, from), n.end - from))
         return;
     masker_found(s, kind, from, from, n.end);
 }
@@ -311,7 +312,8 @@ static void match_iban(struct masker *s, unsigned kind, size_t from)
         masker_wait(s, kind, from, from);
         return;
     }
-    if (n == want && (at >= s->view.len || !masker_is_alnum(masker_at(s, at))) && is_mod_97(text, n))
+    if (n == want && (at >= s->view.len || !masker_is_alnum(masker_at(s, at))) &&
+        is_mod_97(text, n))
         masker_found(s, kind, from, from, at);
 }
 
@@ -362,7 +364,8 @@ static void match_ipv4(struct masker *s, unsigned kind, size_t from)
             masker_wait(s, kind, from, start);
             return;
         }
-        if (!digits || digits > 3 || value > 255 || (digits > 1 && masker_at(s, at - digits) == '0'))
+        if (!digits || digits > 3 || value > 255 ||
+            (digits > 1 && masker_at(s, at - digits) == '0'))
             return;
         first = parts ? first : value;
         if (++parts == 4)

@@ -114,7 +114,7 @@ static struct name *new_name(const char *text, size_t len)
 }
 
 const char *pseudonyms_label(struct pseudonyms *names, const char *label, const char *text,
-                              size_t len)
+                             size_t len)
 {
     struct name *name = len <= VALUE_MAX ? new_name(text, len) : NULL;
     struct name *const *known = name ? tfind(name, &names->by_value, compare_values) : NULL;

@@ -151,8 +151,9 @@ static bool has_expansion(const struct masker *s, size_t at, size_t end)
     if (masker_at(s, at) == '{' && i - at > 2 && i < end && masker_at(s, i) == ',')
         return true;
     for (; at + 1 < end; at++)
-        if (masker_at(s, at) == '$' && (begins_substitution(s, at, end) ||
-                                       (end - at > 3 && memcmp(masker_view(s, at), "$IFS", 4) == 0)))
+        if (masker_at(s, at) == '$' &&
+            (begins_substitution(s, at, end) ||
+             (end - at > 3 && memcmp(masker_view(s, at), "$IFS", 4) == 0)))
             return true;
     return false;
 }
@@ -218,10 +219,10 @@ static bool begins_backticks(const struct masker *s, size_t at, size_t end, enum
 }
 
 bool masker_begins_expansion(const struct masker *s, size_t at, size_t end, enum masker_shell shell,
-                            bool has_arguments)
+                             bool has_arguments)
 {
     return masker_at(s, at) == '`' ? begins_backticks(s, at, end, shell, has_arguments)
-                                  : begins_substitution(s, at, end);
+                                   : begins_substitution(s, at, end);
 }
 
 size_t masker_find_command(const struct masker *s, const struct masker_value *value, size_t end)

@@ -100,7 +100,8 @@ size_t masker_left(const struct masker *s, unsigned kind, size_t from)
     const struct masker_program *p = &masker_programs[kind];
     size_t n = 0;
 
-    while (n < from && n <= p->left.max && masker_in_class(p->left.class, masker_at(s, from - n - 1)))
+    while (n < from && n <= p->left.max &&
+           masker_in_class(p->left.class, masker_at(s, from - n - 1)))
         n++;
     masker_charge(s, n);
     /* "\n" written out before it: the n is not of it */

@@ -12,9 +12,9 @@
 
 #include <stddef.h>
 
+#include "api/router.h"
 #include "base/loop.h"
 #include "mcp/mcp.h"
-#include "api/router.h"
 
 struct mcp_http;
 

@@ -331,10 +331,10 @@ static bool has_completion(const struct mcp_server *server)
 }
 
 const struct mcp_method mcp_list_methods[] = {
-    {"tools/list",               ERA_LEGACY | ERA_MODERN, list_tools},
-    {"resources/list",                ERA_LEGACY | ERA_MODERN, list_resources, NULL, mcp_has_resources},
-    {"resources/templates/list",           ERA_LEGACY | ERA_MODERN, list_templates, NULL, mcp_has_resources},
-    {"prompts/list",            ERA_LEGACY | ERA_MODERN, list_prompts, NULL, mcp_has_prompts},
-    {"completion/complete",         ERA_LEGACY | ERA_MODERN, complete, NULL, has_completion},
+    {"tools/list", ERA_LEGACY | ERA_MODERN, list_tools},
+    {"resources/list", ERA_LEGACY | ERA_MODERN, list_resources, NULL, mcp_has_resources},
+    {"resources/templates/list", ERA_LEGACY | ERA_MODERN, list_templates, NULL, mcp_has_resources},
+    {"prompts/list", ERA_LEGACY | ERA_MODERN, list_prompts, NULL, mcp_has_prompts},
+    {"completion/complete", ERA_LEGACY | ERA_MODERN, complete, NULL, has_completion},
     {0},
 };

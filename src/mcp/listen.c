@@ -8,8 +8,8 @@
 static const struct {
     const char *filter, *method;
 } lists[] = {
-    [MCP_TOOLS] = {"toolsListChanged",     "notifications/tools/list_changed"    },
-    [MCP_PROMPTS] = {"promptsListChanged",   "notifications/prompts/list_changed"  },
+    [MCP_TOOLS] = {"toolsListChanged", "notifications/tools/list_changed"},
+    [MCP_PROMPTS] = {"promptsListChanged", "notifications/prompts/list_changed"},
     [MCP_RESOURCES] = {"resourcesListChanged", "notifications/resources/list_changed"},
 };
 
@@ -228,5 +228,5 @@ static void open_listen(struct mcp_request *request)
 
 const struct mcp_method mcp_listen_methods[] = {
     {"subscriptions/listen", ERA_MODERN, open_listen},
-    {0          },
+    {0},
 };

@@ -105,21 +105,21 @@ static void complete_path(struct mcp_call *call, const char *name, const char *v
 }
 
 static const struct mcp_prompt_argument analyse_arguments[] = {
-    {"path",     "the file, below /workspace or in an allowed directory", true},
-    {"question",      "what you want to know", false},
+    {"path", "the file, below /workspace or in an allowed directory", true},
+    {"question", "what you want to know", false},
     {0},
 };
 
 static const struct mcp_prompt_argument refactor_arguments[] = {
     {"path", "file or directory", true},
-    {"goal",  "what should be better", false},
+    {"goal", "what should be better", false},
     {0},
 };
 
 static const struct mcp_prompt_argument audit_arguments[] = {
     {"directory", "where the code is", true},
-    {"focus",       "what to look for", false},
-    {0    },
+    {"focus", "what to look for", false},
+    {0},
 };
 
 static const struct mcp_prompt analyse_prompt = {

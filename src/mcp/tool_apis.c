@@ -1,7 +1,7 @@
 /* What programs can import: so that a model asks for what it needs, and no description carries it.
  */
-#include "mcp/tools.h"
 #include "calls/apis.h"
+#include "mcp/tools.h"
 
 static void list_apis(struct mcp_call *call)
 {

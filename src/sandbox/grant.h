@@ -23,7 +23,7 @@ int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret
 void grant_done(struct run_grant *grant);
 
 /* One detached mount per grant into `mounts`, for a sandbox whose ids on the host are these; all of
- * them are read-only. For each grant for writing there is a second one in `writable`, for the broker
- * (broker/broker.h); -1 for the others. */
+ * them are read-only. For each grant for writing there is a second one in `writable`, for the
+ * broker (broker/broker.h); -1 for the others. */
 int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid, uint32_t host_gid,
                 int *mounts, int *writable, struct error *err);

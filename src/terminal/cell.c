@@ -142,23 +142,12 @@ static const struct {
     char opens, closes;
     bool is_followed; /* by a command */
 } bash_words[] = {
-    {"if",     'f', 0,   true },
-    {"fi",     0,   'f', false},
-    {"for",    'd', 0,   false},
-    {"select", 'd', 0,   false},
-    {"while",  'd', 0,   true },
-    {"until",  'd', 0,   true },
-    {"done",   0,   'd', false},
-    {"case",   'e', 0,   false},
-    {"esac",   0,   'e', false},
-    {"{",      '}', 0,   true },
-    {"}",      0,   '}', false},
-    {"then",   0,   0,   true },
-    {"do",     0,   0,   true },
-    {"else",   0,   0,   true },
-    {"elif",   0,   0,   true },
-    {"!",      0,   0,   true },
-    {"time",   0,   0,   true },
+    {"if", 'f', 0, true},      {"fi", 0, 'f', false},   {"for", 'd', 0, false},
+    {"select", 'd', 0, false}, {"while", 'd', 0, true}, {"until", 'd', 0, true},
+    {"done", 0, 'd', false},   {"case", 'e', 0, false}, {"esac", 0, 'e', false},
+    {"{", '}', 0, true},       {"}", 0, '}', false},    {"then", 0, 0, true},
+    {"do", 0, 0, true},        {"else", 0, 0, true},    {"elif", 0, 0, true},
+    {"!", 0, 0, true},         {"time", 0, 0, true},
 };
 
 static void bash_word(struct bash *b)

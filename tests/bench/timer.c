@@ -191,11 +191,11 @@ static size_t number(const char *text, size_t most)
 static void parse(struct timer *t, double *ret_seconds, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"runs",             required_argument, NULL, 'r'},
-        {"clients",              required_argument, NULL, 'c'},
-        {"seconds",                  required_argument, NULL, 's'},
-        {"expect",required_argument, NULL, 'e'},
-        {0              },
+        {"runs", required_argument, NULL, 'r'},
+        {"clients", required_argument, NULL, 'c'},
+        {"seconds", required_argument, NULL, 's'},
+        {"expect", required_argument, NULL, 'e'},
+        {0},
     };
     int answer;
 

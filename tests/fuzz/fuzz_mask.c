@@ -14,8 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static const char known[] = "kn0wn-v@lue";
 
-static void mask(const struct masker_options *options, const uint8_t *data, size_t len, size_t piece,
-                 struct buf *out)
+static void mask(const struct masker_options *options, const uint8_t *data, size_t len,
+                 size_t piece, struct buf *out)
 {
     struct masker *masker = masker_new(options);
     struct clean_text text;

@@ -67,11 +67,11 @@ static void decode(struct span bytes)
 static struct policy *restricting(void)
 {
     static struct policy_row rows[] = {
-        {POLICY_IMPORT_ALLOW,    {"numpy", 5},     {"", 0}            },
-        {POLICY_ATTRIBUTE_ALLOW, {"__name__", 8},  {"", 0}            },
-        {POLICY_ATTRIBUTE_DENY,  {"gi_frame", 8},  {"", 0}            },
-        {POLICY_IMPORT_FROM,     {"io", 2},        {"StringIO", 8}    },
-        {POLICY_HINT,            {"import:os", 9}, {"use pathlib", 11}},
+        {POLICY_IMPORT_ALLOW, {"numpy", 5}, {"", 0}},
+        {POLICY_ATTRIBUTE_ALLOW, {"__name__", 8}, {"", 0}},
+        {POLICY_ATTRIBUTE_DENY, {"gi_frame", 8}, {"", 0}},
+        {POLICY_IMPORT_FROM, {"io", 2}, {"StringIO", 8}},
+        {POLICY_HINT, {"import:os", 9}, {"use pathlib", 11}},
     };
     struct wire_policy message = {
         .profile = {"fuzz", 4},

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "base/terminal_text.h"
+#include "base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

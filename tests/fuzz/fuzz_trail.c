@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/file.h"
-#include "audit/signed_head.h"
 #include "audit/index.h"
 #include "audit/receipt.h"
+#include "audit/signed_head.h"
 #include "audit/trail.h"
 #include "audit/verify.h"
+#include "base/cleanup.h"
+#include "base/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

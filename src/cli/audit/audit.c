@@ -35,22 +35,22 @@ enum {
 };
 
 static const struct option options[] = {
-    {"help",    no_argument,       NULL, OPT_HELP   },
-    {"config",  required_argument, NULL, OPT_CONFIG },
-    {"dir",     required_argument, NULL, OPT_DIR    },
-    {"json",    no_argument,       NULL, OPT_JSON   },
-    {"since",   required_argument, NULL, OPT_SINCE  },
-    {"until",   required_argument, NULL, OPT_UNTIL  },
-    {"kind",    required_argument, NULL, OPT_KIND   },
-    {"status",  required_argument, NULL, OPT_STATUS },
-    {"owner",   required_argument, NULL, OPT_OWNER  },
+    {"help", no_argument, NULL, OPT_HELP},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"dir", required_argument, NULL, OPT_DIR},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"since", required_argument, NULL, OPT_SINCE},
+    {"until", required_argument, NULL, OPT_UNTIL},
+    {"kind", required_argument, NULL, OPT_KIND},
+    {"status", required_argument, NULL, OPT_STATUS},
+    {"owner", required_argument, NULL, OPT_OWNER},
     {"session", required_argument, NULL, OPT_SESSION},
-    {"text",    required_argument, NULL, OPT_TEXT   },
-    {"limit",   required_argument, NULL, OPT_LIMIT  },
-    {"all",     no_argument,       NULL, OPT_ALL    },
-    {"key",     required_argument, NULL, OPT_KEY    },
+    {"text", required_argument, NULL, OPT_TEXT},
+    {"limit", required_argument, NULL, OPT_LIMIT},
+    {"all", no_argument, NULL, OPT_ALL},
+    {"key", required_argument, NULL, OPT_KEY},
     {"against", required_argument, NULL, OPT_AGAINST},
-    {NULL,      0,                 NULL, 0          },
+    {NULL, 0, NULL, 0},
 };
 
 static int help(void)
@@ -136,13 +136,10 @@ static int take_status(struct audit *audit, struct error *err)
 static bool put_option(struct audit *audit, int answer)
 {
     const struct cmd_place places[] = {
-        {OPT_CONFIG,  .word = &audit->config_path   },
-        {OPT_OWNER,   .word = &audit->filter.owner  },
-        {OPT_SESSION, .word = &audit->filter.session},
-        {OPT_TEXT,    .word = &audit->filter.text   },
-        {OPT_KEY,     .word = &audit->key_path      },
-        {OPT_AGAINST, .word = &audit->against       },
-        {OPT_JSON,    .flag = &audit->is_json       },
+        {OPT_CONFIG, .word = &audit->config_path},     {OPT_OWNER, .word = &audit->filter.owner},
+        {OPT_SESSION, .word = &audit->filter.session}, {OPT_TEXT, .word = &audit->filter.text},
+        {OPT_KEY, .word = &audit->key_path},           {OPT_AGAINST, .word = &audit->against},
+        {OPT_JSON, .flag = &audit->is_json},
     };
 
     return cmd_put(places, ARRAY_SIZE(places), answer);
@@ -209,15 +206,15 @@ static const struct action {
     int (*run)(struct audit *audit, char **words, struct error *err);
     bool takes_words;
 } actions[] = {
-    {"list",          audit_list,          false},
-    {"show",          audit_show,          true },
-    {"follow",        audit_follow,        false},
-    {"replay",        audit_replay,        true },
-    {"verify",        audit_verify,        false},
-    {"export",        audit_export,        false},
-    {"check-receipt", audit_check_receipt, true },
-    {"key",           audit_key,           false},
-    {"head",          audit_head,          false},
+    {"list", audit_list, false},
+    {"show", audit_show, true},
+    {"follow", audit_follow, false},
+    {"replay", audit_replay, true},
+    {"verify", audit_verify, false},
+    {"export", audit_export, false},
+    {"check-receipt", audit_check_receipt, true},
+    {"key", audit_key, false},
+    {"head", audit_head, false},
 };
 
 static int find_dir(struct audit *audit, struct error *err)

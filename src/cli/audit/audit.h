@@ -3,10 +3,10 @@
 
 #include <stdbool.h>
 
+#include "audit/index.h"
 #include "base/buf.h"
 #include "base/config.h"
 #include "base/error.h"
-#include "audit/index.h"
 
 struct audit {
     struct config *config;

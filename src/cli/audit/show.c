@@ -5,11 +5,11 @@
 
 #include <jansson.h>
 
+#include "audit/record.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/audit/audit.h"
 #include "base/terminal_text.h"
-#include "audit/record.h"
+#include "cli/audit/audit.h"
 
 /* Texts are shown below, as they are; the links of the chain are for verify. */
 static const char *const hidden[] = {"v", "prev", "mac", "hash"};

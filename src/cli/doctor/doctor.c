@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "cli/cmd.h"
 #include "base/terminal_text.h"
+#include "cli/cmd.h"
 
 struct request {
     const char *config;
@@ -136,9 +136,9 @@ int cmd_doctor(int argc, char **argv)
     struct request request = {0};
     struct error err = {0};
     const struct cmd_place places[] = {
-        {'j', .flag = &request.is_json },
+        {'j', .flag = &request.is_json},
         {'p', .flag = &doctor.has_proof},
-        {'c', .word = &request.config  },
+        {'c', .word = &request.config},
     };
     int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 

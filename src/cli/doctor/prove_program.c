@@ -28,11 +28,8 @@ static void set_key(struct program *p, const char *key, const char *value)
         const char *name;
         const char **place;
     } places[] = {
-        {"id",       &p->id      },
-        {"category", &p->category},
-        {"profile",  &p->profile },
-        {"expect",   &p->expect  },
-        {"limits",   &p->limits  },
+        {"id", &p->id},         {"category", &p->category}, {"profile", &p->profile},
+        {"expect", &p->expect}, {"limits", &p->limits},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(places); i++)

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "cli/doctor/doctor.h"
 #include "base/terminal_text.h"
+#include "cli/doctor/doctor.h"
 
 #define GREEN "\x1b[32m"
 #define RED   "\x1b[31m"

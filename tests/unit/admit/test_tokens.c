@@ -120,21 +120,21 @@ TEST(a_name_that_is_given_again_owns_nothing_of_before)
 static const struct {
     const char *text, *message;
 } broken[] = {
-    {"[ann]\n",                              "`ann` has no `hash`"         },
-    {"ann = 1\n",                            "`ann` has no `hash`"         },
-    {"[ann]\nhash = \"00\"\n",               "64 hexadecimal digits"       },
-    {"[ann]\nhash = 5\n",                    "64 hexadecimal digits"       },
-    {"[ann]\n" HASH "max_runs = 0\n",        "`max_runs`: expected a whole"},
+    {"[ann]\n", "`ann` has no `hash`"},
+    {"ann = 1\n", "`ann` has no `hash`"},
+    {"[ann]\nhash = \"00\"\n", "64 hexadecimal digits"},
+    {"[ann]\nhash = 5\n", "64 hexadecimal digits"},
+    {"[ann]\n" HASH "max_runs = 0\n", "`max_runs`: expected a whole"},
     {"[ann]\n" HASH "max_runs = \"many\"\n", "`max_runs`: expected a whole"},
-    {"[ann]\n" HASH "max_run = 1\n",         "unknown key `max_run`"       },
-    {"[ann]\n" HASH "profiles = []\n",       "a list of names"             },
-    {"[ann]\n" HASH "created = 5\n",         "`created`"                   },
-    {"[default]\n" HASH,                     "reserved for the first token"},
-    {"[local]\n" HASH,                       "for the command line"        },
-    {"[ann]\n" HASH "id = \"../x\"\n",       "`id`"                        },
-    {"[ann]\n" HASH "id = 5\n",              "`id`"                        },
-    {"[\"a b\"]\n" HASH,                     "not a name for a token"      },
-    {"[ann]\n" HASH "[ann]\n" HASH,          "ann"                         },
+    {"[ann]\n" HASH "max_run = 1\n", "unknown key `max_run`"},
+    {"[ann]\n" HASH "profiles = []\n", "a list of names"},
+    {"[ann]\n" HASH "created = 5\n", "`created`"},
+    {"[default]\n" HASH, "reserved for the first token"},
+    {"[local]\n" HASH, "for the command line"},
+    {"[ann]\n" HASH "id = \"../x\"\n", "`id`"},
+    {"[ann]\n" HASH "id = 5\n", "`id`"},
+    {"[\"a b\"]\n" HASH, "not a name for a token"},
+    {"[ann]\n" HASH "[ann]\n" HASH, "ann"},
 };
 
 TEST(a_file_with_a_mistake_is_refused_as_a_whole)

@@ -28,9 +28,7 @@ static int free_key(void **state)
 static struct receipt make(void)
 {
     const struct record_mark mark = {
-        .seq = 7, .hash = {1, 2, 3},
-             .time = "2026-01-31T12:00:00.000Z"
-    };
+        .seq = 7, .hash = {1, 2, 3}, .time = "2026-01-31T12:00:00.000Z"};
     struct receipt receipt = {.id = "run_1", .status = "success"};
 
     memset(receipt.code, 'a', 64);

@@ -25,15 +25,9 @@ TEST(the_first_match_is_found_with_its_place)
         bool ignores_case;
         int start, end; /* -1: none */
     } cases[] = {
-        {"[0-9]+",    false, 17, 19},
-        {"me",        false, 3,  5 },
-        {"ME",        false, -1, -1},
-        {"ME",        true,  3,  5 },
-        {"äpfel",    true,  7,  13},
-        {"a\\x00m",   false, 1,  4 },
-        {"^na",       false, 0,  2 },
-        {"43$",       false, 20, 22},
-        {"",          false, 0,  0 },
+        {"[0-9]+", false, 17, 19},    {"me", false, 3, 5},    {"ME", false, -1, -1},
+        {"ME", true, 3, 5},           {"äpfel", true, 7, 13}, {"a\\x00m", false, 1, 4},
+        {"^na", false, 0, 2},         {"43$", false, 20, 22}, {"", false, 0, 0},
         {"(a|b)?zzz", false, -1, -1},
     };
 

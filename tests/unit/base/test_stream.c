@@ -104,13 +104,13 @@ TEST(the_rest_is_what_a_reader_has_not_seen)
         uint64_t shown;
         const char *rest;
     } cases[] = {
-        {0,  "abcde\n… [16 bytes dropped] …\nvwxyz"},
-        {3,  "de\n… [16 bytes dropped] …\nvwxyz"   },
-        {5,  "\n… [16 bytes dropped] …\nvwxyz"     },
-        {20, "\n… [1 bytes dropped] …\nvwxyz"      },
-        {21, "vwxyz"                                   },
-        {24, "yz"                                      },
-        {26, ""                                        },
+        {0, "abcde\n… [16 bytes dropped] …\nvwxyz"},
+        {3, "de\n… [16 bytes dropped] …\nvwxyz"},
+        {5, "\n… [16 bytes dropped] …\nvwxyz"},
+        {20, "\n… [1 bytes dropped] …\nvwxyz"},
+        {21, "vwxyz"},
+        {24, "yz"},
+        {26, ""},
     };
     struct error err = {0};
     struct run_stream stream;

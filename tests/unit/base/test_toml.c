@@ -118,12 +118,12 @@ TEST(values_that_json_lacks_are_refused)
         const char *text;
         const char *part;
     } cases[] = {
-        {"\na = 1979-05-27",  "t.toml:2: `a`: read a date"},
-        {"a = nan",           "`a`: read `inf` or `nan`"  },
-        {"a = inf",           "`a`: read `inf` or `nan`"  },
-        {"a = \"x\\u0000y\"", "`a`: read a NUL"           },
-        {"\"x\\u0000\" = 1",  "a NUL in a key"            },
-        {"b = [1, 07:32:00]", "`b[1]`: read a date"       },
+        {"\na = 1979-05-27", "t.toml:2: `a`: read a date"},
+        {"a = nan", "`a`: read `inf` or `nan`"},
+        {"a = inf", "`a`: read `inf` or `nan`"},
+        {"a = \"x\\u0000y\"", "`a`: read a NUL"},
+        {"\"x\\u0000\" = 1", "a NUL in a key"},
+        {"b = [1, 07:32:00]", "`b[1]`: read a date"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -234,8 +234,8 @@ STAGED(a_sandbox_that_died_outlives_the_session_that_wanted_it, 1)
     g->scene.n_tickets--; /* the session's */
     assert_int_equal(
         sessions_open(g->scene.sessions, model,
-                      &(struct session_options){.owner = "", .on_end = on_end, .user = g},
-                      &session, &err),
+                      &(struct session_options){.owner = "", .on_end = on_end, .user = g}, &session,
+                      &err),
         0);
     session_close(session, "enough");
     scene_wait(&g->scene, one_has_ended);

@@ -49,10 +49,7 @@ static void send_order(int sock, const struct order *order, const char *body, co
                        size_t n_fds)
 {
     char space[CMSG_SPACE(sizeof(int) * 16)] = {0};
-    struct iovec iov[2] = {
-        {(void *)order, sizeof(*order)},
-        {(void *)body,  order->len    }
-    };
+    struct iovec iov[2] = {{(void *)order, sizeof(*order)}, {(void *)body, order->len}};
     struct msghdr msg = {.msg_iov = iov, .msg_iovlen = order->len ? 2 : 1};
 
     if (n_fds) {
@@ -72,10 +69,7 @@ static void send_order(int sock, const struct order *order, const char *body, co
 static bool receive_order(struct order *order, char *body, int *fds)
 {
     char space[CMSG_SPACE(sizeof(int) * 16)];
-    struct iovec iov[2] = {
-        {order, sizeof(*order)},
-        {body,  TEXT_MAX - 1  }
-    };
+    struct iovec iov[2] = {{order, sizeof(*order)}, {body, TEXT_MAX - 1}};
     struct msghdr msg = {
         .msg_iov = iov, .msg_iovlen = 2, .msg_control = space, .msg_controllen = sizeof(space)};
     ssize_t n;

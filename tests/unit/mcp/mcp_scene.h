@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 #include "base/loop.h"
-#include "mcp/mcp.h"
 #include "mcp/call.h"
+#include "mcp/mcp.h"
 
 struct mcp_scene {
     struct loop *loop;

@@ -396,11 +396,7 @@ static int open_with_fault(const void *user)
 
 TEST(a_host_that_may_not_make_groups_has_none)
 {
-    struct fault faults[] = {
-        {SYS_mkdir, EACCES},
-        {SYS_mkdir, EROFS },
-        {SYS_mkdir, ENOSPC}
-    };
+    struct fault faults[] = {{SYS_mkdir, EACCES}, {SYS_mkdir, EROFS}, {SYS_mkdir, ENOSPC}};
 
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
         assert_int_equal(in_child(open_with_fault, &faults[i]), CGROUP_NONE);
@@ -445,11 +441,7 @@ static int new_with_fault(const void *user)
 
 TEST(a_group_that_cannot_be_made_is_an_error_and_leaves_nothing)
 {
-    struct fault faults[] = {
-        {SYS_mkdirat, ENOSPC},
-        {SYS_openat,  EMFILE},
-        {SYS_write,   ENOMEM}
-    };
+    struct fault faults[] = {{SYS_mkdirat, ENOSPC}, {SYS_openat, EMFILE}, {SYS_write, ENOMEM}};
 
     cgroup_host_free(open_host());
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++)

@@ -7,16 +7,8 @@ TEST(paths_are_brought_into_one_form)
     static const struct {
         const char *in, *out;
     } cases[] = {
-        {"a",           "a"      },
-        {"a/b",         "a/b"    },
-        {"./a//b/./c/", "a/b/c"  },
-        {"",            ""       },
-        {".",           ""       },
-        {"./",          ""       },
-        {"...",         "..."    },
-        {"..a/b..",     "..a/b.."},
-        {"a\nb",        "a\nb"   },
-        {"\xff",        "\xff"   },
+        {"a", "a"}, {"a/b", "a/b"}, {"./a//b/./c/", "a/b/c"}, {"", ""},         {".", ""},
+        {"./", ""}, {"...", "..."}, {"..a/b..", "..a/b.."},   {"a\nb", "a\nb"}, {"\xff", "\xff"},
     };
     struct error err = {0};
     char path[PATH_MAX];
@@ -35,12 +27,12 @@ TEST(paths_that_are_none_are_refused)
         const char *why;
     } cases[] = {
         {"/etc/passwd", 11, "absolute"},
-        {"/",           1,  "absolute"},
-        {"..",          2,  "`..`"    },
-        {"a/../b",      6,  "`..`"    },
-        {"a/..",        4,  "`..`"    },
-        {"a\0b",        3,  "NUL"     },
-        {"\0",          1,  "NUL"     },
+        {"/", 1, "absolute"},
+        {"..", 2, "`..`"},
+        {"a/../b", 6, "`..`"},
+        {"a/..", 4, "`..`"},
+        {"a\0b", 3, "NUL"},
+        {"\0", 1, "NUL"},
     };
     struct error err = {0};
     char path[PATH_MAX], longer[2 * PATH_MAX];

@@ -90,12 +90,12 @@ static int restrict_and_try(const void *user)
     const struct attempt *attempt = user;
     struct error err = {0};
     struct landlock_path paths[] = {
-        {at(attempt->granted), attempt->access   },
-        {at("not/there"),      LANDLOCK_READ     },
-        {"/usr",               LANDLOCK_READ_EXEC},
-        {"/lib",               LANDLOCK_READ_EXEC},
-        {"/lib64",             LANDLOCK_READ_EXEC},
-        {"/bin",               LANDLOCK_READ_EXEC},
+        {at(attempt->granted), attempt->access},
+        {at("not/there"), LANDLOCK_READ},
+        {"/usr", LANDLOCK_READ_EXEC},
+        {"/lib", LANDLOCK_READ_EXEC},
+        {"/lib64", LANDLOCK_READ_EXEC},
+        {"/bin", LANDLOCK_READ_EXEC},
     };
 
     child_need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
@@ -335,11 +335,11 @@ static int restrict_with_fault(const void *user)
 TEST(every_failing_step_is_reported)
 {
     static const struct fault faults[] = {
-        {SYS_landlock_create_ruleset, ENOSYS,     E_UNSUPPORTED, "no Landlock"},
+        {SYS_landlock_create_ruleset, ENOSYS, E_UNSUPPORTED, "no Landlock"},
         {SYS_landlock_create_ruleset, EOPNOTSUPP, E_UNSUPPORTED, "no Landlock"},
-        {SYS_landlock_add_rule,       ENOMEM,     E_SYSTEM,      "allow `/`"  },
-        {SYS_landlock_restrict_self,  E2BIG,      E_SYSTEM,      "restrict"   },
-        {SYS_openat,                  EMFILE,     E_SYSTEM,      "open `/`"   },
+        {SYS_landlock_add_rule, ENOMEM, E_SYSTEM, "allow `/`"},
+        {SYS_landlock_restrict_self, E2BIG, E_SYSTEM, "restrict"},
+        {SYS_openat, EMFILE, E_SYSTEM, "open `/`"},
     };
 
     need_abi(1);

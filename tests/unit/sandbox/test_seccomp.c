@@ -315,12 +315,12 @@ TEST(forbidden_calls_are_refused)
 TEST(ipv6_is_absent)
 {
     static const struct call calls[] = {
-        {"socket ipv6 udp",  SYS_socket, {AF_INET6, SOCK_DGRAM, 0},                          false},
-        {"with flags",       SYS_socket, {AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP}, false},
-        {"socket ipv6 tcp",  SYS_socket, {AF_INET6, SOCK_STREAM, IPPROTO_TCP},               false},
-        {"with upper bits",  SYS_socket, {AF_INET6 | UPPER, SOCK_STREAM | SOCK_NONBLOCK, 0}, false},
-        {"socket ipv6 sctp", SYS_socket, {AF_INET6, SOCK_STREAM, IPPROTO_SCTP},              false},
-        {"socket ipv6 lite", SYS_socket, {AF_INET6, SOCK_DGRAM, IPPROTO_UDPLITE},            false},
+        {"socket ipv6 udp", SYS_socket, {AF_INET6, SOCK_DGRAM, 0}, false},
+        {"with flags", SYS_socket, {AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP}, false},
+        {"socket ipv6 tcp", SYS_socket, {AF_INET6, SOCK_STREAM, IPPROTO_TCP}, false},
+        {"with upper bits", SYS_socket, {AF_INET6 | UPPER, SOCK_STREAM | SOCK_NONBLOCK, 0}, false},
+        {"socket ipv6 sctp", SYS_socket, {AF_INET6, SOCK_STREAM, IPPROTO_SCTP}, false},
+        {"socket ipv6 lite", SYS_socket, {AF_INET6, SOCK_DGRAM, IPPROTO_UDPLITE}, false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
@@ -349,10 +349,10 @@ TEST(ordinary_calls_reach_the_kernel)
 TEST(numbers_nobody_knows_are_missing)
 {
     static const struct call calls[] = {
-        {"the first",       463,             {0}, false},
+        {"the first", 463, {0}, false},
         {"the last of x32", NR_the_last_x32, {0}, false},
-        {"far away",        NR_of_nothing,   {0}, false},
-        {"further",         0x3fffffff,      {0}, false},
+        {"far away", NR_of_nothing, {0}, false},
+        {"further", 0x3fffffff, {0}, false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)

@@ -57,13 +57,9 @@ TEST(related_trees_exclude_each_other)
         const char *a, *b;
         bool expected;
     } cases[] = {
-        {"t/a",   "t/a",   true },
-        {"t",     "t/a/x", true },
-        {"t/a",   "t/a/x", true },
-        {"t/a",   "t/b",   false},
-        {"t/a/x", "t/b",   false},
-        {"t/a/x", "t/a/y", false},
-        {"/",     "t/b",   true },
+        {"t/a", "t/a", true},  {"t", "t/a/x", true},    {"t/a", "t/a/x", true},
+        {"t/a", "t/b", false}, {"t/a/x", "t/b", false}, {"t/a/x", "t/a/y", false},
+        {"/", "t/b", true},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -75,12 +75,7 @@ TEST(paths_that_are_no_names_of_files_are_refused)
 TEST(two_files_of_one_path_are_refused)
 {
     static const char *const pairs[][2] = {
-        {"a",            "a"           },
-        {"a",            "A"           },
-        {"a",            "a/b"         },
-        {"a/b",          "A"           },
-        {"scripts/x.py", "Scripts/X.py"}
-    };
+        {"a", "a"}, {"a", "A"}, {"a", "a/b"}, {"a/b", "A"}, {"scripts/x.py", "Scripts/X.py"}};
 
     for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
         cleanup(skill_bundle_done) struct skill_bundle folder = {0};

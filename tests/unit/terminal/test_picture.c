@@ -33,13 +33,13 @@ TEST(what_is_no_png_or_huge_is_not_drawn)
         const char *data;
         size_t len;
     } bad[] = {
-        {"",                                                        0              },
-        {PNG,                                                       sizeof(PNG) - 2},
-        {"\x89PNG\r\n\x1a\n\0\0\0\rIHDX\0\0\2\x80\0\0\1\xe0",       24             },
-        {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\0\0\0\1\xe0",         24             },
-        {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xff\xff\xff\0\0\1\xe0", 24             },
-        {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\x80\0\1\0\0",         24             },
-        {"\x1b]0;hello\a\x1b]0;hello\a\x1b]0;hello\a",              30             },
+        {"", 0},
+        {PNG, sizeof(PNG) - 2},
+        {"\x89PNG\r\n\x1a\n\0\0\0\rIHDX\0\0\2\x80\0\0\1\xe0", 24},
+        {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\0\0\0\1\xe0", 24},
+        {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xff\xff\xff\0\0\1\xe0", 24},
+        {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\x80\0\1\0\0", 24},
+        {"\x1b]0;hello\a\x1b]0;hello\a\x1b]0;hello\a", 30},
     };
     static char mime[] = "image/png";
     cleanup(buf_done) struct buf out = {0};

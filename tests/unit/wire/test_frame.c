@@ -46,13 +46,8 @@ static const struct {
     enum wire_type type;
     size_t len;
 } stream[] = {
-    {WIRE_WAITING, 0  },
-    {WIRE_STARTED, 0  },
-    {WIRE_RESULT,  100},
-    {WIRE_EXITED,  20 },
-    {WIRE_GONE,    12 },
-    {WIRE_WAITING, 0  },
-    {WIRE_FAILED,  1  },
+    {WIRE_WAITING, 0}, {WIRE_STARTED, 0}, {WIRE_RESULT, 100}, {WIRE_EXITED, 20},
+    {WIRE_GONE, 12},   {WIRE_WAITING, 0}, {WIRE_FAILED, 1},
 };
 
 static struct pack make_stream(void)

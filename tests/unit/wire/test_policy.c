@@ -8,9 +8,9 @@ static struct span text(const char *s)
 }
 
 static const struct policy_row rows[] = {
-    {POLICY_IMPORT_ALLOW, {"numpy", 5},     {"", 0}            },
-    {POLICY_IMPORT_FROM,  {"io", 2},        {"StringIO", 8}    },
-    {POLICY_HINT,         {"import:os", 9}, {"use pathlib", 11}},
+    {POLICY_IMPORT_ALLOW, {"numpy", 5}, {"", 0}},
+    {POLICY_IMPORT_FROM, {"io", 2}, {"StringIO", 8}},
+    {POLICY_HINT, {"import:os", 9}, {"use pathlib", 11}},
 };
 
 static struct wire_policy sample(void)
@@ -115,10 +115,7 @@ TEST(a_changed_byte_never_passes_the_bounds)
 TEST(unknown_flags_lists_and_versions_are_refused)
 {
     struct wire_policy policy = sample(), got;
-    struct policy_row bad = {
-        POLICY_LIST_END, {"x", 1},
-         {"",  0}
-    };
+    struct policy_row bad = {POLICY_LIST_END, {"x", 1}, {"", 0}};
     struct pack p;
 
     policy.flags = POLICY_FLAGS_ALL + 1;
@@ -141,10 +138,10 @@ TEST(unknown_flags_lists_and_versions_are_refused)
 TEST(a_name_with_a_nul_or_a_needless_value_is_refused)
 {
     struct policy_row bad[] = {
-        {POLICY_IMPORT_ALLOW, {"a\0b", 3},     {"", 0} },
-        {POLICY_IMPORT_ALLOW, {"a", 1},        {"b", 1}},
-        {POLICY_IMPORT_ALLOW, {"", 0},         {"", 0} },
-        {POLICY_HINT,         {"import:a", 8}, {"", 0} },
+        {POLICY_IMPORT_ALLOW, {"a\0b", 3}, {"", 0}},
+        {POLICY_IMPORT_ALLOW, {"a", 1}, {"b", 1}},
+        {POLICY_IMPORT_ALLOW, {"", 0}, {"", 0}},
+        {POLICY_HINT, {"import:a", 8}, {"", 0}},
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

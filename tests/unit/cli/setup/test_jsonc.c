@@ -162,20 +162,20 @@ TEST(what_cannot_be_read_is_refused_with_its_line)
     static const struct {
         const char *text, *part;
     } cases[] = {
-        {"{",                                        "line 1: the text ends"     },
-        {"{\n\"a\" 1}",                              "line 2"                    },
-        {"{} x",                                     "expected the end"          },
-        {"{\"a\": 01}",                              "comma or a closing brace"  },
-        {"{\"a\": \"\\x\"}",                         "escapes"                   },
-        {"{\"a\": \"\n\"}",                          "the end of a string"       },
-        {"{\"a\": .5}",                              "a value"                   },
-        {"{,}",                                      "a string"                  },
-        {"{'a': 1}",                                 "a string in double quotes" },
-        {"{} /* x",                                  "has no end"                },
-        {"\xff{}",                                   "UTF-8"                     },
-        {"{\"mcpServers\": {}, \"mcpServers\": {}}", "twice"                     },
-        {"{\"mcpServers\": []}",                     "`mcpServers` is not an obj"},
-        {"[]",                                       "the whole is not an object"},
+        {"{", "line 1: the text ends"},
+        {"{\n\"a\" 1}", "line 2"},
+        {"{} x", "expected the end"},
+        {"{\"a\": 01}", "comma or a closing brace"},
+        {"{\"a\": \"\\x\"}", "escapes"},
+        {"{\"a\": \"\n\"}", "the end of a string"},
+        {"{\"a\": .5}", "a value"},
+        {"{,}", "a string"},
+        {"{'a': 1}", "a string in double quotes"},
+        {"{} /* x", "has no end"},
+        {"\xff{}", "UTF-8"},
+        {"{\"mcpServers\": {}, \"mcpServers\": {}}", "twice"},
+        {"{\"mcpServers\": []}", "`mcpServers` is not an obj"},
+        {"[]", "the whole is not an object"},
     };
     cleanup(buf_done) struct buf out = {0};
     json_t *value = entry();

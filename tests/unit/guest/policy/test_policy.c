@@ -80,12 +80,12 @@ TEST(other_coding_cookies_are_refused)
         const char *source, *name;
         unsigned line;
     } cases[] = {
-        {"# coding: utf-7\n",                             "utf-7",           1},
-        {"\n#coding=latin-1\n",                           "latin-1",         2},
-        {"\xef\xbb\xbf \t\f# vim: fileencoding=koi8-r\n", "koi8-r",          1},
-        {"#!x\r# encoding: rot13\r",                      "rot13",           2},
-        {"# coding: utf-8-sig-rot13\n",                   "utf-8-sig-rot13", 1},
-        {"# codingcoding: utf7",                          "utf7",            1},
+        {"# coding: utf-7\n", "utf-7", 1},
+        {"\n#coding=latin-1\n", "latin-1", 2},
+        {"\xef\xbb\xbf \t\f# vim: fileencoding=koi8-r\n", "koi8-r", 1},
+        {"#!x\r# encoding: rot13\r", "rot13", 2},
+        {"# coding: utf-8-sig-rot13\n", "utf-8-sig-rot13", 1},
+        {"# codingcoding: utf7", "utf7", 1},
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++)
