@@ -5,6 +5,8 @@
 #include "api/attachments.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/net.h"
+#include "engine/place.h"
 
 /* clang-format off */
 static const struct schema_field open_fields[] = {
@@ -60,20 +62,54 @@ static json_t *seconds_or_null(uint64_t ms)
     return ms ? json_real((double)ms / 1000) : json_null();
 }
 
+/* ["/srv/data", "/srv/out:rw"], as a request says it. */
+static json_t *allow_json(const struct run_terms *terms)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < terms->n_grants; i++) {
+        const struct run_grant *grant = &terms->grants[i];
+        cleanup_free char *text = NULL;
+
+        if (asprintf(&text, grant->mode == RUN_GRANT_RO ? "%s" : "%s:%s", grant->path,
+                     run_grant_mode_name(grant->mode)) < 0)
+            text = NULL;
+        if (text)
+            (void)json_array_append_new(list, json_text_string(text, strlen(text)));
+    }
+    return list;
+}
+
+static json_t *net_json(const struct net *net)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; net && i < net->count; i++) {
+        char text[1024];
+
+        if (net_grant_text(&net->grants[i], text, sizeof(text)) >= 0)
+            (void)json_array_append_new(list, json_text_string(text, strlen(text)));
+    }
+    return list;
+}
+
 json_t *api_session_json(const struct session *session)
 {
     static const char *const states[] = {
         [SESSION_STARTING] = "starting", [SESSION_IDLE] = "idle", [SESSION_BUSY] = "busy"};
     struct session_info info;
+    const char *start;
 
     session_info(session, &info);
-    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "session_id",
-                     info.id, "name", info.name, "profile", info.profile, "state",
-                     states[info.state], "cells", (json_int_t)info.cells, "waiting",
-                     (json_int_t)info.waiting, "age_s", (double)info.age_ms / 1000, "idle_s",
-                     (double)info.idle_ms / 1000, "idle_limit_s",
-                     seconds_or_null(info.idle_limit_ms), "lifetime_s",
-                     seconds_or_null(info.lifetime_ms), "limits", limits_json(info.limits));
+    start = place_start(info.terms);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "session_id",
+        info.id, "name", info.name, "profile", info.profile, "state", states[info.state], "cells",
+        (json_int_t)info.cells, "waiting", (json_int_t)info.waiting, "age_s",
+        (double)info.age_ms / 1000, "idle_s", (double)info.idle_ms / 1000, "idle_limit_s",
+        seconds_or_null(info.idle_limit_ms), "lifetime_s", seconds_or_null(info.lifetime_ms),
+        "limits", limits_json(info.limits), "workdir", json_text_string(start, strlen(start)),
+        "allow", allow_json(info.terms), "net", net_json(info.terms->net));
 }
 
 /* The session of the path, or NULL and the answer has been given. */

@@ -6,7 +6,8 @@
  */
 #pragma once
 
+#include "base/run.h"
 #include "wire/message.h"
 
 /* A malloc'd sentence, or NULL: we know nothing, or there is no memory for it. */
-char *advice_on(const struct wire_exception *exception);
+char *advice_on(const struct wire_exception *exception, const struct run_terms *terms);

@@ -76,7 +76,7 @@ static bool take_exception(struct run *run, struct unpack *u)
 
     if (!wire_unpack_exception(u, &m))
         return false;
-    hint = advice_on(&m); /* of names the program chose */
+    hint = advice_on(&m, run->box && run->box->model ? &run->box->model->terms : &run->terms);
     run->result.exception =
         (struct run_exception){.name = text_of(run, m.name),
                                .message = text_of(run, m.message),

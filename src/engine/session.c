@@ -708,6 +708,7 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .name = s->name,
         .owner = s->owner,
         .profile = s->model->terms.profile,
+        .terms = &s->model->terms,
         .uses_grants = s->model->terms.uses_grants,
         .state = !s->box || s->fork      ? SESSION_STARTING
                  : s->current || s->copy ? SESSION_BUSY

@@ -94,6 +94,7 @@ struct session_info {
     uint64_t idle_ms; /* since the last cell ended; 0 while one runs */
     uint64_t idle_limit_ms, lifetime_ms;
     const struct run_limits *limits;
+    const struct run_terms *terms; /* what all its cells have in common */
 };
 
 void session_info(const struct session *session, struct session_info *ret_info);

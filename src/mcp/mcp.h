@@ -58,6 +58,10 @@ struct mcp_server_options {
     /* What a client reads first, at most 2 KB: with `tools` listed, and with `all_tools`. */
     const char *instructions, *all_instructions;
 
+    /* Adds what is true of this caller alone, in front of them; optional. */
+    void (*add_instructions)(const struct mcp_server *server, const struct caller *caller,
+                             struct buf *out);
+
     /* Tables, NULL at the end; each may be NULL. They may change between messages: then
      * mcp_server_changed(). */
     const struct mcp_tool *const *tools;

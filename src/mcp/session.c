@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "mcp/internal.h"
+
+#define INSTRUCTIONS_BYTES (8 * KIB)
 
 #define DISCOVER_TTL_MS ((uint64_t)60 * 60 * 1000)
 
@@ -88,9 +91,14 @@ static void add_instructions(const struct mcp_peer *peer, json_t *result)
     const struct mcp_server_options *options = &peer->server->options;
     const char *text = peer->lists_all && options->all_instructions ? options->all_instructions
                                                                     : options->instructions;
+    cleanup(buf_done) struct buf whole = {0};
 
-    if (text)
-        (void)json_object_set_new(result, "instructions", json_string(text));
+    buf_init(&whole, INSTRUCTIONS_BYTES);
+    if (options->add_instructions)
+        options->add_instructions(peer->server, peer->caller, &whole);
+    if (text && buf_add_str(&whole, text, NULL) == 0)
+        (void)json_object_set_new(result, "instructions",
+                                  json_text_string(buf_str(&whole), whole.len));
 }
 
 static void initialize(struct mcp_request *request)
@@ -122,7 +130,7 @@ static void discover(struct mcp_request *request)
                                "capabilities", mcp_capabilities(server, MCP_MODERN));
 
     add_instructions(request->peer, result);
-    mcp_list_cache(MCP_MODERN, result, DISCOVER_TTL_MS, false);
+    mcp_list_cache(MCP_MODERN, result, DISCOVER_TTL_MS, true);
     mcp_request_result(request, result);
 }
 
@@ -210,11 +218,11 @@ void mcp_session_response(struct mcp_peer *peer, const json_t *message)
 }
 
 const struct mcp_method mcp_session_methods[] = {
-    {"initialize",       ERA_LEGACY, initialize},
-    {"server/discover",        ERA_MODERN, discover},
-    {"ping",  ERA_LEGACY, ping},
-    {"logging/setLevel",          ERA_LEGACY, set_level},
-    {"resources/subscribe",             ERA_LEGACY, subscribe, "uri", mcp_has_resources},
-    {"resources/unsubscribe",              ERA_LEGACY, unsubscribe, "uri", mcp_has_resources},
+    {"initialize", ERA_LEGACY, initialize},
+    {"server/discover", ERA_MODERN, discover},
+    {"ping", ERA_LEGACY, ping},
+    {"logging/setLevel", ERA_LEGACY, set_level},
+    {"resources/subscribe", ERA_LEGACY, subscribe, "uri", mcp_has_resources},
+    {"resources/unsubscribe", ERA_LEGACY, unsubscribe, "uri", mcp_has_resources},
     {0},
 };

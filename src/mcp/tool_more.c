@@ -45,7 +45,7 @@ struct topic {
     const char *about;                                         /* in the list of topics */
     const char *text;                                          /* or NULL */
     void (*add)(const struct mcp_call *call, struct buf *out); /* what only the host knows */
-    const struct mcp_tool *tools[6];
+    const struct mcp_tool *tools[8];
 };
 
 /* clang-format off */
@@ -55,17 +55,18 @@ static const struct topic topics[] = {
      "did, not the files.\n",
      add_modules, {0}},
     {"files", "what is where; list, read, write",
-     "Code starts in /workspace, which lasts as long as the session.\n",
+     "/workspace lasts as long as the session.\n",
      add_grants, {&mcp_tool_list, &mcp_door_read, &mcp_door_write}},
     {"output", "answers that were cut: page through them, or search",
      "An answer has about 2000 tokens; `max_tokens` in the arguments of any tool sets another "
      "number. What is cut is kept for a while under the handle that the answer names.\n",
      NULL, {&mcp_tool_output}},
-    {"sessions", "variables and files that stay: new, status, interrupt, restart, fork",
-     "Calls on one connection share a session. session_id \"new\" opens another one, and the answer "
+    {"sessions", "variables and files that stay: new, list, end, status, interrupt, restart, fork",
+     "A session is a sandbox that stays; refactoring sessions (topic state) are saved data. Calls on one connection share a session. session_id \"new\" opens another one, and the answer "
      "names its id. Clients of 2026-07-28 have no connection: without session_id each call is on "
      "its own.\n",
-     NULL, {&mcp_door_run, &mcp_tool_status, &mcp_tool_interrupt, &mcp_tool_restart, &mcp_tool_fork}},
+     NULL, {&mcp_door_run, &mcp_tool_status, &mcp_tool_interrupt, &mcp_tool_restart, &mcp_tool_fork,
+            &mcp_tool_open_sessions, &mcp_tool_end}},
     {"state", "JSON that outlives sessions and conversations",
      NULL, NULL, {&mcp_tool_work_create, &mcp_tool_work_save, &mcp_tool_work_load,
                   &mcp_tool_work_list, &mcp_tool_work_delete}},
@@ -74,7 +75,7 @@ static const struct topic topics[] = {
     {"network", "hosts that code may reach",
      "Code reaches hosts that the operator granted, and no others. `net` in the arguments of the "
      "call that opens a session chooses among them: {\"session_id\": \"new\", \"net\": [\"HOST\"]}.\n",
-     NULL, {0}},
+     add_grants, {0}},
     {"changes", "what code changed in granted directories: review, undo",
      "review_changes is for directories that are copy-on-write, undo_run for writable ones.\n",
      NULL, {&mcp_tool_changes, &mcp_tool_undo}},
@@ -83,18 +84,7 @@ static const struct topic topics[] = {
 
 static void add_grants(const struct mcp_call *call, struct buf *out)
 {
-    static const char *const words[] = {[RUN_GRANT_RO] = "read-only",
-                                        [RUN_GRANT_RW] = "writable",
-                                        [RUN_GRANT_COW] = "copy-on-write"};
-    const struct run *granted = mcp_host_of(call)->granted;
-
-    for (size_t i = 0; granted && i < granted->terms.n_grants; i++) {
-        (void)buf_add_str(out, "Granted directory: ", NULL);
-        (void)mcp_add_name(mcp_host_of(call), granted->terms.grants[i].path, out);
-        (void)buf_printf(out, NULL, ", %s\n", words[granted->terms.grants[i].mode]);
-    }
-    if (!granted || !granted->terms.n_grants)
-        (void)buf_add_str(out, "No directory of the host is granted.\n", NULL);
+    mcp_place_add(call, NULL, out);
 }
 
 /* --- what code can import --- */

@@ -31,7 +31,7 @@ struct mcp_running {
     struct mcp_running *next; /* of those */
     struct mcp_host *host;
     struct job *job;
-    const char *note;
+    char *note;
     json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
     struct loop_watch *timer;
     bool is_waiting; /* for the timer */
@@ -55,6 +55,7 @@ static void free_running(struct mcp_running *r)
         *at = r->next;
     loop_watch_free(r->timer);
     buf_done(&r->said);
+    free(r->note);
     free(r);
 }
 
@@ -396,7 +397,7 @@ static struct mcp_running *new_running(struct mcp_call *call, const struct mcp_p
         return NULL;
     r->call = call;
     r->host = mcp_host_of(call);
-    r->note = program->note;
+    r->note = program->note ? strdup(program->note) : NULL;
     r->answer = program->answer;
     r->told_ns = loop_now_ns();
     buf_init(&r->said, PROGRESS_BYTES);
@@ -443,6 +444,24 @@ void mcp_run(struct mcp_call *call, const struct mcp_program *program)
         start(call, program);
 }
 
+/* The first result of a session says where its code is, and a new one how it is found again. */
+static void add_greeting(const struct mcp_call *call, struct mcp_program *program, struct buf *out)
+{
+    struct session_info info;
+
+    session_info(program->session, &info);
+    if (info.cells || info.waiting || info.state == SESSION_BUSY)
+        return;
+    if (program->is_new)
+        (void)buf_printf(out, NULL, "new session %s: pass it as session_id to continue in it. ",
+                         info.id);
+    else if (program->note)
+        (void)buf_printf(out, NULL, "%s. ", program->note);
+    mcp_place_note(call, program->session, out);
+    if (out->len)
+        program->note = buf_str(out);
+}
+
 void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language)
 {
     const json_t *code = json_object_get(call->arguments, argument),
@@ -455,14 +474,21 @@ void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language
         .timeout_s = json_number_value(timeout),
         .answer = mcp_result,
     };
+    const char *id = json_string_value(json_object_get(call->arguments, "session_id"));
+    cleanup(buf_done) struct buf note = {0};
     struct error err = {0};
 
     if (is_continued(call))
         return;
-    if (mcp_session_pick(call, true, &program.session, &program.note, &err) < 0)
+    if (mcp_session_pick(call, true, &program.session, &program.note, &err) < 0) {
         mcp_call_fail(call, &err);
-    else
-        mcp_run(call, &program);
+        return;
+    }
+    buf_init(&note, 4 * KIB);
+    program.is_new = id && strcmp(id, "new") == 0;
+    if (program.session)
+        add_greeting(call, &program, &note);
+    mcp_run(call, &program);
 }
 
 /* --- the tools --- */
@@ -485,7 +511,7 @@ static const struct schema_field python_fields[] = {
      .help = "a session of an earlier result, or \"new\"; without it, the connection's own"},
     API_TIMEOUT_FIELD,
     {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS, .example = "[\"api.example.org\"]",
-     .help = "hosts to reach, among those the operator allows; only when a session is opened"},
+     .help = "granted hosts to reach, when a session is opened"},
     {0},
 };
 
@@ -516,8 +542,8 @@ const struct mcp_tool mcp_tool_python = {
     .name = "execute_python_code",
     .title = "Run Python",
     .description =
-        "Run Python in a sealed sandbox. Variables, imports and files in /workspace stay for later "
-        "calls in the same session. numpy, pandas, scipy, scikit-learn, matplotlib, sympy and "
+        "Run Python in a sealed sandbox. Variables, imports and files stay for later "
+        "calls in the session. numpy, pandas, scipy, scikit-learn, matplotlib, sympy and "
         "networkx are loaded. Plots come back as images; the last expression, or a variable named "
         "`result`, as the result. No network but granted hosts. A timeout stops the code and keeps "
         "the session.",
@@ -531,7 +557,7 @@ const struct mcp_tool mcp_tool_python = {
 const struct mcp_tool mcp_tool_bash = {
     .name = "execute_bash_code",
     .title = "Run Bash",
-    .description = "Run shell commands in the same sandbox and /workspace as execute_python_code. "
+    .description = "Run shell commands in the sandbox of execute_python_code. "
                    "Directory, variables and functions stay for later calls in the session.",
     .input = bash_fields,
     .output_json = RUN_OUTPUT,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "engine/place.h"
 #include "mcp/tools.h"
 
 struct mcp_host *mcp_host_of(const struct mcp_call *call)
@@ -184,25 +185,28 @@ struct session *mcp_session_need(struct mcp_call *call, struct error *err)
 
 /* --- status --- */
 
-static void answer_session(struct mcp_call *call, struct session *session, const char *said)
+static const char *const state_words[] = {
+    [SESSION_STARTING] = "starting", [SESSION_IDLE] = "idle", [SESSION_BUSY] = "running code"};
+
+static void answer_session(struct mcp_call *call, struct session *session, const char *said,
+                           bool has_place)
 {
-    static const char *const states[] = {
-        [SESSION_STARTING] = "starting", [SESSION_IDLE] = "idle", [SESSION_BUSY] = "running code"};
     cleanup(buf_done) struct buf text = {0};
     struct session_info info;
     json_t *result;
 
-    buf_init(&text, 4 * KIB);
+    buf_init(&text, 64 * KIB);
     session_info(session, &info);
-    (void)buf_printf(
-        &text, NULL,
-        "%ssession %s: %s, %llu call(s) done, %zu waiting; profile %s; python and bash "
-        "share /workspace",
-        said, info.id, states[info.state], (unsigned long long)info.cells, info.waiting,
-        info.profile);
+    (void)buf_printf(&text, NULL, "%ssession %s: %s, %llu call(s) done, %zu waiting; profile %s",
+                     said, info.id, state_words[info.state], (unsigned long long)info.cells,
+                     info.waiting, info.profile);
     if (info.idle_limit_ms)
         (void)buf_printf(&text, NULL, "; ends after %llu s of rest",
                          (unsigned long long)(info.idle_limit_ms / 1000));
+    if (has_place) {
+        (void)buf_add_str(&text, "\n", NULL);
+        mcp_place_add(call, session, &text);
+    }
     result = mcp_text_result(buf_str(&text), text.len, false);
     if (mcp_result_has_links(call))
         (void)json_object_set_new(result, "structuredContent", api_session_json(session));
@@ -213,11 +217,10 @@ static void answer_no_session(struct mcp_call *call)
 {
     cleanup(buf_done) struct buf text = {0};
 
-    buf_init(&text, KIB);
-    (void)buf_printf(&text, NULL,
-                     "python and bash are available; there is no session yet: the first call of %s "
-                     "opens one",
+    buf_init(&text, 64 * KIB);
+    (void)buf_printf(&text, NULL, "there is no session yet: the first call of %s opens one\n",
                      mcp_runner(call));
+    mcp_place_add(call, NULL, &text);
     mcp_call_answer(call, mcp_text_result(buf_str(&text), text.len, false));
 }
 
@@ -230,7 +233,7 @@ static void show_status(struct mcp_call *call)
     if (mcp_session_pick(call, false, &session, &note, &err) < 0)
         mcp_call_fail(call, &err);
     else if (session)
-        answer_session(call, session, "");
+        answer_session(call, session, "", true);
     else
         answer_no_session(call);
 }
@@ -261,7 +264,8 @@ static void restart(struct mcp_call *call)
     else
         answer_session(call, session,
                        is_bash ? "bash was restarted: its variables are lost, files stay; "
-                               : "python was restarted: its variables are lost, files stay; ");
+                               : "python was restarted: its variables are lost, files stay; ",
+                       false);
 }
 
 /* --- copies --- */
@@ -278,13 +282,33 @@ static void on_copy_cancel(struct mcp_call *call)
     copying->call = NULL;
 }
 
+/* Files in granted directories are the host's: one copy's changes are seen by all. */
+static void add_shared(const struct mcp_call *call, const struct session_copied *copied,
+                       struct buf *out)
+{
+    struct session_info info;
+    size_t len = 0;
+    cleanup(buf_done) struct buf names = {0};
+    cleanup_free char *masked = NULL;
+
+    if (!copied->n_sessions)
+        return;
+    session_info(copied->sessions[0], &info);
+    buf_init(&names, 64 * KIB);
+    if (!info.terms->n_grants || place_add_directories(info.terms, &names) < 0)
+        return;
+    masked = mcp_mask(mcp_host_of(call), buf_str(&names), names.len, &len);
+    if (masked)
+        (void)buf_printf(out, NULL, "\nshared by all, not copied: %s", masked);
+}
+
 static void answer_copies(struct mcp_call *call, const struct session_copied *copied)
 {
     cleanup(buf_done) struct buf text = {0};
     json_t *ids = json_array(), *result;
 
     buf_init(&text, 64 * KIB);
-    (void)buf_printf(&text, NULL, "%zu %s of the session, each with its variables and files:",
+    (void)buf_printf(&text, NULL, "%zu %s of the session, each with its own variables and files:",
                      copied->n_sessions, copied->n_sessions == 1 ? "copy" : "copies");
     for (size_t i = 0; i < copied->n_sessions; i++) {
         struct session_info info;
@@ -295,6 +319,7 @@ static void answer_copies(struct mcp_call *call, const struct session_copied *co
     }
     if (copied->lost)
         (void)buf_printf(&text, NULL, "; %s are not in them", copied->lost);
+    add_shared(call, copied, &text);
     result = mcp_text_result(buf_str(&text), text.len, false);
     if (mcp_result_has_links(call))
         (void)json_object_set_new(result, "structuredContent",
@@ -347,7 +372,76 @@ static void fork_session(struct mcp_call *call)
     mcp_call_fail(call, &err);
 }
 
+/* --- all of them --- */
+
+static void add_session(const struct mcp_call *call, struct session *session, struct buf *out)
+{
+    const struct own *own = call->peer ? mcp_peer_user(call->peer) : NULL;
+    struct session_info info;
+
+    session_info(session, &info);
+    (void)buf_printf(out, NULL, "%s: %s, %llu call(s) done, %llu s old%s\n", info.id,
+                     state_words[info.state], (unsigned long long)info.cells,
+                     (unsigned long long)(info.age_ms / 1000),
+                     own && strcmp(own->id, info.id) == 0 ? ", this connection's" : "");
+}
+
+static void list_open(struct mcp_call *call)
+{
+    struct sessions *sessions = mcp_host_of(call)->api->sessions;
+    cleanup(buf_done) struct buf text = {0};
+    json_t *list = json_array(), *result;
+
+    buf_init(&text, MIB);
+    for (struct session *s = sessions_next(sessions, NULL); s; s = sessions_next(sessions, s)) {
+        struct session_info info;
+
+        session_info(s, &info); /* one that is ending is still there and not found any more */
+        if (sessions_find(sessions, call->owner, info.id, NULL) != s)
+            continue;
+        add_session(call, s, &text);
+        (void)json_array_append_new(list, api_session_json(s));
+    }
+    if (!text.len)
+        (void)buf_add_str(&text, "no session is open\n", NULL);
+    result = mcp_text_result(buf_str(&text), text.len, false);
+    if (mcp_result_has_links(call))
+        (void)json_object_set_new(result, "structuredContent",
+                                  json_pack("{s:O}", "sessions", list));
+    json_decref(list);
+    mcp_call_answer(call, result);
+}
+
+static void end_session(struct mcp_call *call)
+{
+    const char *id = json_string_value(json_object_get(call->arguments, "session_id"));
+    struct error err = {0};
+    struct session *session = find_session(call, id, &err);
+    struct session_info info;
+    char said[128];
+
+    if (!session) {
+        mcp_call_fail(call, &err);
+        return;
+    }
+    session_info(session, &info);
+    (void)snprintf(said, sizeof(said), "session %s has ended; its variables and files are gone",
+                   info.id);
+    session_close(session, "it was ended by its owner");
+    mcp_server_changed_for(call->server, call->owner, MCP_RESOURCES);
+    mcp_call_answer_text(call, said, false);
+}
+
 /* clang-format off */
+static const struct schema_field no_fields[] = {
+    {0},
+};
+
+static const struct schema_field end_fields[] = {
+    {"session_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"ses_…\""},
+    {0},
+};
+
 static const struct schema_field session_fields[] = {
     MCP_SESSION_FIELD,
     {0},
@@ -369,7 +463,7 @@ static const struct schema_field fork_fields[] = {
 const struct mcp_tool mcp_tool_status = {
     .name = "get_kernel_status",
     .title = "Kernel status",
-    .description = "Whether the session's kernels are busy, idle or gone.",
+    .description = "The session's state, and where its code runs.",
     .input = session_fields,
     .hints = MCP_READ_ONLY,
     .call = show_status,
@@ -400,5 +494,23 @@ const struct mcp_tool mcp_tool_fork = {
                    "milliseconds: to try several ways from the same point.",
     .input = fork_fields,
     .call = fork_session,
+};
+
+const struct mcp_tool mcp_tool_open_sessions = {
+    .name = "list_open_sessions",
+    .title = "List open sessions",
+    .description = "Open sessions and copies.",
+    .input = no_fields,
+    .hints = MCP_READ_ONLY,
+    .call = list_open,
+};
+
+const struct mcp_tool mcp_tool_end = {
+    .name = "end_session",
+    .title = "End a session",
+    .description = "End a session or copy.",
+    .input = end_fields,
+    .hints = MCP_DESTRUCTIVE | MCP_IDEMPOTENT,
+    .call = end_session,
 };
 /* clang-format on */

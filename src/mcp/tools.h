@@ -67,9 +67,10 @@ struct mcp_program {
     bool has_timeout;
     double timeout_s;
     bool masks_all;          /* personal data, too */
-    struct session *session; /* NULL: a fresh sandbox, */
+    struct session *session;  /* NULL: a fresh sandbox, */
     const char *session_name; /* that knows the session by this name; or NULL */
-    const char *note;        /* for the reader of the result; it lives as long as the program */
+    bool is_new;              /* the session was opened on request, and has an id to be kept */
+    const char *note;         /* for the reader of the result, or NULL */
     json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
 };
 
@@ -85,6 +86,18 @@ int mcp_add_way(const struct mcp_call *call, const char *tool, const char *argum
 
 /* The tool that runs code, as the reader knows it. */
 const char *mcp_runner(const struct mcp_call *call);
+
+/* --- where code runs (place.c) --- */
+
+/* One line for the instructions, or nothing where nothing is granted to the caller. */
+void mcp_place_instruct(const struct mcp_server *server, const struct caller *caller,
+                        struct buf *out);
+
+/* The same of a session, without the newline. */
+void mcp_place_note(const struct mcp_call *call, struct session *session, struct buf *out);
+
+/* Everything, one fact a line. NULL: of a sandbox that the call would get. */
+void mcp_place_add(const struct mcp_call *call, struct session *session, struct buf *out);
 
 /* --- results (mcp_result.c) --- */
 
@@ -163,8 +176,8 @@ json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files
                           const char *uri, struct error *err);
 
 extern const struct mcp_tool mcp_tool_python, mcp_tool_bash, mcp_tool_status, mcp_tool_interrupt,
-    mcp_tool_restart, mcp_tool_fork, mcp_tool_output, mcp_tool_read, mcp_tool_write, mcp_tool_list,
-    mcp_tool_changes, mcp_tool_undo;
+    mcp_tool_restart, mcp_tool_fork, mcp_tool_open_sessions, mcp_tool_end, mcp_tool_output,
+    mcp_tool_read, mcp_tool_write, mcp_tool_list, mcp_tool_changes, mcp_tool_undo;
 extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_work_load,
     mcp_tool_work_list, mcp_tool_work_delete, mcp_tool_skill_save, mcp_tool_skill_list,
     mcp_tool_skill_info, mcp_tool_skill_file, mcp_tool_apis;
@@ -178,5 +191,5 @@ void mcp_resources_list(struct mcp_call *call, json_t *list);
 /* clang-format off */
 #define MCP_SESSION_FIELD                                                                          \
     {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"ses_…\"",                           \
-     .help = "as for execute_python_code"}
+     .help = "a session"}
 /* clang-format on */

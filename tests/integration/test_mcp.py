@@ -63,7 +63,7 @@ def test_discover_is_the_modern_opening(client):
     answer = client.request("server/discover", {"_meta": mcp.modern()})
     result = answer["result"]
     assert result["supportedVersions"] == [mcp.MODERN]
-    assert result["resultType"] == "complete" and result["ttlMs"] >= 0 and result["cacheScope"] == "public"
+    assert result["resultType"] == "complete" and result["ttlMs"] >= 0 and result["cacheScope"] == "private"
     assert META + "tasks" in result["capabilities"]["extensions"]
     assert result["_meta"][META + "serverInfo"]["name"] == "belljar"
 

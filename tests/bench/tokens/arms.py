@@ -145,7 +145,8 @@ class Belljar:
 
     def run(self, code):
         """The program's output."""
-        return self.turn(("run_code", {"code": code}))[0]
+        said = self.turn(("run_code", {"code": code}))[0]
+        return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("[note] "))
 
     def close(self):
         self.process.stdin.close()

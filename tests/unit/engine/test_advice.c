@@ -11,7 +11,7 @@ static char *advice(const char *exception, uint32_t kind, const char *const *nam
 
     for (size_t i = 0; i < count; i++)
         e.names.items[e.names.count++] = span_of(names[i]);
-    return advice_on(&e);
+    return advice_on(&e, &(struct run_terms){0});
 }
 
 TEST(a_missing_module_gets_the_nearest_and_the_installed)
@@ -49,7 +49,7 @@ TEST(a_missing_skill_is_no_missing_package)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct wire_exception e = {.name = span_of("ModuleNotFoundError"),
                                          .message = span_of(cases[i].message)};
-        char *text = advice_on(&e);
+        char *text = advice_on(&e, &(struct run_terms){0});
 
         assert_non_null(text);
         assert_int_equal(strstr(text, "there is no such skill") != NULL, cases[i].is_skill);

@@ -1,0 +1,245 @@
+#include "engine/place.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/net.h"
+#include "base/terminal_text.h"
+#include "engine/environment.h"
+
+/* So many of a kind are named; of the others only their number. */
+#define DIRECTORIES_SHOWN 4
+#define HOSTS_SHOWN       4
+#define HELPERS_SHOWN     16
+
+#define NAME_BYTES (4 * KIB)
+
+static const char *const modes[] = {
+    [RUN_GRANT_RO] = "read-only", [RUN_GRANT_RW] = "writable", [RUN_GRANT_COW] = "copy-on-write"};
+
+static int add_name(const char *name, struct buf *out)
+{
+    cleanup(buf_done) struct buf line = {0};
+
+    buf_init(&line, 4 * NAME_BYTES);
+    if (terminal_line(name, strnlen(name, NAME_BYTES), &line, NULL) < 0)
+        return -1;
+    return buf_add(out, buf_str(&line), line.len, NULL);
+}
+
+static int add_more(size_t count, size_t shown, struct buf *out)
+{
+    return count > shown ? buf_printf(out, NULL, " and %zu more", count - shown) : 0;
+}
+
+/* --- parts --- */
+
+int place_add_directories(const struct run_terms *terms, struct buf *out)
+{
+    for (size_t i = 0; i < terms->n_grants && i < DIRECTORIES_SHOWN; i++)
+        if ((i && buf_add_str(out, ", ", NULL) < 0) || add_name(terms->grants[i].path, out) < 0 ||
+            buf_printf(out, NULL, " (%s)", modes[terms->grants[i].mode]) < 0)
+            return -1;
+    return add_more(terms->n_grants, DIRECTORIES_SHOWN, out);
+}
+
+int place_add_writable(const struct run_terms *terms, struct buf *out)
+{
+    size_t count = 0;
+
+    if (buf_add_str(out, "/workspace, /tmp", NULL) < 0)
+        return -1;
+    for (size_t i = 0; i < terms->n_grants; i++) {
+        if (terms->grants[i].mode == RUN_GRANT_RO)
+            continue;
+        if (count++ < DIRECTORIES_SHOWN &&
+            (buf_add_str(out, ", ", NULL) < 0 || add_name(terms->grants[i].path, out) < 0))
+            return -1;
+    }
+    return add_more(count, DIRECTORIES_SHOWN, out);
+}
+
+int place_add_hosts(const struct run_terms *terms, struct buf *out)
+{
+    size_t count = terms->net ? terms->net->count : 0;
+
+    for (size_t i = 0; i < count && i < HOSTS_SHOWN; i++) {
+        char text[1024];
+
+        if (net_grant_text(&terms->net->grants[i], text, sizeof(text)) < 0)
+            (void)snprintf(text, sizeof(text), "?");
+        if ((i && buf_add_str(out, ", ", NULL) < 0) || add_name(text, out) < 0)
+            return -1;
+    }
+    return count ? add_more(count, HOSTS_SHOWN, out) : buf_add_str(out, "none", NULL);
+}
+
+const char *place_start(const struct run_terms *terms)
+{
+    return terms->workdir ? terms->workdir : "/workspace";
+}
+
+static const char *mode_of(const struct run_terms *terms, const char *path)
+{
+    for (size_t i = 0; i < terms->n_grants; i++)
+        if (strcmp(terms->grants[i].path, path) == 0)
+            return modes[terms->grants[i].mode];
+    return NULL;
+}
+
+int place_add_line(const struct run_terms *terms, struct buf *out)
+{
+    const char *mode = terms->workdir ? mode_of(terms, terms->workdir) : NULL;
+    bool is_only = terms->n_grants == 1 && mode;
+
+    if (!terms->n_grants && !terms->net)
+        return 0;
+    if (buf_add_str(out, "Code starts in ", NULL) < 0 || add_name(place_start(terms), out) < 0 ||
+        (mode && buf_printf(out, NULL, " (%s)", mode) < 0))
+        return -1;
+    if (terms->n_grants && !is_only &&
+        (buf_add_str(out, ". Granted: ", NULL) < 0 || place_add_directories(terms, out) < 0))
+        return -1;
+    if (terms->net && (buf_add_str(out, ". Hosts: ", NULL) < 0 || place_add_hosts(terms, out) < 0))
+        return -1;
+    return buf_add_str(out, ".", NULL);
+}
+
+/* --- what can be imported --- */
+
+/* "code_helpers.py" and "acme/" are modules; one that begins with `_` is nobody's to import. */
+static size_t module_len(const char *name)
+{
+    size_t len = strcspn(name, ".");
+
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+            return 0;
+    return *name == '_' || (name[len] && strcmp(name + len, ".py") != 0) ? 0 : len;
+}
+
+static int is_module(const struct dirent *entry)
+{
+    return module_len(entry->d_name) > 0;
+}
+
+static int add_helpers(const char *directory, struct buf *out)
+{
+    struct dirent **entries = NULL;
+    int count = *directory ? scandir(directory, &entries, is_module, alphasort) : 0, r = 0;
+
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+
+        if (r == 0 && i < HELPERS_SHOWN)
+            r = buf_printf(out, NULL, "%s%.*s", i ? ", " : "helpers: ", (int)module_len(name),
+                           name);
+        free(entries[i]);
+    }
+    free(entries);
+    if (count > 0 && r == 0)
+        r = add_more((size_t)count, HELPERS_SHOWN, out);
+    return count > 0 && r == 0 ? buf_add_str(out, "\n", NULL) : r;
+}
+
+/* Packages that programs are written for; others are found by import. */
+static const char *const notable[] = {
+    "numpy",        "pandas",   "scipy",    "scikit-learn", "matplotlib", "sympy",
+    "networkx",     "requests", "pillow",   "openpyxl",     "lxml",       "beautifulsoup4",
+    "statsmodels",  "seaborn",  "polars",   "duckdb",       "pyarrow",    "sqlalchemy",
+    "scikit-image", "pypdf",    "tabulate", "pyyaml",
+};
+
+struct packages {
+    char versions[ARRAY_SIZE(notable)][32];
+};
+
+/* "scikit_learn-1.2.1.dist-info" is scikit-learn 1.2.1. */
+static void note_package(struct packages *found, const char *entry)
+{
+    size_t len = strcspn(entry, "-");
+    const char *version = entry + len + 1, *end = strstr(entry, ".dist-info");
+
+    if (!end)
+        end = strstr(entry, ".egg-info");
+    if (!entry[len] || !end || version >= end)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(notable); i++) {
+        bool is_it = strlen(notable[i]) == len;
+        size_t digits = strspn(version, "0123456789.");
+
+        for (size_t k = 0; is_it && k < len; k++)
+            is_it = tolower((unsigned char)entry[k]) == notable[i][k] ||
+                    (entry[k] == '_' && notable[i][k] == '-');
+        if (is_it && !*found->versions[i])
+            (void)snprintf(
+                found->versions[i], sizeof(found->versions[i]), "%.*s",
+                (int)(digits < (size_t)(end - version) ? digits : (size_t)(end - version)),
+                version);
+    }
+}
+
+static void note_packages(struct packages *found, const char *directory)
+{
+    DIR *dir = opendir(directory);
+    const struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        note_package(found, entry->d_name);
+    if (dir)
+        (void)closedir(dir);
+}
+
+static int add_packages(const struct config *config, const char *name, struct buf *out)
+{
+    struct environment environment = {0};
+    struct packages found = {0};
+    char path[PATH_MAX];
+    size_t shown = 0;
+
+    if (environment_open(&environment, config, name, false, false, NULL) == 0)
+        for (size_t i = 0; i < environment.n_binds; i++) {
+            (void)snprintf(path, sizeof(path), "%s/lib/python%s/site-packages",
+                           environment.binds[i], BELLJAR_PYTHON);
+            note_packages(&found, path);
+        }
+    environment_done(&environment);
+    note_packages(&found, "/usr/lib/python3/dist-packages");
+    for (size_t i = 0; i < ARRAY_SIZE(notable); i++)
+        if (*found.versions[i] && buf_printf(out, NULL, "%s%s %s", shown++ ? ", " : "packages: ",
+                                             notable[i], found.versions[i]) < 0)
+            return -1;
+    return shown ? buf_add_str(out, "\n", NULL) : 0;
+}
+
+/* --- everything --- */
+
+static int add_limits(const struct run_limits *limits, struct buf *out)
+{
+    if (buf_printf(out, NULL, "limits: %g s a call, %g MB memory, %g MB disk, %u processes",
+                   limits->timeout_ms / 1000.0, (double)limits->memory_bytes / (double)MIB,
+                   (double)limits->disk_bytes / (double)MIB, limits->processes) < 0)
+        return -1;
+    if (limits->cpu_percent && buf_printf(out, NULL, ", %g cores", limits->cpu_percent / 100.0) < 0)
+        return -1;
+    return buf_add_str(out, "\n", NULL);
+}
+
+int place_add(const struct config *config, const struct run_terms *terms, struct buf *out)
+{
+    if (buf_add_str(out, "directories: /workspace (private)", NULL) < 0 ||
+        (terms->n_grants && buf_add_str(out, ", ", NULL) < 0) ||
+        place_add_directories(terms, out) < 0 || buf_add_str(out, "\nstarts in: ", NULL) < 0 ||
+        add_name(place_start(terms), out) < 0 || buf_add_str(out, "\nhosts: ", NULL) < 0 ||
+        place_add_hosts(terms, out) < 0 ||
+        buf_printf(out, NULL, "\nlanguages: Python " BELLJAR_PYTHON "%s\n",
+                   terms->may_spawn ? ", Bash" : "") < 0)
+        return -1;
+    if (add_helpers(config->helpers, out) < 0 || add_packages(config, terms->environment, out) < 0)
+        return -1;
+    return add_limits(&terms->limits, out);
+}

@@ -1,0 +1,26 @@
+/* What a program finds around it, in words for whoever writes the program: directories, hosts,
+ * languages, packages and limits. Names come as they are; the reader's door masks them. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/config.h"
+#include "base/run.h"
+
+/* "/srv/project (writable), /srv/data (read-only)", or nothing. Of many the first few. */
+int place_add_directories(const struct run_terms *terms, struct buf *out);
+
+/* Those that may be written: "/workspace, /tmp, /srv/project". */
+int place_add_writable(const struct run_terms *terms, struct buf *out);
+
+/* "api.example.org:443, *.example.org", or "none". */
+int place_add_hosts(const struct run_terms *terms, struct buf *out);
+
+/* Where it starts. */
+const char *place_start(const struct run_terms *terms);
+
+/* "Code starts in /srv/project (writable). Hosts: api.example.org." One short line without a
+ * newline; nothing where nothing is granted. */
+int place_add_line(const struct run_terms *terms, struct buf *out);
+
+/* Everything, one fact a line. */
+int place_add(const struct config *config, const struct run_terms *terms, struct buf *out);
