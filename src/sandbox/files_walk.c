@@ -185,12 +185,12 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(((const struct files_entry *)a)->path, ((const struct files_entry *)b)->path);
 }
 
-/* The same; long sorting pauses here. */
-static int compare_slowly(const void *a, const void *b)
+/* The same; long sorting pauses here. `arg` counts the comparisons. */
+static int compare_slowly(const void *a, const void *b, void *arg)
 {
-    static unsigned count;
+    unsigned *count = arg;
 
-    if (++count % 512 == 0)
+    if (++*count % 512 == 0)
         fiber_pause();
     return compare_paths(a, b);
 }
@@ -199,13 +199,14 @@ static int compare_slowly(const void *a, const void *b)
  * been seen twice. */
 static void sort(struct files_list *list)
 {
+    unsigned comparisons = 0;
     size_t kept = 0;
 
     for (size_t i = 0; i < list->count; i++)
         list->entries[i].path = list->paths.data + list->entries[i].path_at;
     if (list->count == 0)
         return;
-    qsort(list->entries, list->count, sizeof(*list->entries), compare_slowly);
+    qsort_r(list->entries, list->count, sizeof(*list->entries), compare_slowly, &comparisons);
     for (size_t i = 1; i < list->count; i++)
         if (compare_paths(&list->entries[kept], &list->entries[i]) != 0)
             list->entries[++kept] = list->entries[i];

@@ -36,7 +36,6 @@ ALLOWED = {
     "cli_mask.c data": "a block of the command `mask`",
     "cli_remote.c n_signals": "set by a signal handler",
     "cli_shell_shell.c text": "the prompt of the command `shell`",
-    "sandbox_files_walk.c count": "when a long sorting pauses next",
     "sandbox_ns.c counter": "user ids take turns",
     "sandbox_ns.c name": "constant, but for the type of execve()",
     "sandbox_ns.c environment": "constant, but for the type of execve()",
