@@ -164,7 +164,7 @@ static void give_one(const struct admission *a, const char *text, struct run *ru
         run->terms.n_grants++;
 }
 
-/* What a request has that names nothing: as with `belljar mcp`, all that the operator allows, if
+/* The grants of a request that names none: as with `belljar mcp`, all that the operator allows, if
  * the token may have it and the profile has files. */
 static int give_all(const struct admission *a, const struct run_request *request, bool has_files,
                     struct run *run, struct error *err)

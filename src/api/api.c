@@ -1,4 +1,4 @@
-/* What the handlers of the native API have in common. */
+/* Shared by the handlers of the native API. */
 #include "api/api.h"
 
 #include <stdlib.h>
@@ -67,7 +67,7 @@ struct store *api_kept(const struct api *api, struct error *err)
     return api->kept;
 }
 
-/* What was kept may be a MiB of anything: it is written and masked a few milliseconds at a time. */
+/* Saved data may be a MiB of anything: it is written and masked a few milliseconds at a time. */
 struct masked_answer {
     struct request *request;
     int status;

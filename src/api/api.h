@@ -123,8 +123,8 @@ extern const struct route api_meta_routes[];
  * key, or its key is wrong, and the answer is given or will be. */
 bool api_is_repeat(struct request *request);
 
-/* The same without an answer: -1 the key is wrong, or stands for another body, and the answer has
- * been given; 0 there is none, or it is new; 1 it is known. */
+/* Looks up the key without an answer: -1: the key is invalid, or belongs to another body, and the
+ * answer has been given; 0: there is no key, or it is new; 1: it is known. */
 int api_read_key(struct request *request);
 
 /* Answers with the error; what somebody may not do is written down. Empties the error. */
@@ -144,13 +144,13 @@ struct api_waiting *api_wait(struct request *request, struct error *err);
 /* There is nothing to wait for after all. */
 void api_wait_end(struct api_waiting *w);
 
-/* What outlives runs, or NULL and an error where there is no place for it. */
+/* The store, or NULL and an error if there is no place for it. */
 struct store *api_kept(const struct api *api, struct error *err);
 
 /* Answers with what was kept, which was a stranger's, masked. Takes the value over. */
 void api_answer_masked(struct request *request, int status, json_t *value);
 
-/* The same with a further member, of which there is the text of its JSON. Takes that, too. */
+/* Answers with a further member, given as the text of its JSON. Takes that as well. */
 void api_answer_masked_with(struct request *request, int status, json_t *value, const char *name,
                             struct buf *text);
 
@@ -159,12 +159,12 @@ void api_send_masked(struct request *request, struct span data);
 
 json_t *api_session_json(const struct session *session);
 
-/* What a checked body asks for; `parts` are those of a form, or NULL. The texts are the body's. End
- * it with run_request_done(), also after a failure. */
+/* Makes a request from a checked body; `parts` are those of a form, or NULL. The texts are the
+ * body's. End it with run_request_done(), also after a failure. */
 int api_read_request(const json_t *body, const struct multipart *parts, struct run_request *asked,
                      struct error *err);
 
-/* The same without the program: what it may do, and within which limits. */
+/* Reads the request without the program: rights and limits. */
 int api_read_terms(const json_t *body, struct run_request *asked, struct error *err);
 
 /* For requests of this caller, which have a sandbox of their own and neither skills nor states
@@ -187,7 +187,7 @@ json_t *api_files_json(const struct files_list *list);
 extern const struct schema_field api_output_fields[];
 json_t *api_output_json(const struct job *job, const json_t *query, struct error *err);
 
-/* The same of any spool. */
+/* Returns a part of any spool as JSON. */
 json_t *api_spool_json(const struct spool *spool, const json_t *query, struct error *err);
 
 /* A clock of a session: what was asked for in seconds (NULL: nothing), at most the operator's. */

@@ -32,7 +32,7 @@ static size_t count_slashes(const char *path)
     return count;
 }
 
-/* What `wanted` has but its path. */
+/* The fields of `wanted` other than its path. */
 static int give(struct run_request *request, struct span path,
                 const struct run_request_file *wanted, struct error *err)
 {

@@ -26,5 +26,5 @@ extern const struct schema_field attachments_file_fields[];
 int attachments_read(const json_t *body, const struct multipart *parts, struct run_request *request,
                      struct error *err);
 
-/* What was brought back: [{"path","size","encoding","content"}]. NULL: out of memory. */
+/* The collected files: [{"path","size","encoding","content"}]. NULL: out of memory. */
 json_t *attachments_json(const struct run *run);

@@ -200,7 +200,8 @@ static void note_rest(struct layers *layers, const struct layers_list *list, boo
     layers_note_shown(layers, version);
 }
 
-/* What was not shown is not applied, unless somebody says that he knows how much that is. */
+/* Changes that were not shown are not applied, unless the request names the number of hidden
+ * bytes. */
 static int check_hidden(const struct selection *s, struct run *run, const struct changes_wish *wish,
                         struct error *err)
 {
@@ -240,7 +241,7 @@ static int settle(struct layers *layers, struct selection *s, struct run *run,
                   const struct changes_wish *wish, const char *version, struct error *err)
 {
     if (s->list->is_partial && json_array_size(s->paths) == 0) {
-        error_set(err, E_TOO_LARGE, "more has changed than is looked at in one go");
+        error_set(err, E_TOO_LARGE, "there are more changes than can be examined at once");
         return error_hint(err, "set `paths`, or let the program delete files that are not needed");
     }
     if (check_version(version, wish->version, err) < 0)

@@ -1,10 +1,10 @@
-/* What was changed in copy-on-write grants, as JSON for every door, and what becomes of it.
+/* Changes in copy-on-write grants, as JSON for every door, and applying or discarding them.
  *
- * Somebody decides on them. So contents are compared as they are, and of names and lines nothing is
- * hidden but registered values and tokens that prove themselves, with a mark in their place
- * (mask_for_review()). What is hidden or does not fit is counted, and an apply has to repeat the
- * number. Contents are read and written to disks that may be slow: servers have it done by a
- * process of its own (changes_start), which leaves each file old or new whatever happens to it.
+ * A person decides on them. So real contents are compared, and in names and lines only registered
+ * values and self-proving tokens are hidden, by a mark (mask_for_review()). What is hidden or does
+ * not fit is counted, and an apply has to repeat the number. Contents are read and written to disks
+ * that may be slow: servers have it done by a process of its own (changes_start), which leaves each
+ * file old or new whatever happens to it.
  */
 #pragma once
 
@@ -41,7 +41,7 @@ int changes_do(struct layers *layers, struct run *run, const struct changes_wish
 /* `answer` is only lent, and NULL where `err` says why. */
 typedef void (*changes_fn)(void *user, json_t *answer, struct error *err);
 
-/* The same for a session, by a process of its own; `fn` is called once, from the loop. E_BUSY: it
- * is at it already, or a cell runs. E_INVALID: it has no such grants. */
+/* Does it for a session, in a process of its own; `fn` is called once, from the loop. E_BUSY: it is
+ * at it already, or a cell runs. E_INVALID: it has no such grants. */
 int changes_start(struct changes_jobs *jobs, struct loop *loop, struct session *session,
                   const struct changes_wish *wish, changes_fn fn, void *user, struct error *err);

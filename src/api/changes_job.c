@@ -90,7 +90,7 @@ static void take_bases(struct layers *layers, const json_t *bases)
     }
 }
 
-/* What was decided on: the version is a hash of everything in the list, contents included. The
+/* Records the decision: the version is a hash of everything in the list, contents included. The
  * record `apply` was there before anything was written; when this one cannot be, that one stands.
  */
 static void note_applied(const struct changes_job *job, const json_t *answer)
@@ -125,7 +125,7 @@ static void on_done(void *arg, json_t *envelope, struct error *err)
         take_bases(job->layers, json_object_get(envelope, "bases"));
         note_applied(job, answer);
     } else if (err->code == E_NONE) {
-        error_set(err, E_SYSTEM, "the process that looks at changes was lost");
+        error_set(err, E_SYSTEM, "the process that examines changes was lost");
     }
     job_free(job);
     fn(user, answer, err);

@@ -93,7 +93,7 @@ static bool hide(const struct run *run, struct contents *c)
            mask_for_review(run, span_from(&c->new), &c->shown_new, NULL) == 0;
 }
 
-/* What the lines do not say, where there are none, or where they are of something else. The list
+/* Facts that the lines do not show, if there are none, or if they are of something else. The list
  * has modes in any case. */
 static int add_facts(const struct layer_entry *e, bool has_hunks, struct buf *out)
 {
@@ -161,8 +161,8 @@ static int compare(struct changes_view *view, const struct layer_entry *e, const
     return 0;
 }
 
-/* What is shown has to be what the list, and its version, are about. A process of the session may
- * write it between two looks. */
+/* The shown content must be the one that the list and its version describe. A process of the
+ * session may write it in between. */
 static bool is_other(const struct layer_entry *e, struct buf *new)
 {
     uint8_t digest[SHA256_BYTES];
@@ -203,8 +203,8 @@ static int look(struct changes_view *view, const struct layers *layers, const st
     if (was_text && is_text)
         return compare(view, e, run, &c, room, err);
     view->is_binary = true;
-    /* What is written without having been shown is hidden, whatever was there before. Of a deleted
-     * file nothing is written. */
+    /* Content that is written without having been shown counts as hidden, whatever was there
+     * before. Deleting a file writes nothing. */
     if (e->change != LAYER_DELETED)
         view->not_shown = "binary";
     return 0;

@@ -8,7 +8,7 @@
 #include "base/run.h"
 #include "sandbox/layer.h"
 
-/* What is left of an answer: bytes of diffs, and bytes of files that are read for them. */
+/* The remaining room of an answer: bytes of diffs, and bytes of files that are read for them. */
 struct changes_room {
     size_t shown, read;
 };

@@ -1,4 +1,4 @@
-/* What a program showed, for clients: entries of the result object, and lines for a person. */
+/* Displays for clients: entries of the result object, and lines for a person. */
 #pragma once
 
 #include <stdbool.h>

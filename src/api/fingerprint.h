@@ -1,5 +1,5 @@
-/* What a request asks for, as one hash: its path, the values of its body, and its files. How the
- * body is written does not count: the order of keys, blanks and escapes make no difference.
+/* A hash of a request: its path, the values of its body, and its files. The spelling of the body
+ * does not count: the order of keys, blanks and escapes make no difference.
  *
  * The hash is fed from the values themselves and pauses in a fiber (base/fiber.h): a body may have
  * tens of megabytes.

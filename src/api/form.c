@@ -25,7 +25,7 @@ static int read_object(struct request *request, struct span text, struct error *
         return error_wrap(err, "the form: `request`");
     if (!json_is_object(value)) {
         json_decref(value);
-        return error_set(err, E_INVALID, "the form: `request` has to be a JSON object");
+        return error_set(err, E_INVALID, "the form: `request` must be a JSON object");
     }
     json_decref(request->json);
     request->json = value;

@@ -25,7 +25,7 @@
 
 struct idempotency;
 
-/* What is known of a key; lent until the next call. */
+/* The entry of a key; lent until the next call. */
 struct idempotency_entry {
     uint8_t body[SHA256_BYTES];
     char run[32]; /* the id of the run it started; "": it started none */

@@ -85,7 +85,8 @@ static void forget(struct job *job)
     free_job(job);
 }
 
-/* The oldest of this caller, while there are more of his, with or without a key, than are kept. */
+/* Removes the oldest jobs of this caller while it has more, with or without a key, than are
+ * kept. */
 static void trim(struct jobs *jobs, const struct caller *caller, bool has_key, size_t max)
 {
     for (struct job *job = jobs->first, *after; job && caller->n_kept[has_key] > max; job = after) {
@@ -359,7 +360,7 @@ static int claim(const struct jobs *jobs, struct caller *caller, unsigned *ret_r
     return -1;
 }
 
-/* What came with a run, and is held until it is over. */
+/* The files of a run, held until it is over. */
 static size_t weigh(const struct run *run)
 {
     size_t bytes = run->program.code.len + run->program.input.len;

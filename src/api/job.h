@@ -1,9 +1,9 @@
 /* Runs on behalf of clients: each is a job from its submission until its answer is forgotten.
  *
- * A job belongs to an owner and is found by him alone, by the id of its run. While it runs, a
+ * A job belongs to an owner, and only the owner finds it, by the id of its run. While it runs, a
  * request may wait for it; when that request's client goes away, the run is cancelled. A client
  * that follows its events has a while to come back first. Before it runs it waits for its turn
- * (admit/queue.h), unless its caller has used up what is his (admit/quota.h). When it is done its
+ * (admit/queue.h), unless its caller has used up its allowance (admit/quota.h). When it is done its
  * answer, as text, stays for a while: a bounded number per owner, a bounded number of bytes for
  * all. A run that was asked for under a key (api/idempotency.h) goes on without its client, who
  * will ask again.
@@ -55,7 +55,7 @@ void jobs_recheck(struct jobs *jobs, const struct caller *caller);
 /* Interrupts everything that runs; the answers follow. */
 void jobs_cancel_all(struct jobs *jobs);
 
-/* Somebody who waits for an answer, embedded in what he is. */
+/* A waiter for an answer, embedded in its owner. */
 struct job_watch {
     struct job_watch *next;
     void (*on_answer)(struct job_watch *watch, struct job *job); /* once, from the loop */
@@ -132,7 +132,7 @@ void job_abandon(struct job *job);
 const char *job_id(const struct job *job);
 const struct run *job_run(const struct job *job); /* NULL: it is done */
 
-/* What came with the form that `write` belongs to; NULL: the job has another one. */
+/* The files of the form that `write` belongs to; NULL: the job has another one. */
 void *job_form_user(const struct job *job, const struct job_form *form);
 
 /* E_NOT_FOUND for an unknown, forgotten or foreign id. */

@@ -14,7 +14,7 @@
 /* Proxies close what is silent for a minute or less. */
 #define COMMENT_TICKS 15
 
-/* Who lost his connection has so long to come back before his run is cancelled. */
+/* Time to reconnect after a lost connection before the run is cancelled. */
 #define RETURN_MS 10000
 
 /* --- back-pressure --- */

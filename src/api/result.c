@@ -67,7 +67,7 @@ static json_t *value_json(const struct run *run)
     return json_pack("{s:o, s:o}", "text", string_or_null(run->result.value_text), "json", value);
 }
 
-/* Whoever keeps the whole output finds it by the run. */
+/* The keeper of the whole output finds it by the run. */
 static json_t *handle_json(const struct run *run)
 {
     return run->result.out.spool || run->result.err.spool ? json_string(run->id) : json_null();
@@ -515,7 +515,7 @@ int result_human(const struct run *run, bool has_color, struct buf *out, struct 
     return add_notes(&h) < 0 ? -1 : add_status(&h);
 }
 
-/* What became of earlier variables, unless an exception has said so. */
+/* The fate of earlier variables, unless an exception has reported it. */
 static int add_state(const struct human *h)
 {
     const struct run *run = h->run;

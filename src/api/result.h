@@ -11,8 +11,8 @@
 /* The result object. The caller owns *ret_object. Only for runs whose `error` is empty. */
 int result_json(const struct run *run, json_t **ret_object, struct error *err);
 
-/* What a person wants to know beside the program's own output, for stderr: violations, the
- * exception, the value of `result`, a hint, and the status line with time and memory. */
+/* Information for a person beside the program's own output, for stderr: violations, the exception,
+ * the value of `result`, a hint, and the status line with time and memory. */
 int result_human(const struct run *run, bool has_color, struct buf *out, struct error *err);
 
 /* One plain line for each refusal that the status does not tell. */
@@ -21,6 +21,6 @@ int result_add_denials(const struct run *run, struct buf *text, struct error *er
 /* Of that only what was refused: the program's own output seldom tells. */
 int result_denials(const struct run *run, bool has_color, struct buf *out, struct error *err);
 
-/* The same for a cell at a prompt, where what went well needs no word: the status line stands only
- * where nothing else says how the cell ended. */
+/* For a cell at a prompt, where success needs no message: the status line appears only if nothing
+ * else shows how the cell ended. */
 int result_cell(const struct run *run, bool has_color, struct buf *out, struct error *err);

@@ -121,7 +121,7 @@ static int read_net(const json_t *traffic, struct run *run, struct error *err)
     return 0;
 }
 
-/* What a server says was refused, within our own bounds. */
+/* Reads the denials from a server's answer, within our own bounds. */
 static int read_denials(const json_t *list, struct run *run, struct error *err)
 {
     const json_t *one;
@@ -180,7 +180,7 @@ int result_read(const json_t *object, struct run *run, struct error *err)
 
 /* --- displays --- */
 
-/* What one display is made of, until it is copied into the run. */
+/* The parts of one display, until it is copied into the run. */
 struct display_bundle {
     struct wire_display display;
     struct buf texts[WIRE_FORMS_MAX];

@@ -1,9 +1,9 @@
-/* Many runs with one request: each a fresh sandbox, answered as it ends, with a verdict where it is
- * said what the program should have written.
+/* Many runs with one request: each a fresh sandbox, answered as it ends, with a verdict if the
+ * request has the expected output.
  *
  * A batch is a client like any other: its runs wait in its caller's line, at most half of all
  * places are asked for at once, and what finds no room is tried again for as long as the batch
- * moves. Nothing is begun that its reader has no room for. When he goes away the rest is not begun,
+ * moves. Nothing is begun that its reader has no room for. When it goes away the rest is not begun,
  * and what runs is cancelled; under a key it goes on, and the same batch sent again takes it up.
  */
 #include <stdio.h>
@@ -119,7 +119,7 @@ static const json_t *body_of(const struct item *item)
     return json_array_get(json_object_get(item->batch->request->json, "runs"), index_of(item));
 }
 
-/* What is said of all, and over it what is said of this one. The caller's. */
+/* The fields for all runs, overridden by those of this one. The caller frees it. */
 static json_t *whole_body(const json_t *all, const json_t *one)
 {
     json_t *body = json_copy((json_t *)all);

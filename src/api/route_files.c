@@ -34,7 +34,7 @@ static struct session *find_session(struct request *request, struct error *err)
     return session;
 }
 
-/* The same, and the file's path in its one form. */
+/* Also returns the file's path in its canonical form. */
 static struct session *find_path(struct request *request, char path[PATH_MAX], struct error *err)
 {
     struct session *session = find_session(request, err);
@@ -78,7 +78,7 @@ static void end_file_task(void *arg)
     free_file_task(t);
 }
 
-/* What was begun ends soon. */
+/* Work that was begun ends soon. */
 static void on_file_task_gone(struct request *request)
 {
     struct file_task *t = request->user;
@@ -149,7 +149,8 @@ json_t *api_files_json(const struct files_list *list)
                      "is_partial", (int)list->is_partial);
 }
 
-/* The same as text, one entry after the other: a tree of thousands would be freed in one go. */
+/* Writes the list as text, one entry after the other: a tree of thousands would be freed in one
+ * go. */
 static int write_list(const struct files_list *list, struct buf *text, struct error *err)
 {
     if (buf_add_str(text, "{\"files\":[", err) < 0)

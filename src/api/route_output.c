@@ -72,7 +72,7 @@ static json_t *read_bytes(const struct spool *spool, const json_t *query, struct
                                                  : json_null());
 }
 
-/* Where to begin: a line, a place of the answer before, or both. */
+/* The start: a line, a place from the previous answer, or both. */
 static int find_place(const struct spool *spool, const json_t *query, struct spool_place *place,
                       struct error *err)
 {

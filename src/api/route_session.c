@@ -127,7 +127,7 @@ static struct session *find(struct request *request)
 
 /* --- opening --- */
 
-/* What the operator has set is the most a client gets; 0 is no limit. */
+/* The operator's value is the most that a client gets; 0: no limit. */
 int api_read_clock(const json_t *body, const char *name, double most_s, uint64_t *ret_ms,
                    struct error *err)
 {

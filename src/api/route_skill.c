@@ -141,7 +141,7 @@ static json_t *save(struct upload *upload, struct error *err)
                      upload->key, "version", (json_int_t)version);
 }
 
-/* What the run says has been masked. */
+/* The run's output has been masked. */
 static int refuse(const struct run *run, bool only_checked, struct error *err)
 {
     const struct run_exception *e = &run->result.exception;
@@ -156,9 +156,8 @@ static int refuse(const struct run *run, bool only_checked, struct error *err)
         error_set(err, E_INVALID, "the skill's code ended with `%s`%s%s%s%s",
                   run_status_name(run->result.status), e->name ? ": " : "", e->name ? e->name : "",
                   e->message && *e->message ? ": " : "", e->message ? e->message : "");
-    return error_hint(err, only_checked
-                               ? "nothing was stored: its Python has to pass the profile"
-                               : "nothing was stored: a module has to run to its end as it stands");
+    return error_hint(err, only_checked ? "nothing was stored: its Python must pass the profile"
+                                        : "nothing was stored: a module must run to its end");
 }
 
 static int write_saved(const struct run *run, void *user, struct buf *out, int *ret_status,

@@ -295,7 +295,7 @@ static int authenticate(const struct router *router, struct request *request)
         router->metrics->refusals[METRICS_OPERATOR]++;
         error_set(&err, E_DENIED, "this needs an operator's token");
         (void)recorder_refusal(router->recorder, request->owner, "operator", &err, NULL);
-        error_hint(&err, "a token made with `belljar token add --operator` may ask for it");
+        error_hint(&err, "use a token made with `belljar token add --operator`");
         return refuse(request, 403, NULL, &err);
     }
     return 0;
@@ -354,12 +354,12 @@ static int check_body(struct request *request)
         return refuse(request, 400, NULL, &err);
     }
     if (route->body && !is_taken(request)) {
-        error_set(&err, E_INVALID, "the body has to be JSON");
+        error_set(&err, E_INVALID, "the body must be JSON");
         error_hint(&err, "send it with `Content-Type: application/json`");
         return refuse(request, 415, NULL, &err);
     }
     if (request_header(request, "content-encoding").data) {
-        error_set(&err, E_INVALID, "a body with a content encoding is not taken");
+        error_set(&err, E_INVALID, "a body with a content encoding is not supported");
         return refuse(request, 415, NULL, &err);
     }
     return 0;
@@ -396,7 +396,7 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* What is malformed is as if it had not come, as the recommendation has it. */
+/* A malformed header is ignored, as the recommendation says. */
 static void read_trace(struct request *request)
 {
     static const char shape[] = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
@@ -450,7 +450,7 @@ static struct json_text_limits body_limits(const struct request *request)
 static int check_json(struct request *request, struct error *err)
 {
     if (!json_is_object(request->json))
-        return error_set(err, E_INVALID, "the body has to be a JSON object");
+        return error_set(err, E_INVALID, "the body must be a JSON object");
     return schema_check(request->route->body, request->json, err);
 }
 
@@ -612,9 +612,9 @@ static void handle_whole(void *arg)
     finish_reading(router, request, read_body(request, &err), &err);
 }
 
-/* What a request takes is not known before it is handled. So those that are ready at once are
- * handled until this turn of the loop has taken long, and the others wait, a line for each caller:
- * one with many requests waits for itself. */
+/* The cost of a request is not known in advance. So requests are handled until this turn of the
+ * loop has taken long, and the others wait, in a line for each caller: a caller with many requests
+ * delays only itself. */
 void route_on_whole(void *user, struct request *request)
 {
     struct router *router = user;

@@ -34,8 +34,8 @@ struct route {
     uint64_t max_body;
     bool takes_files; /* the body may also come as a form, with files (api/form.h) */
     bool reads_body;  /* the handler reads and checks the JSON of request->body itself */
-    /* How a large body of such a route is read, a few milliseconds at a time: fills request->json,
-     * or request->mistake, and sets is_loaded. NULL: the handler reads it in one go. */
+    /* Reads a large body of such a route, a few milliseconds at a time: fills request->json, or
+     * request->mistake, and sets is_loaded. NULL: the handler reads it in one go. */
     json_t *(*load)(const char *text, size_t len, json_t **ret_mistake);
     bool passes_over; /* and what it does not know */
     enum route_access access;

@@ -45,7 +45,7 @@ static void describe(const struct schema_field *f, char *text, size_t size)
         (void)snprintf(text, size, "%s", words[f->type]);
 }
 
-/* What was read, short enough for one line, whatever it was. */
+/* The value that was read, cut to fit into one line. */
 static void show(const json_t *value, char *text, size_t size)
 {
     cleanup(buf_done) struct buf dumped = {0};

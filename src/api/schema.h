@@ -1,8 +1,8 @@
-/* What a request's body or query may hold: one table per shape, which checks what came and writes
- * itself down for /openapi.json.
+/* The fields of a request's body or query: one table per shape, which checks the input and
+ * describes itself for /openapi.json.
  *
  * A mistake names the field, what was read and what was expected. Unknown fields are refused by
- * name: a wish that is silently ignored is worse than an error.
+ * name: an option that is silently ignored is worse than an error.
  */
 #pragma once
 

@@ -148,7 +148,7 @@ static struct undo_job *job_new(struct undo_jobs *jobs, const struct undo_wish *
                              .wish = *wish,
                              .who = strdup(wish->who ? wish->who : "")};
     (void)snprintf(job->run, sizeof(job->run), "%s", wish->run);
-    /* What the trail is told at the end; the rest is the worker's alone. */
+    /* The record for the trail at the end; the rest belongs to the worker. */
     job->wish.run = job->run;
     job->wish.who = job->who;
     job->wish.keeper = NULL;

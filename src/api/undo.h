@@ -29,7 +29,7 @@ int undo_do(const struct undo_wish *wish, json_t **ret_answer, struct error *err
 /* `answer` is only lent, and NULL where `err` says why. */
 typedef void (*undo_fn)(void *user, json_t *answer, struct error *err);
 
-/* The same by a process of its own; `fn` is called once, from the loop. E_BUSY: too many at once.
+/* Does it in a process of its own; `fn` is called once, from the loop. E_BUSY: too many at once.
  */
 int undo_start(struct undo_jobs *jobs, struct loop *loop, const struct undo_wish *wish, undo_fn fn,
                void *user, struct error *err);

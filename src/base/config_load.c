@@ -394,7 +394,7 @@ static int find_slips(struct error *err)
     return 0;
 }
 
-/* What the systems of `mcp_compat` promise their programs, where nothing else is said. */
+/* Defaults that the systems of `mcp_compat` promise their programs. */
 static const struct {
     const char *compat, *option, *value;
 } compat_rules[] = {

@@ -70,7 +70,7 @@ static long open_old(struct call *c, struct place *p, int flags)
      * stops it. Its devices cannot be opened, nor sockets. */
     if (!S_ISREG(p->st.st_mode) && (flags & O_ACCMODE) != O_RDONLY)
         return -EACCES;
-    /* What is only read is opened as the sandbox sees it: our mount has nothing covered. */
+    /* A file that is only read is opened as the sandbox sees it: our mount has nothing covered. */
     if (!S_ISREG(p->st.st_mode) || ((flags & O_ACCMODE) == O_RDONLY && !(flags & O_TRUNC)))
         return ANSWER_CONTINUE;
     return open_to_change(c, p, flags);

@@ -1,4 +1,4 @@
-/* What to do about an exception, in our words.
+/* Advice on an exception, in our words.
  *
  * The name of the exception and the names that came with it are the program's and may be anything.
  * A sentence is made of them only where they look like names of modules: a program's words never

@@ -40,7 +40,7 @@ struct box_spec {
     struct run_limits limits;
     const struct run_grant *grants;
     size_t n_grants;
-    const char *workdir; /* where programs start; NULL: /workspace */
+    const char *workdir;            /* where programs start; NULL: /workspace */
     bool touch;                     /* run the warm-up inside while it waits */
     struct masks *masks;            /* for what is said of no run */
     struct outside *outside;        /* what calls of its programs reach (calls/outside.h) */
@@ -96,7 +96,7 @@ struct files *box_files(struct box *box);
 /* Memory that files from outside take; it is part of what the sandbox may have. */
 uint64_t box_outside_bytes(const struct box *box);
 
-/* What was changed in copy-on-write grants, or NULL: it has none, or not yet. */
+/* The changes in copy-on-write grants, or NULL: it has none, or not yet. */
 struct layers *box_layers(const struct box *box);
 
 /* --- copies --- */
@@ -152,5 +152,5 @@ void box_on_spawned(struct box *box, int pidfd);
 void box_on_failed(struct box *box, const struct error *err); /* it was never spawned */
 void box_on_gone(struct box *box, const struct error *err);
 
-/* The same as posted work: an answer takes its time, and many sandboxes can end in one moment. */
+/* Ends as posted work: an answer takes its time, and many sandboxes can end in one moment. */
 void box_on_gone_soon(struct box *box);

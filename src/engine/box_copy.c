@@ -21,10 +21,10 @@
 #define IMAGE_MS   60000
 #define RESTORE_MS 60000
 
-/* What a Bash kernel may take to say what its variables are. */
+/* Time for a Bash kernel to report its variables. */
 #define BASH_MS 10000
 
-/* What part of the host's memory images leave free. */
+/* The part of the host's memory that images leave free. */
 #define SPARE 20
 
 struct box_copy {
@@ -42,8 +42,8 @@ struct box_copy {
     void *user;
 };
 
-/* Whoever was handed the files to join a group could do so again, as long as it stands: it is
- * emptied whenever we come by. Returns where another one may be kept, or NULL. */
+/* A process that was handed the files to join a group could do so again, as long as the group
+ * exists: it is emptied whenever we come by. Returns a free place for another group, or NULL. */
 static struct cgroup **clear_groups(struct box *b)
 {
     struct cgroup **room = NULL;
@@ -287,8 +287,8 @@ static int ask_bash(struct peer *bash, struct error *err)
     return told(peer_send_bytes(bash, save, sizeof(save) - 1, err), err);
 }
 
-/* Where no Bash has begun there is what its session began with, or nothing. One that is about to
- * begin is waited for: until then it has another name, and would be taken for a program's. */
+/* If no Bash has started, there is what its session began with, or nothing. If one is about to
+ * start, we wait: until then it has another name, and would be taken for a program's. */
 static int begin_with_bash(struct box_copy *c, struct error *err)
 {
     struct box *b = c->box;
@@ -380,7 +380,7 @@ static int check_memory(struct box *b, struct error *err)
         return -1;
     if (!meminfo_read(&m) || m.available_bytes > usage.memory_bytes + m.total_bytes / SPARE)
         return 0;
-    error_set(err, E_BUSY, "the host has not enough memory left for a copy");
+    error_set(err, E_BUSY, "the host does not have enough memory left for a copy");
     return error_hint(err, "end sessions or forget checkpoints that are not needed");
 }
 
@@ -398,7 +398,8 @@ int box_image(struct box *b, struct image *origin, bool is_flat,
     if (check_memory(b, err) < 0)
         return -1;
     if (!clear_groups(b)) {
-        error_set(err, E_BUSY, "processes of the session hide in the cgroups of earlier copies");
+        error_set(err, E_BUSY,
+                  "processes of the session are still in the cgroups of earlier copies");
         return error_hint(err, "end them, or the session");
     }
     c = calloc(1, sizeof(*c));
@@ -502,7 +503,7 @@ bool box_copy_on_message(struct box_kernel *k, const struct frame *frame)
     if (frame->type == WIRE_FAILED && wire_unpack_failure(&u, &m))
         set_words(b, &err, "the copy could not be made", m.message);
     else
-        error_set(&err, E_PROTOCOL, "the copy could not be made: it speaks out of turn");
+        error_set(&err, E_PROTOCOL, "the copy could not be made: it sent an unexpected message");
     end_restore(b, &err);
     return true;
 }

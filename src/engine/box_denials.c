@@ -1,4 +1,4 @@
-/* What was refused to a run, as far as the supervisor knows it: from counters of the kernel, from
+/* Collects the denials of a run, as far as the supervisor knows them: from counters of Linux, from
  * the state of the sandbox's disk and from its own clocks. Nothing here comes from the program. */
 #include <signal.h>
 #include <stdio.h>

@@ -159,7 +159,7 @@ void box_own_gate(struct box *b, const struct run *run);
 /* Closes it; what is open is told and written down. */
 void box_close_gate(struct box *b);
 
-/* What the run had of it, for its answer. */
+/* The run's part of it, for its answer. */
 void box_note_traffic(struct box *b, struct run *run);
 
 /* The variables by which programs find it; NULL past the end. */
@@ -197,9 +197,9 @@ void box_look_at_files(struct box *b);
 /* Writes the files that come with the run. They are not its doing. */
 int box_put_files(struct box *b, const struct run *run, struct error *err);
 
-/* The same in several turns of the loop, for files that are too large for one. The box is running
- * meanwhile, and b->run is set. Then `next` is called, unless the box is ending or the run was
- * cancelled; where it fails, the failure is the answer of the run. */
+/* Does the same in several turns of the loop, for files that are too large for one. The box is
+ * running meanwhile, and b->run is set. Then `next` is called, unless the box is ending or the run
+ * was cancelled; where it fails, the failure is the answer of the run. */
 bool box_has_large_files(const struct run *run);
 void box_put_files_slowly(struct box *b, struct run *run,
                           int (*next)(struct box *b, struct run *run, struct error *err));
@@ -240,7 +240,7 @@ void box_session_after(struct box *b);
 int box_start_kernel(struct box_kernel *k, struct error *err);
 void box_signal_kernel(struct box_kernel *k, int sig);
 
-/* What a cell waited for is over. */
+/* The work that a cell waited for is over. */
 void box_session_on_refreshed(struct box *b);
 void box_session_on_begun(struct box *b); /* the write broker is ready for the cell */
 
@@ -272,11 +272,11 @@ void box_check_end(struct box *b);
 /* The box is in the middle of a long text: what its kernels and pid 1 say waits. */
 bool box_is_busy(const struct box *b);
 
-/* The same, of a kernel or of pid 1 (struct peer_events). */
+/* Called for a kernel or for pid 1 (struct peer_events). */
 bool box_is_kernel_busy(void *owner);
 bool box_is_init_busy(void *owner);
 
-/* It is not any more. */
+/* It no longer is. */
 void box_go_on(struct box *b);
 
 bool box_take_violations(struct run *run, struct unpack *u);
@@ -337,10 +337,10 @@ void box_start_clocks(struct box *b, const struct run *run);
  */
 void box_answer(struct box *b);
 
-/* The same, here and now: what would take long is left out. */
+/* Does it here and now: work that would take long is left out. */
 void box_answer_now(struct box *b);
 
-/* What waited for the answer: another kernel. */
+/* The answer's waiter: another kernel. */
 void box_session_start_due(struct box *b);
 
 /* So much CPU time of ours was spent on the run. True: its budget is used up. */

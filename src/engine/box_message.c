@@ -1,4 +1,4 @@
-/* What a kernel says of its run: refusals, results, exceptions, things shown, and calls. */
+/* Handles a kernel's messages about its run: refusals, results, exceptions, displays, and calls. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,7 +212,7 @@ static void open_counters(const struct box *b)
 
 /* --- what a kernel says that a program may have in its power --- */
 
-/* Whose words they are nobody knows, so they are not passed on. The kernel is of no further use. */
+/* Nobody knows who wrote this text, so it is not passed on. The kernel is of no further use. */
 static void take_programs_failure(struct box *b)
 {
     struct run_exception *e = &b->run->result.exception;
@@ -273,14 +273,14 @@ static bool take_restored(struct box_kernel *k, struct unpack *u)
     return false;
 }
 
-/* What is no more than a part of the result. */
+/* Messages that only add to the result. */
 static bool (*const parts[WIRE_TYPE_END])(struct run *run, struct unpack *u) = {
     [WIRE_REFUSED] = box_take_violations,    [WIRE_RESULT] = take_result,
     [WIRE_EXCEPTION] = take_exception,       [WIRE_DISPLAY] = display_take,
     [WIRE_PROGRESS] = display_take_progress, [WIRE_FAILED] = take_failure,
 };
 
-/* What concerns the kernel or its sandbox, too. */
+/* Messages that also concern the kernel or its sandbox. */
 static bool (*const events[WIRE_TYPE_END])(struct box_kernel *k, struct unpack *u) = {
     [WIRE_CALL] = take_call,
     [WIRE_STARTED] = take_started,
@@ -419,7 +419,7 @@ static void on_kernel_end(void *owner, const char *why)
     else if (why && b->model)
         box_session_on_broken(k);
     else if (why)
-        box_copy_on_trouble(b, "it speaks out of turn");
+        box_copy_on_trouble(b, "it sent an unexpected message");
 }
 
 const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end,

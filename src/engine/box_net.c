@@ -25,7 +25,8 @@ const char *box_gate_variable(size_t index)
         "http_proxy=" PROXY,
         "https_proxy=" PROXY,
         "all_proxy=" PROXY,
-        /* What pip gets from a granted index is the sandbox's own, and found at once. */
+        /* Packages that pip gets from a granted index belong to the sandbox, and are found at
+         * once. */
         "PIP_TARGET=" WIRE_PACKAGES,
         "PYTHONPATH=" WIRE_PACKAGES,
         "PIP_NO_CACHE_DIR=1",
@@ -158,7 +159,7 @@ int box_open_gate(struct box *b, struct error *err)
         return 0;
     fd = frame_take_fd(&b->init.decoder);
     if (fd < 0)
-        return error_set(err, E_PROTOCOL, "the sandbox came without the way to its gate");
+        return error_set(err, E_PROTOCOL, "the sandbox came without the socket of its gate");
     return egress_new(b->egress_settings, b->loop, fd, b->net, on_note, b, &b->gate.egress, err);
 }
 

@@ -85,7 +85,7 @@ void box_deny_work(struct run *run)
 
 /* --- reading --- */
 
-/* What is fit to be seen is kept, and told. */
+/* Masked text is kept, and passed on. */
 static void deliver(struct run *run, int stream, struct clean_text text)
 {
     struct run_stream *kept = stream == 1 ? &run->result.out : &run->result.err;

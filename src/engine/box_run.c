@@ -17,7 +17,7 @@
  * limit on private memory is only there for what would fill the host between two looks. */
 #define UNCOUNTED_SLACK ((uint64_t)4 << 30)
 
-/* How often counters are looked at where nobody enforces the limit for us. */
+/* Counters are read this often if Linux does not enforce the limit for us. */
 #define TICK_MS 50
 
 /* --- standard input --- */
@@ -85,11 +85,11 @@ int box_check_layers(const struct box *b, const struct run *run, struct error *e
     for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
         if (missing >> i & 1) {
             error_set(err, E_UNSUPPORTED,
-                      "profile `%s` insists on the layer `%s`, which this host does "
-                      "not give",
+                      "profile `%s` requires the layer `%s`, which this host does not provide",
                       run->terms.profile, wire_layer_name(i));
             return error_hint(
-                err, "run `belljar doctor` to see why, or choose a profile that accepts less");
+                err,
+                "run `belljar doctor` to see why, or choose a profile that does not require it");
         }
     return 0;
 }
@@ -265,7 +265,7 @@ static void look(struct box *b)
         disk = files_used(&b->files);
         if (disk > usage.shared_bytes)
             usage.memory_bytes += disk - usage.shared_bytes;
-        /* What is in the buffers of sockets nobody outside can see: they count as full. */
+        /* Nobody outside can see what the buffers of sockets hold: they count as full. */
         if (usage.sockets > SOCKETS_FREE)
             usage.memory_bytes += (uint64_t)(usage.sockets - SOCKETS_FREE) * SOCKET_BYTES;
         if (usage.memory_bytes > b->cell.memory_peak)
@@ -415,7 +415,7 @@ static void note_leftovers(struct box *b, struct run *run)
         box_close_gate(b); /* before the run's own record, which is its last */
 }
 
-/* What the session's next cell will find. */
+/* The state that the session's next cell will find. */
 static void note_state(struct box *b, struct run *run)
 {
     bool was_sent = cell_has_been(&b->cell, CELL_SENT);
@@ -445,7 +445,7 @@ static void judge(struct box *b, struct run *run)
     box_note_denials(b, run);
 }
 
-/* What there is to mask takes as long as the program wants it to: this is done as a task. */
+/* The program decides how long masking takes: it is done as a task. */
 static void work_on_answer(void *arg)
 {
     struct box *b = arg;

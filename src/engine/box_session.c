@@ -29,8 +29,8 @@
  * that a limit has to be kept in. */
 #define INTERRUPT_GRACE_MS 500
 
-/* A cell that was handed over and has not begun, on a host that has much to do: somebody who
- * changes his mind does not lose his variables for that. At a time limit there is no such patience.
+/* A cell that was handed over and has not begun, on a host that has much to do: cancelling it does
+ * not lose the variables. A time limit has no such patience.
  */
 #define START_PATIENCE_MS 3000
 #define KILL_PATIENCE_MS  400

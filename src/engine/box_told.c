@@ -1,4 +1,4 @@
-/* Refused system calls that the sandbox's filter tells of (sandbox/seccomp_told.h).
+/* Refused system calls that the sandbox's filter reports (sandbox/seccomp_told.h).
  *
  * The caller waits in the kernel until it is answered, so a program that makes such calls in a loop
  * cannot get ahead of us. After the first thousand it is answered in small portions with pauses:

@@ -24,7 +24,7 @@
 #include "wire/fds.h"
 #include "wire/pack.h"
 
-/* How long a broker that was let go may take: it may be copying a large file. */
+/* Time for a broker to end after its sandbox: it may be copying a large file. */
 #define END_PATIENCE_MS 10000
 
 /* Old changes are removed with the first run, and then once in so many. */
@@ -84,7 +84,8 @@ struct brokers *brokers_new(struct loop *loop, struct masks *masks, const struct
 
 /* --- changes that are kept --- */
 
-/* What happened in the present run. A broker that has not heard of it yet has done nothing in it.
+/* The broker's report on the present run. A broker that does not know the run yet has done nothing
+ * in it.
  */
 static const struct broker_report *report_of(const struct broker_client *c)
 {

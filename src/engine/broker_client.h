@@ -11,7 +11,7 @@
 
 struct config; /* base/config.h */
 
-/* What all brokers of one engine have in common. */
+/* Shared by all brokers of one engine. */
 struct brokers;
 struct broker_client;
 

@@ -1,7 +1,7 @@
-/* What a program shows and how far it says it is: from the kernel's channel into the run.
+/* Displays and progress of a program: from the kernel's channel into the run.
  *
- * Hostile bytes. Their length was checked by the frame, their number is bounded here; what they say
- * is passed on as the program's own words and decides nothing.
+ * Hostile bytes. Their length was checked by the frame, their number is bounded here; their content
+ * is passed on as the program's text and decides nothing.
  */
 #pragma once
 

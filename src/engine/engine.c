@@ -23,8 +23,8 @@
 /* A shorter value would mask words that mean nothing. */
 #define SECRET_MIN 8
 
-/* What a run may have and what a message carries are two numbers, since neither header may include
- * the other's reasons. */
+/* The limits of a run and of a message are two numbers, since neither header may include the
+ * other's reasons. */
 _Static_assert(LIMIT_GRANTS == WIRE_GRANTS_MAX, "every grant has a place in WIRE_SPAWN");
 _Static_assert(LIMIT_COW_GRANTS == WIRE_COW_MAX, "and every layer one in WIRE_SEALED");
 _Static_assert(LIMIT_ENV_COUNT <= WIRE_STRINGS_MAX, "every variable has a place in WIRE_RUN");
@@ -43,7 +43,7 @@ int engine_hide(struct engine *engine, const char *value, size_t len, struct err
     return 0;
 }
 
-/* What a header or a variable holds besides its name, if it may be a secret. */
+/* The value of a header or a variable, if it may be a secret. */
 static const char *secret_of(const char *pair, bool is_header)
 {
     static const char *const words[] = {"key", "token", "secret", "password", "auth"};
@@ -105,7 +105,7 @@ static const char *find_secret(void *user, const char *name, size_t len)
     return operator_rules_secret(&engine->own, name, len);
 }
 
-/* How sandboxes reach granted hosts. A secret that is missing is told now and not to a program. */
+/* Settings for granted hosts. A missing secret is reported now and not to a program. */
 static int open_gate(struct engine *engine, const struct config *config, struct error *err)
 {
     cleanup(net_unref_p) struct net *net = net_new();

@@ -28,7 +28,7 @@ struct engine {
     char *program;
 };
 
-/* What to keep ready. */
+/* The stock to keep ready. */
 struct engine_stock {
     size_t size; /* sandboxes, as in struct pool_options */
     size_t hot;
@@ -45,7 +45,7 @@ int engine_open(struct engine *engine, const struct config *config,
  * those who serve several. */
 int engine_open_guard(struct engine *engine, struct error *err);
 
-/* What the settings say of sessions. */
+/* The settings of sessions. */
 struct sessions_options engine_sessions(const struct engine *engine, const struct config *config);
 
 /* For doors through which programs come: from here on everything is written down
@@ -64,5 +64,5 @@ int engine_open_sessions(struct engine *engine, const struct sessions_options *o
 /* Ends every sandbox, sessions included. Texts can still be masked. */
 void engine_end(struct engine *engine);
 
-/* The same, and frees the rest. */
+/* Stops the engine, and frees the rest. */
 void engine_close(struct engine *engine);

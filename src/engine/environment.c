@@ -144,8 +144,8 @@ static int made_environment(struct environment *e, const struct config *config, 
     return virtual_environment(dir, e, err);
 }
 
-/* Where the gate speaks TLS the program speaks plain HTTP, and pip takes that from hosts it is told
- * to trust. */
+/* If the gate speaks TLS, the program speaks plain HTTP, and pip accepts that from trusted hosts
+ * only. */
 static int name_index(struct environment *e, const char *url, struct error *err)
 {
     cleanup_free char *index = NULL, *trusted = NULL;

@@ -1,5 +1,5 @@
-/* What an environment is: an interpreter, what to import before the first fork, and which trees of
- * the host have to be seen for that. */
+/* An environment: an interpreter, the modules to import before the first fork, and the trees of the
+ * host that it needs. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,15 +25,15 @@ struct environment {
 };
 
 /* The environment of that name, or of the settings' (NULL). The settings must outlive it.
- * `imports`: where it is warm, the modules of the settings are imported in advance. `environment`
- * is zeroed by the caller; also after a failure it is his to end with environment_done(). */
+ * `imports`: for a warm one, the modules of the settings are imported in advance. The caller zeroes
+ * `environment` and ends it with environment_done(), also after a failure. */
 int environment_open(struct environment *environment, const struct config *config, const char *name,
                      bool warm, bool imports, struct error *err);
 /* Whether there is one of that name. A path is no name. */
 int environment_check_name(const struct config *config, const char *name, struct error *err);
 
-/* The same interpreter and trees for runs with a seed. Shares everything with `from`; is not to be
- * ended. */
+/* Makes the environment for runs with a seed, with the interpreter and trees of `from`. It shares
+ * everything with `from`; do not end it. */
 struct environment environment_steady(const struct environment *from);
 
 void environment_done(struct environment *environment);

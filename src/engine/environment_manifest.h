@@ -14,7 +14,7 @@
 /* A name that can be given: small letters, digits, `-` and `_`, beginning with a letter. */
 int manifest_check_name(const char *name, struct error *err);
 
-/* Where it is or would be. The caller frees it. */
+/* The path of an environment, which need not exist. The caller frees it. */
 char *manifest_dir(const char *name, struct error *err);
 
 bool manifest_exists(const char *name);

@@ -1,5 +1,5 @@
-/* What the output of a run with a seed depends on besides the program: this version, the
- * interpreter, its packages, the C library and the processor, as one number. */
+/* A hash of what the output of a run with a seed depends on besides the program: this version, the
+ * interpreter, its packages, the C library and the processor. */
 #pragma once
 
 #include "base/error.h"

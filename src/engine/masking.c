@@ -524,8 +524,8 @@ static size_t unescape(const char *text, size_t len, char *to, size_t *n)
     return 6;
 }
 
-/* Whoever reads JSON sees no escapes, and neither does the masker: colours and invisible characters
- * are what they are, and a letter may not hide. Never longer than it was. NULL: out of memory. */
+/* A reader of JSON sees no escapes, and neither does the masker: escaped colours, invisible
+ * characters and letters are decoded first. Never longer than it was. NULL: out of memory. */
 static char *spell_out(struct span text, size_t *ret_len)
 {
     char *copy = malloc(text.len + 1);

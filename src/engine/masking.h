@@ -13,8 +13,8 @@
 #include "base/run.h"
 #include "mask/masker.h"
 
-/* What one engine masks: the operator's rules and the values known to be secret. Both are lent and
- * may be NULL. A run without `run->masks` has its text withheld. */
+/* The secrets of one engine: the operator's rules and the values known to be secret. Both are lent
+ * and may be NULL. A run without `run->masks` has its text withheld. */
 struct masks;
 
 /* NULL: out of memory. */
@@ -39,8 +39,8 @@ struct clean_text mask_stream_end(struct run *run, struct masker **masker);
 /* A text that is whole. Holds until the next text is masked. */
 struct clean_text mask_text(struct run *run, struct span text);
 
-/* The same for a text of JSON, which stays JSON: a number that is masked becomes a string. A copy
- * with a NUL behind it, or NULL. */
+/* Masks a text of JSON, which stays JSON: a number that is masked becomes a string. Returns a copy
+ * with a NUL after it, or NULL. */
 char *mask_json(struct run *run, struct span text);
 
 struct mask_count {

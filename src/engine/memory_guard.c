@@ -21,7 +21,7 @@
 #define LOOK_LEAST_MS 10
 #define LOOK_MOST_MS  1000
 
-/* What was ended takes a while to be gone. */
+/* An ended sandbox takes a while to be gone. */
 #define PATIENCE_MS 300
 
 struct memory_guard {

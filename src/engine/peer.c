@@ -13,8 +13,8 @@
  * input, which is a third longer in base64. */
 #define PENDING_MAX ((size_t)96 << 20)
 
-/* How often one wake-up reads, and how much at a time: of a kernel no more than some hundreds of
- * the shortest messages. The last look takes more than any pipe or socket holds. */
+/* Reads per wake-up, and bytes per read: from a kernel at most some hundreds of the shortest
+ * messages. The last read takes more than any pipe or socket holds. */
 #define READ_TIMES   4
 #define READ_BYTES   ((size_t)65536)
 #define KERNEL_BYTES ((size_t)16384)
@@ -105,7 +105,7 @@ static bool take(struct peer *peer, const uint8_t *data, size_t len)
     return true;
 }
 
-/* What waited for its owner. */
+/* Messages that waited for their owner. */
 static size_t take_rest(struct peer *peer)
 {
     cleanup(buf_done) struct buf rest = peer->rest;
@@ -221,7 +221,7 @@ void peer_done(struct peer *peer)
     *peer = (struct peer){.fd = -1, .out_fd = -1};
 }
 
-/* What the socket or pipe takes now. */
+/* Writes as much as the socket or pipe takes now. */
 static ssize_t send_some(struct peer *peer, const struct msghdr *msg)
 {
     ssize_t n = -1;
@@ -343,7 +343,7 @@ int peer_redirect(struct peer *peer, int fd, struct error *err)
     if (peer->is_over || peer->pending.len) {
         (void)close(fd);
         return peer->is_over ? gone(err)
-                             : error_set(err, E_PROTOCOL, "the other side does not listen");
+                             : error_set(err, E_PROTOCOL, "the other side does not read");
     }
     if (peer->out_fd != peer->fd)
         close_fd(&peer->out_fd);

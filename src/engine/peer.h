@@ -23,7 +23,7 @@ struct peer_events {
     /* Something is there and will be read next. A peer that waits until it is has said nothing else
      * since. false: not now, later. Optional. */
     bool (*before_read)(void *owner);
-    /* What was there has been dealt with, in so much CPU time of ours. Optional. */
+    /* Called after the available input was handled, with the CPU time that took. Optional. */
     void (*after_read)(void *owner, uint64_t cpu_ns);
     /* The owner is still in the middle of a message: its body stays where it is, and nothing is
      * read until peer_go_on(). Optional. */
@@ -66,7 +66,7 @@ bool peer_was_gone(const struct error *err);
 /* As peer_send() for bytes that are no frame: what a Bash kernel reads. */
 int peer_send_bytes(struct peer *peer, const void *data, size_t len, struct error *err);
 
-/* What is sent from now on goes to `fd`, which is taken over. Nothing may be waiting. */
+/* Later messages go to `fd`, which is taken over. Nothing may be waiting. */
 int peer_redirect(struct peer *peer, int fd, struct error *err);
 
 /* Its state is `state` from here on, and what it may say there is counted anew. */

@@ -39,7 +39,7 @@
 #define PRESSURE_LOW  10
 #define PRESSURE_HIGH 6
 
-/* What an automatic stock may take: a finished sandbox is 1 to 6 MB. */
+/* Memory of an automatic stock: a finished sandbox takes 1 to 6 MB. */
 #define AUTO_BOX_BYTES (8 * MIB)
 #define AUTO_FRACTION  32
 
@@ -72,8 +72,8 @@ static void deliver(void *arg);
 
 /* --- runs that wait for a sandbox, and their answers --- */
 
-/* Answers are given from the loop, so that nobody's on_done is called while he is still submitting
- * or cancelling. */
+/* Answers are given from the loop, so that on_done is never called while its caller is still
+ * submitting or cancelling. */
 static void answer(struct pool *pool, struct run *run)
 {
     run->box = NULL;
@@ -511,7 +511,7 @@ static bool may_take_idle(const struct pool *pool, const struct run *run)
            (run->origin.crowd <= CROWD_SMALL || pool->n_idle > reserve(pool));
 }
 
-/* The same from the stock, where it fits. */
+/* Takes one from the stock, if it fits. */
 static bool serve(struct pool *pool, struct run *run)
 {
     struct box *box = may_take_idle(pool, run) ? idle_take(pool, run->zygote) : NULL;
@@ -558,7 +558,8 @@ static void refill(struct pool *pool)
 
     if (!pool->zygote || !zygote_client_is_ready(pool->zygote))
         return;
-    /* What is kept for those who come with one run is made beside what the others have ordered. */
+    /* The reserve for callers with a single run is made in addition to what the others have
+     * ordered. */
     if (wanted && pool->n_ordered &&
         pool->n_idle + (pool->n_making - pool->n_ordered) < reserve(pool)) {
         (void)refill_one(pool, false);

@@ -1,9 +1,8 @@
-/* Which sandbox, and when: a stock of finished sandboxes that is refilled behind the requests'
- * backs.
+/* Provides sandboxes: a stock of finished ones, which is refilled in the background.
  *
- * Taking one is handing over a message. A run that needs what a finished sandbox cannot have
- * (granted directories, another disk size) gets one made to order. With a stock of none every
- * sandbox is made when it is asked for: that is `belljar run` without a server.
+ * Taking one costs a message. A run that needs what a finished sandbox cannot have (granted
+ * directories, another disk size) gets one made to order. Without a stock every sandbox is made on
+ * demand, as for `belljar run` without a server.
  */
 #pragma once
 
@@ -47,14 +46,14 @@ struct pool_level {
 int pool_new(struct loop *loop, const struct pool_options *options, struct pool **ret_pool,
              struct error *err);
 
-/* Where sandboxes are counted. Before the loop runs or anything is submitted; probing the host and
- * starting the zygote then go side by side. */
+/* Sets the cgroups of sandboxes. Call it before the loop runs or anything is submitted; probing the
+ * host and starting the zygote then go side by side. */
 void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
 
 /* The write brokers; as above. */
 void pool_set_brokers(struct pool *pool, struct brokers *brokers);
 
-/* Who writes down what runs; before anything is submitted. Outlives the pool. NULL: nobody. */
+/* Sets the recorder of runs, before anything is submitted. It outlives the pool. NULL: none. */
 void pool_set_witness(struct pool *pool, struct recorder *recorder);
 /* Of every run that is submitted. A text of no run is masked with them, too (engine/masking.h). */
 struct masks *pool_masks(const struct pool *pool);

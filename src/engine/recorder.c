@@ -242,7 +242,7 @@ static void add_env(struct recorder *recorder, struct record *r, const struct ru
         record_number(r, "env_masked", masked);
 }
 
-/* What stands behind `--password` is a secret because of it. Returns how much was masked. */
+/* The word after `--password` is a secret because of it. Returns how much was masked. */
 static uint64_t add_arg(const struct recorder *recorder, struct record *r, const char *before,
                         const char *arg)
 {
@@ -555,7 +555,7 @@ static void withhold(struct run *run, struct error *why)
 {
     error_done(&run->result.error);
     error_move(&run->result.error, why);
-    error_wrap(&run->result.error, "the run ended, and its answer is withheld");
+    error_wrap(&run->result.error, "the run ended, but its answer is withheld");
 }
 
 static int give_receipt(struct recorder *recorder, struct run *run, struct receipt *receipt,
@@ -596,7 +596,7 @@ void recorder_end(struct recorder *recorder, struct run *run)
     run->is_recorded = false;
     if (r == 0 && run->origin.wants_receipt && !has_failed)
         r = give_receipt(recorder, run, &receipt, &mark, &err);
-    /* What failed anyhow says why by itself. */
+    /* A run that failed anyway has its own reason. */
     if (r < 0 && !has_failed)
         withhold(run, &err);
     error_done(&err);

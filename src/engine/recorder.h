@@ -1,4 +1,4 @@
-/* What goes into the trail: everything that happens here, in the words of a record, masked.
+/* Writes everything that happens here to the trail, as masked records.
  *
  * A run is two records: `start` before anything of it runs, `run` before its answer leaves. When
  * the first cannot be written, the run does not begin; when the second cannot be, its answer is

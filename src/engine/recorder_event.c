@@ -1,4 +1,4 @@
-/* What is written down beside runs: sessions, files, calls, connections, refusals, tokens, and the
+/* Records events other than runs: sessions, files, calls, connections, refusals, tokens, and the
  * server itself. */
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +182,7 @@ int recorder_token(struct recorder *recorder, const char *event, const char *nam
     return recorder_append(recorder, name, &r, TRAIL_EVENT, NULL, err);
 }
 
-/* What stands otherwise than by default, and where it comes from. */
+/* The settings that differ from the default, and their sources. */
 static void add_settings(struct recorder *recorder, struct record *r, const struct config *config)
 {
     size_t count;

@@ -7,7 +7,7 @@
 #include "engine/recorder.h"
 #include "mask/masker.h"
 
-/* How much of what was run goes into the record. */
+/* The texts of a run that go into the record. */
 enum keep { KEEP_NONE, KEEP_CODE, KEEP_ALL };
 
 /* A text of TEXT_LEAST bytes or more that a record of the present file has. */
@@ -65,7 +65,8 @@ void recorder_note_text(struct recorder *recorder, const char *key,
 int recorder_append(struct recorder *recorder, const char *owner, const struct record *record,
                     enum trail_part part, struct record_mark *ret_mark, struct error *err);
 
-/* The same for what has not happened yet: E_BUSY where the owner has used up its share. */
+/* Writes a record of something that has not happened yet: E_BUSY if the owner has used up its
+ * share. */
 int recorder_append_new(struct recorder *recorder, const char *owner, const struct record *record,
                         enum trail_part part, struct error *err);
 

@@ -1,4 +1,4 @@
-/* How much of the trail each token has written, so that none can push the records of others out.
+/* Counts what each token has written to the trail, so that none can push the records of others out.
  *
  * The trail has a size, and its oldest files go when it is full. What tokens write within a day
  * stays below that size: each has a share (base/share.h) of a part of it, and what it wrote

@@ -92,7 +92,8 @@ struct session *sessions_next(const struct sessions *sessions, const struct sess
 
 /* --- answers --- */
 
-/* Given from the loop, so that nobody's on_done is called while he is still submitting. */
+/* Answers are given from the loop, so that on_done is never called while its caller is still
+ * submitting. */
 static void answer(struct sessions *table, struct run *cell)
 {
     run_list_add(&table->done, cell);
@@ -527,7 +528,7 @@ static int check_name(const struct sessions *table, const struct session_options
     return 0;
 }
 
-/* The owner's session that has rested longest, and how many he has. */
+/* The owner's longest idle session, and the number of the owner's sessions. */
 static struct session *longest_idle(const struct sessions *table, const char *owner,
                                     size_t *ret_count)
 {
@@ -552,8 +553,8 @@ static bool has_others(const struct sessions *table)
     return table->options.has_others && table->options.has_others(table->options.user);
 }
 
-/* A place for an owner who has none, where one other has more than half of them: he was alone when
- * he took them. The one of his that has rested longest ends. */
+/* Frees a place for an owner without a session if another owner has more than half of them, taken
+ * when it was alone. The other owner's longest idle session ends. */
 static bool take_back(struct sessions *table, const char *owner)
 {
     for (struct session *s = table->first; s; s = s->after) {

@@ -56,7 +56,7 @@ struct session_options {
     void *user;
 };
 
-/* What the pool writes down (pool_set_witness), the table does, too: it comes second. */
+/* The table records what the pool records (pool_set_witness), after the pool. */
 int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_options *options,
                  struct sessions **ret_sessions, struct error *err);
 
@@ -106,7 +106,7 @@ void session_submit(struct session *session, struct run *cell);
 /* Interrupts the cell that runs, as Ctrl-C does; it is answered as cancelled. False: none runs. */
 bool session_interrupt(struct session *session);
 
-/* The same for one cell, wherever it is. */
+/* Cancels one cell, wherever it is. */
 void session_cancel(struct session *session, struct run *cell);
 
 /* A fresh kernel of that language: variables are lost, files stay. E_BUSY while a cell runs. */
@@ -119,11 +119,11 @@ pid_t session_pid(const struct session *session);
  * not listed as a cell's doing. */
 struct files *session_files(struct session *session);
 
-/* What was changed in its copy-on-write grants (sandbox/layer.h), or NULL: it has none, or is still
+/* The changes in its copy-on-write grants (sandbox/layer.h), or NULL: it has none, or is still
  * starting. */
 struct layers *session_layers(struct session *session);
 
-/* What its texts are masked with. */
+/* The secrets that are masked in its texts. */
 struct run *session_model(struct session *session);
 
 /* The table it is in, which outlives it. */

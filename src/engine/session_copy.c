@@ -74,7 +74,7 @@ static void free_copy(struct session_copy *c)
     free(c);
 }
 
-/* What was done, or was not: nobody hears of it before it is written down. */
+/* The outcome: it is recorded before anybody gets it. */
 static void tell(struct session_copy *c)
 {
     static const char *const events[] = {"checkpoint", "restore", "fork"};
@@ -145,7 +145,8 @@ static int check_rest(const struct session *s, struct error *err)
      * variables know. */
     if (session_layers((struct session *)s)) {
         error_set(err, E_UNSUPPORTED, "a session with a copy-on-write directory cannot be copied");
-        return error_hint(err, "apply or discard its changes, and go on in a session without");
+        return error_hint(err,
+                          "apply or discard its changes, and continue in a session without one");
     }
     return 0;
 }

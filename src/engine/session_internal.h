@@ -10,7 +10,7 @@
 struct checkpoint;
 struct session_copy;
 
-/* What a session is found by: its name, and its id where that is another. */
+/* The keys of a session: its name, and its id if that differs. */
 struct key {
     const char *owner;
     const char *name;
@@ -92,7 +92,7 @@ int session_make_room(struct sessions *table, const char *owner, long max_own, s
 /* Whether the session may have so many bytes more outside of its sandbox. E_TOO_LARGE: no. */
 int session_check_kept(const struct session *s, uint64_t more, struct error *err);
 
-/* What every cell and every copy has of the session's model. */
+/* The parts of the session's terms that every cell and every copy has. */
 void session_take_terms(struct run *run, const struct run *model);
 
 /* --- session_copy.c --- */

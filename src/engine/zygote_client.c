@@ -17,8 +17,8 @@
 
 #define SLOT_BITS 32
 
-/* How long zygote_client_free() waits for a killed process: it is gone in milliseconds unless Linux
- * itself hangs, and then nobody is helped by our hanging, too. */
+/* Time that zygote_client_free() waits for a killed process: it is gone in milliseconds unless
+ * Linux itself hangs, and then it does not help if we hang as well. */
 #define END_PATIENCE_MS 10000
 
 #define RETRY_MS 100
@@ -115,7 +115,7 @@ static void fail(struct zygote_client *z, struct error *err)
     zygote_client_end(z);
 }
 
-/* What the process left as its last word is its exit status. */
+/* The last message of the process is its exit status. */
 static void reap(struct zygote_client *z)
 {
     siginfo_t info = {0};
@@ -155,7 +155,7 @@ static void on_process_end(void *arg)
     z->events->on_end(z->owner, z, z->end.code != E_NONE ? &z->end : NULL);
 }
 
-/* Its pid namespace goes with it: when the pidfd tells of its end, no process of any of its
+/* Its pid namespace goes with it: when the pidfd reports its end, no process of any of its
  * sandboxes exists. Until then they count, and so do their cgroups. */
 static void on_end_timer(void *arg)
 {
@@ -290,7 +290,7 @@ static void on_end(void *owner, const char *why)
     struct error err = {0};
 
     if (why) {
-        error_set(&err, E_PROTOCOL, "the zygote sent `%s` out of turn", why);
+        error_set(&err, E_PROTOCOL, "the zygote sent an unexpected `%s`", why);
     } else { /* its exit status, which comes later, may say more */
         error_set(&err, E_SYSTEM, "the zygote died");
         error_hint(&err, DOCTOR_HINT);

@@ -112,7 +112,7 @@ static int write_request(const struct client *client, const char *method, const 
     return buf_add(out, head, (size_t)n, err) < 0 ? -1 : buf_add(out, text.data, text.len, err);
 }
 
-/* What the server said went wrong, as an error of ours. */
+/* The server's error, as an error of ours. */
 static int take_error(int status, const json_t *answer, struct error *err)
 {
     const json_t *object = json_object_get(answer, "error");

@@ -115,7 +115,7 @@ int client_link_send(struct client_link *link, const void *data, size_t len, str
 
         if (n < 0 && errno == EINTR)
             continue;
-        /* What is refused is not read to its end; the answer says why. */
+        /* A refused body is not read to its end; the answer gives the reason. */
         if (n < 0 && !link->tls && (errno == EPIPE || errno == ECONNRESET))
             return 0;
         if (n <= 0)

@@ -106,7 +106,7 @@ static int take_lock(struct listen_unix *where, struct error *err)
     return error_hint(err, "stop it, or name another socket with --socket (`none`: no socket)");
 }
 
-/* Whoever holds the lock may remove what a dead server left, but nothing else. */
+/* The holder of the lock may remove what a dead server left, but nothing else. */
 static int clear_place(const char *path, struct error *err)
 {
     struct stat st;

@@ -10,7 +10,7 @@
  */
 int listen_tcp(const char *address, struct error *err);
 
-/* Where a listening socket is, whoever has opened it. */
+/* The address of a listening socket, whoever has opened it. */
 struct listen_address {
     bool is_unix;
     bool is_loopback; /* nobody but this machine reaches it */

@@ -26,7 +26,8 @@ static void make_key(const struct sockaddr *address, uid_t uid, uint8_t key[16])
     }
 }
 
-/* Whoever makes them collide makes a list of his own connections longer, by thousands at most. */
+/* A client that makes them collide only makes the list of its own connections longer, by thousands
+ * at most. */
 static size_t bucket_of(const uint8_t key[16])
 {
     uint32_t hash = 2166136261u;

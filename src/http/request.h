@@ -57,9 +57,9 @@ struct request {
     struct caller *caller; /* who asks (admit/caller.h); NULL: the route is for everybody */
     unsigned generation;   /* of the caller, when the token was checked */
     char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */
-    struct idempotency_key once;                 /* under which it is asked; is_set: there is one */
+    struct idempotency_key once;          /* under which it is asked; is_set: there is one */
     bool is_repeat;                       /* the answer says that it was given before */
-    struct share_account *account; /* whose memory it takes; NULL: nobody's in particular */
+    struct share_account *account;        /* whose memory it takes; NULL: nobody's in particular */
     size_t *counted;  /* goes down by one with the request; NULL: nothing does */
     unsigned retry_s; /* what 429 and 503 say as Retry-After; 0: a second */
     bool is_cors;     /* its page may read the answer: `origins` has it */
@@ -84,21 +84,21 @@ struct request {
 /* Takes the value over. */
 void request_answer_json(struct request *request, int status, json_t *value);
 
-/* The same with headers of its own: lines with their CR LF, or NULL. */
+/* Answers with further headers: lines with their CR LF, or NULL. */
 void request_answer_json_with(struct request *request, int status, const char *headers,
                               json_t *value);
 
 /* JSON that is already text. */
 void request_answer_text(struct request *request, int status, const char *text, size_t len);
 
-/* The same with a text that may be long: beyond REQUEST_COPIED bytes it is not copied. */
+/* Answers with a text that may be long: beyond REQUEST_COPIED bytes it is not copied. */
 #define REQUEST_COPIED (64 * KIB)
 void request_answer_shared(struct request *request, int status, struct shared *text);
 
 /* The status of the error's code. Empties the error. */
 void request_answer_error(struct request *request, struct error *err);
 
-/* Where HTTP has a status of its own. `headers`: lines with their CR LF, or NULL. */
+/* Answers with a status of HTTP's own. `headers`: lines with their CR LF, or NULL. */
 void request_answer_error_as(struct request *request, int status, const char *headers,
                              struct error *err);
 
@@ -116,7 +116,7 @@ void request_begin(struct request *request, int status, const char *type, const 
 /* Returns false when the reader is behind and should be given nothing more until on_drained. */
 bool request_write(struct request *request, const void *data, size_t len);
 
-/* The same with the first `len` bytes of a text, which are not copied. */
+/* Answers with the first `len` bytes of a text, which are not copied. */
 bool request_write_shared(struct request *request, struct shared *data, size_t len);
 void request_end(struct request *request);
 

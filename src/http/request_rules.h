@@ -1,5 +1,5 @@
-/* What our server asks of a request beyond what HTTP/1 does (base/http1.h): a target that is a
- * path, a Host header, no header twice that stands for one thing.
+/* The rules of our server for requests beyond those of HTTP/1 (base/http1.h): the target is a path,
+ * there is a Host header, and single-valued headers are not repeated.
  *
  * A pure function over bytes: nothing is read, written or allocated here.
  */

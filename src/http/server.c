@@ -14,7 +14,7 @@
 #include "http/internal.h"
 #include "http/multipart.h"
 
-/* How often all clocks are looked at. */
+/* All clocks are checked this often. */
 #define TICK_MS 500
 
 /* From the first byte of a head to its end: no client needs half of it. */
@@ -49,7 +49,7 @@ void http_enter(struct http_connection *c, enum http_state state)
 
 /* --- requests --- */
 
-/* Whose memory the connection takes. */
+/* The caller to which the connection's memory is charged. */
 static struct share_account *account_of(const struct http_connection *c)
 {
     return c->request && c->request->account ? c->request->account : c->account;
@@ -563,8 +563,9 @@ static void make_room(struct http_server *server)
         http_cut(oldest);
 }
 
-/* Who has too many loses one that rests, before `c` is in the list. Where none does, the new one is
- * told so when it asks, and rests until then: the next takes its place. */
+/* A peer with too many connections loses an idle one, before `c` is in the list. If none is idle,
+ * the new one is refused at its first request and is idle until then: the next one takes its
+ * place. */
 static void keep_to_share(struct http_server *server, struct http_connection *c)
 {
     struct http_connection *oldest;

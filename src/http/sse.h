@@ -1,8 +1,8 @@
-/* An event stream (text/event-stream): numbered events, one reader at a time, who may come back.
+/* An event stream (text/event-stream): numbered events, one reader at a time, which may reconnect.
  *
- * Events are kept as text. What the reader has taken stays for a while, up to SSE_KEPT bytes, so
- * that one who lost his connection goes on behind the last id he saw. What he has not taken yet is
- * bounded by whoever adds: past SSE_BEHIND bytes he is asked to stop.
+ * Events are kept as text. Events that were read stay for a while, up to SSE_KEPT bytes, so that a
+ * reader that lost its connection continues after the last id it saw. The writer bounds the events
+ * that were not read yet: past SSE_BEHIND bytes it is asked to stop.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ void sse_done(struct sse *sse);
 /* Adds an event and passes it on. `data` is one line of JSON. */
 int sse_add(struct sse *sse, const char *name, const char *data, size_t len, struct error *err);
 
-/* The same with the first `len` bytes of a text that may be long: it is not copied. */
+/* Adds the first `len` bytes of a text that may be long: it is not copied. */
 int sse_add_shared(struct sse *sse, const char *name, struct shared *data, size_t len,
                    struct error *err);
 
@@ -50,7 +50,7 @@ int sse_add_shared(struct sse *sse, const char *name, struct shared *data, size_
  * after how long. */
 int sse_prime(struct sse *sse, unsigned retry_ms, struct error *err);
 
-/* The last event has been added: the reader is let go when he has it. */
+/* The last event has been added: the stream ends when the reader has it. */
 void sse_finish(struct sse *sse);
 
 /* From here on this request reads, behind the event of that id (SSE_UNREAD: behind what anybody has

@@ -133,7 +133,7 @@ void mcp_batch_gone(struct mcp_batch *batch)
     free_batch(batch);
 }
 
-/* What may not be in a batch, or NULL. */
+/* The reason why a message may not be in a batch, or NULL. */
 static const char *check(const struct mcp_peer *peer, const json_t *messages)
 {
     const json_t *message;

@@ -233,7 +233,7 @@ static json_t *cut_text(struct mcp_call *call, const char *text, size_t len, siz
 
 /* --- answers --- */
 
-/* What stands in a block as bytes can be had as a resource, or by code. */
+/* Bytes in a block can be read as a resource, or by code. */
 static json_t *instead_of(const json_t *block)
 {
     const json_t *resource = json_object_get(block, "resource");

@@ -202,7 +202,7 @@ bool mcp_call_wants_progress(const struct mcp_call *call)
     return call->exchange && call->progress_token;
 }
 
-/* What does not grow is more by a little: clients may refuse a number that was there before. */
+/* A number that does not grow is increased a little: clients may refuse a repeated number. */
 #define A_LITTLE 0.001
 
 #define PROGRESS_MAX 1e12
@@ -409,7 +409,7 @@ static bool is_running(const struct mcp_peer *peer, const json_t *id)
     return false;
 }
 
-/* What a legacy client said once, a modern one says with each request. */
+/* A modern client sends with each request what a legacy client sent once. */
 static const json_t *capabilities_of(const struct mcp_request *request)
 {
     const json_t *capabilities = request->era == MCP_MODERN
@@ -482,7 +482,7 @@ static struct mcp_call *new_call(struct mcp_request *request, const struct mcp_t
     return call;
 }
 
-/* What a client of the modern era brings back. False: the call was refused. */
+/* Reads the state that a modern client returns. False: the call was refused. */
 static bool take_answers(struct mcp_call *call)
 {
     const json_t *answers = json_object_get(call->params, "inputResponses");
@@ -527,7 +527,7 @@ const struct mcp_tool *mcp_tool_find(const struct mcp_server *server, const char
     return tool;
 }
 
-/* What the client has read about comes first. */
+/* Messages that the client has read about come first. */
 static const struct mcp_tool *find_tool(const struct mcp_peer *peer, const char *name)
 {
     const struct mcp_tool *tool = find_in(mcp_list_tools(peer), name);

@@ -1,4 +1,4 @@
-/* What a tool, a resource or a prompt is, and one call of it.
+/* Tools, resources and prompts, and one call of them.
  *
  * A handler is called with the call, whose arguments have been checked against its table. It
  * answers, once, with one of the functions below, at once or later; the call is gone then. A call
@@ -100,8 +100,8 @@ struct mcp_call {
     bool is_brief;              /* the tool that was called is of the short list: text is enough */
     const json_t *capabilities; /* of the client, an object */
 
-    /* What mcp_call_ask() was answered with, by key, and the state it was given. The handler is
-     * called again with them. NULL the first time. */
+    /* The answers to mcp_call_ask(), by key, and the state it was given. The handler is called
+     * again with them. NULL the first time. */
     json_t *answers, *state;
 
     /* --- set by the handler --- */
@@ -154,7 +154,7 @@ void mcp_call_ask(struct mcp_call *call, json_t *requests, json_t *state);
  * "extensions.io.modelcontextprotocol/tasks". */
 bool mcp_call_client_has(const struct mcp_call *call, const char *capability);
 
-/* The same, or the call is refused and gone. */
+/* Returns it, or the call is refused and gone. */
 bool mcp_call_require(struct mcp_call *call, const char *capability);
 
 /* Only if the client wants it. Never goes back: what is not more than before is counted up a
@@ -192,8 +192,8 @@ size_t mcp_tokens_fit(const char *text, size_t len, size_t budget, size_t *ret_t
 /* About how many there are, at most `most` + 1. */
 size_t mcp_tokens(const char *text, size_t len, size_t most);
 
-/* Which middle of a text to leave out, so that the rest is about so many tokens: everything from
- * *ret_head up to *ret_tail. At the ends of lines where they are near. */
+/* Chooses the middle of a text to leave out, so that the rest is about so many tokens: everything
+ * from *ret_head up to *ret_tail. At the ends of lines where they are near. */
 void mcp_cut(const char *text, size_t len, size_t budget, size_t *ret_head, size_t *ret_tail);
 
 /* The object, or a copy that fits into so many tokens and says where the whole is. The caller's. */

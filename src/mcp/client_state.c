@@ -37,7 +37,7 @@ static int sign(const uint8_t *key, const char *text, size_t len, uint8_t digest
     return 0;
 }
 
-/* What the state is good for. */
+/* The purpose of the state. */
 static const char *subject_of(const struct mcp_call *call)
 {
     const char *name = json_string_value(json_object_get(call->params, "name"));

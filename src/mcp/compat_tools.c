@@ -132,8 +132,8 @@ static json_t *cms_result(struct mcp_call *call, const struct run *run, const ch
     return mcp_text_result(buf_str(&text), text.len, !is_good);
 }
 
-/* Every call starts afresh, as it does there. The session is the operator's word for the data that
- * his functions answer with. */
+/* Every call starts afresh, as it does there. The session is the operator's name for the data that
+ * the operator's functions return. */
 static void execute_code(struct mcp_call *call)
 {
     const json_t *code = json_object_get(call->arguments, "code");

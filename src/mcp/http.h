@@ -31,7 +31,7 @@ int mcp_http_new(const struct mcp_http_options *options, struct mcp_http **ret_h
 /* Before the server stops listening: streams that wait for news end, answers still come. */
 void mcp_http_stop(struct mcp_http *http);
 
-/* What that owner has opened ends. */
+/* Ends everything that the owner has opened. */
 void mcp_http_forget(struct mcp_http *http, const char *owner);
 
 /* Ends everything. */

@@ -9,8 +9,9 @@
 
 #define MCP_SESSION_ID_SIZE 64
 
-/* How often clocks are looked at; after how long without a word a comment is sent (some clients
- * give up on a silent stream after a minute); how long a finished stream can be returned to. */
+/* The interval at which clocks are checked; the silence after which a comment is sent (some clients
+ * give up on a silent stream after a minute); the time for which a finished stream can be
+ * resumed. */
 #define MCP_TICK_MS   5000
 #define MCP_SILENT_MS 15000
 #define MCP_KEPT_MS   300000
@@ -68,7 +69,7 @@ struct mcp_http {
 /* The object that all handlers share. */
 struct mcp_http *mcp_http_of(const struct request *request);
 
-/* What a query may hold, and whether it asks for the whole list of tools. */
+/* Reads a query, and whether it asks for the whole list of tools. */
 extern const struct schema_field mcp_http_query[];
 bool mcp_http_lists_all(const struct request *request);
 

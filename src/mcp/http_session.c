@@ -142,8 +142,8 @@ static const char *owner_of_most(const struct mcp_http *http)
     return owner;
 }
 
-/* Room for one more. Whoever has his share gives up one of his own that is at rest. For somebody
- * who has none, the owner of most gives one. No session that is in use ends. */
+/* Makes room for one more. An owner that has its share loses one of its own idle sessions. For an
+ * owner without a session, the owner with the most loses one. No session in use ends. */
 static bool make_room(const struct mcp_http *http, const char *owner)
 {
     const struct share share = {.total = http->options.max_sessions,

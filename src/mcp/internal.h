@@ -33,7 +33,7 @@
 /* Tools that one peer may have listed on request. */
 #define MCP_ENABLED_MAX 64
 
-/* How long a task is kept after its end, how many there are, how often to ask. */
+/* Tasks: the time they are kept after their end, their number, the polling interval. */
 #define MCP_TASK_TTL_MS  ((uint64_t)60 * 60 * 1000)
 #define MCP_TASKS_MAX    256
 #define MCP_TASK_POLL_MS 1000

@@ -55,7 +55,7 @@ static struct mcp_kept_answer *oldest_of(const struct mcp_server *server, const 
     return kept;
 }
 
-/* Whoever has most makes room. */
+/* The owner with the most makes room. */
 static const char *owner_of_most(const struct mcp_server *server)
 {
     const char *owner = NULL;

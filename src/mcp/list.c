@@ -255,7 +255,7 @@ static void list_prompts(struct mcp_request *request)
 typedef void (*complete_fn)(struct mcp_call *call, const char *name, const char *value,
                             json_t *values);
 
-/* Whoever completes what is referred to; *ret_known: whether that is anything. */
+/* Finds the completer of the reference; *ret_known: whether the reference exists. */
 static complete_fn find_completer(const struct mcp_server_options *options, const json_t *ref,
                                   bool *ret_known)
 {

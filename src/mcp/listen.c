@@ -15,8 +15,8 @@ static const struct {
 
 /* --- sending --- */
 
-/* Every frame of a subscription says which. Takes the parameters. For who does not read what he
- * was told nothing more is kept. */
+/* Every frame of a subscription says which. Takes the parameters. For a client that does not read
+ * nothing more is kept. */
 static void notify(const struct mcp_listen *listen, const char *method, json_t *params)
 {
     const struct mcp_exchange *exchange = listen->exchange;

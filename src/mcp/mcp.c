@@ -293,7 +293,7 @@ static bool agrees_with_header(const struct mcp_request *request, const char *ve
            (header.len == strlen(version) && memcmp(header.data, version, header.len) == 0);
 }
 
-/* What each modern request says of itself. False: it was refused. */
+/* Reads the metadata of a modern request. False: it was refused. */
 static bool check_envelope(struct mcp_request *request)
 {
     const json_t *version = json_object_get(request->meta, META_VERSION);

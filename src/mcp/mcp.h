@@ -55,7 +55,8 @@ struct mcp_server_options {
     struct loop *loop;
     const char *name, *title, *version;
 
-    /* What a client reads first, at most 2 KB: with `tools` listed, and with `all_tools`. */
+    /* The text that a client reads first, at most 2 KB: with `tools` listed, and with
+     * `all_tools`. */
     const char *instructions, *all_instructions;
 
     /* Adds what is true of this caller alone, in front of them; optional. */
@@ -96,7 +97,7 @@ int mcp_server_new(const struct mcp_server_options *options, struct mcp_server *
 /* Ends subscriptions in an orderly way: their exchanges are finished. Calls go on. */
 void mcp_server_stop(struct mcp_server *server);
 
-/* Tasks of that owner end and are gone: his name may be given to somebody else. */
+/* Ends and removes the tasks of that owner: its name may be given to somebody else. */
 void mcp_server_forget(struct mcp_server *server, const char *owner);
 
 /* When its peers are gone. Tasks that still run are cancelled. */
@@ -109,7 +110,7 @@ enum mcp_list { MCP_TOOLS, MCP_PROMPTS, MCP_RESOURCES };
 void mcp_server_changed(struct mcp_server *server, enum mcp_list list);
 void mcp_server_changed_for(struct mcp_server *server, const char *owner, enum mcp_list list);
 
-/* That resource reads otherwise now. `owner`: only his; NULL: everybody's. */
+/* That resource has changed. `owner`: only for that owner; NULL: for everybody. */
 void mcp_server_updated(struct mcp_server *server, const char *owner, const char *uri);
 
 /* --- messages --- */
@@ -137,7 +138,7 @@ json_t *mcp_error_json(const json_t *id, int code, const char *message);
 /* --- one client --- */
 
 struct mcp_peer_options {
-    const char *owner; /* what he opens is found by nobody else */
+    const char *owner; /* nobody else finds what the owner opens */
     struct caller *caller;
     bool lists_all; /* all_tools */
 

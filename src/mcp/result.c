@@ -111,7 +111,7 @@ static int add_exception(const struct run_exception *e, struct buf *out)
     return add_hint(out, e->hint);
 }
 
-/* How it ended, where that is worth a word. */
+/* Reports how it ended, unless it succeeded. */
 static int add_status(const struct run *run, struct buf *out)
 {
     switch (run->result.status) {
@@ -231,7 +231,7 @@ static bool is_result(const struct run *run, size_t i)
            !run_display_form(display, "text/markdown");
 }
 
-/* What is shown and no picture, in the plainest form there is; pictures follow the text. */
+/* Displays other than pictures, in their plainest form; pictures follow the text. */
 static int add_displays(const struct run *run, struct buf *out)
 {
     size_t pictures = 0;
@@ -344,7 +344,7 @@ static int add_masked(const struct run *run, struct buf *out)
                : 0;
 }
 
-/* What was refused, by whom, and what would allow it, so that a model does not try it again and
+/* Lists denials, the layer, and what would allow them, so that a model does not try them again and
  * again. */
 static int add_denials(const struct run *run, struct buf *out)
 {
@@ -447,7 +447,7 @@ static void drop_hidden(json_t *object, const char *key)
         (void)json_object_del(object, key);
 }
 
-/* What is worth a model's attention only when it happened. */
+/* Fields that a model needs only if they are set. */
 static void add_incidents(const struct run *run, const json_t *whole, json_t *object)
 {
     json_t *truncated = json_object_get(whole, "truncated");

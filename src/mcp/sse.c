@@ -99,7 +99,7 @@ static void on_news(void *user, const json_t *message)
         mcp_stream_add(&client->sse, message);
 }
 
-/* Whoever comes next finds a place. */
+/* The next client finds a place. */
 static bool has_room(const struct mcp_http *http, const char *owner)
 {
     struct share share = {.total = CLIENTS_MAX, .has_others = true};

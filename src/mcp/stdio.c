@@ -19,7 +19,7 @@
 #define OUT_HIGH (256 * KIB)
 #define OUT_FULL (4 * MIB)
 
-/* What ran at the end of the input has so long; clients send a signal after two seconds. */
+/* Time for running calls after the end of the input; clients send a signal after two seconds. */
 #define GRACE_MS 1500
 
 struct mcp_stdio {

@@ -1,9 +1,9 @@
 /* MCP over a pair of pipes: one message per line, in and out.
  *
  * Lines of any length up to MCP_MESSAGE_BYTES are read as they come, wherever reads cut them;
- * answers are written as fast as their reader takes them, and while he is behind nothing more is
- * read. At the end of the input what still runs has a moment to be answered; then, or when nobody
- * reads the output any more, on_end is called.
+ * answers are written as fast as their reader takes them, and while it is behind, nothing more is
+ * read. At the end of the input, running calls have a moment to be answered; then, or when the
+ * output is closed, on_end is called.
  */
 #pragma once
 

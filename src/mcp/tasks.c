@@ -29,7 +29,7 @@ static struct mcp_task *oldest_over(const struct mcp_server *server, const char 
     return NULL;
 }
 
-/* The oldest that is over gives way, and who has half of all gives one of his own. */
+/* The oldest finished task is removed; an owner with half of all loses one of its own. */
 static bool find_room(const struct mcp_server *server, const char *owner,
                       struct mcp_task **ret_oldest)
 {

@@ -1,4 +1,4 @@
-/* What programs can import: so that a model asks for what it needs, and no description carries it.
+/* Lists what programs can import: a model asks for what it needs, and no description carries it.
  */
 #include "calls/apis.h"
 #include "mcp/tools.h"

@@ -8,7 +8,7 @@
 #include "base/terminal_text.h"
 #include "mcp/tools.h"
 
-/* What a model reads of one list, for each token of its answer; paths narrow it down. */
+/* Bytes of one list, for each token of an answer; paths narrow it down. */
 #define SHOWN_BYTES ((size_t)3)
 
 /* Of it so much is for diffs. A change that does not fit counts as hidden. */

@@ -142,7 +142,7 @@ static int read_path(const struct mcp_call *call, char path[PATH_MAX], struct er
 
 /* --- reading --- */
 
-/* What a file is, by its first bytes. */
+/* The type of a file, by its first bytes. */
 static const char *picture_type(const char *head, size_t len)
 {
     if (len >= 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0)
@@ -608,7 +608,7 @@ const struct mcp_tool mcp_tool_write = {
     .call = write_file,
 };
 
-/* The same two on the short list. */
+/* These two, on the short list. */
 const struct mcp_tool mcp_door_read = {
     .name = "read_file",
     .description = "Read text or an image",

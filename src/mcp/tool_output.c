@@ -16,7 +16,7 @@
 #define MATCH_BEFORE ((size_t)100)
 #define MATCH_SHOWN  ((size_t)400)
 
-/* The same fields as over HTTP, without their finer points. */
+/* The fields as over HTTP, without their finer points. */
 static json_t *query_of(const struct mcp_call *call)
 {
     static const char *const names[] = {"stream", "line",   "offset",
@@ -62,7 +62,7 @@ static void add_match(const json_t *match, struct buf *text)
     (void)buf_add_str(text, end < len ? "…\n" : "\n", NULL);
 }
 
-/* What was found and does not fit is where to go on. */
+/* Matches that do not fit: the next answer continues there. */
 static void add_matches(const struct mcp_call *call, const json_t *matches, struct buf *text,
                         json_int_t *ret_line)
 {
@@ -84,7 +84,7 @@ static void add_matches(const struct mcp_call *call, const json_t *matches, stru
         (void)buf_add_str(text, "(no line matches)\n", NULL);
 }
 
-/* Where a page ends, in lines and bytes. */
+/* The end of a page, in lines and bytes. */
 struct end {
     json_int_t line;
     json_int_t offset; /* inside of a line; 0: none */

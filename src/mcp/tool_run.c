@@ -16,7 +16,7 @@
  * in pages. */
 #define BYTES_OF_TOKEN ((uint64_t)3)
 
-/* How often output is passed on as progress, and how much of it at a time. */
+/* The interval at which output is sent as progress, and the bytes at a time. */
 #define PROGRESS_MS    200
 #define PROGRESS_BYTES (4 * KIB)
 
@@ -179,7 +179,7 @@ static bool said_yes(const struct mcp_running *r)
                           (uint64_t)json_integer_value(said) == r->unseen);
 }
 
-/* Whose client comes back: the state has been sealed by us, for this owner. */
+/* Finds the run whose client returns: we sealed the state, for this owner. */
 static struct mcp_running *find_asked(const struct mcp_call *call)
 {
     const char *run = json_string_value(json_object_get(call->state, "run"));
@@ -300,7 +300,7 @@ static void on_cancel(struct mcp_call *call)
     free_running(r);
 }
 
-/* Whoever watches these files is told, and the list of resources is another one. */
+/* Clients that watch these files are notified, and the list of resources has changed. */
 static void tell_files(const struct mcp_call *call, const struct run *run)
 {
     bool is_other = false;
@@ -318,7 +318,7 @@ static void tell_files(const struct mcp_call *call, const struct run *run)
         mcp_server_changed_for(call->server, call->owner, MCP_RESOURCES);
 }
 
-/* What a person who looks after the agent wants to know. */
+/* Messages for the person who supervises the agent. */
 static void log_run(struct mcp_call *call, const struct run *run)
 {
     if (run->result.masked.count)
@@ -383,7 +383,7 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
     if (!program->session && mcp_ask_net(call, &wanted, err) < 0)
         return -1;
     admission.session = program->session;
-    /* What it wrote there would be gone before anybody could look at it. */
+    /* Files written there would be gone before anybody could look at them. */
     admission.cow = ADMISSION_COW_READS;
     admission.has_skills = admission.may_keep = true;
     return admit_request(&admission, &wanted, ret_run, err);

@@ -8,7 +8,7 @@
 #include "base/task.h"
 #include "mcp/tools.h"
 
-/* What one answer may have: a state in escapes, twice over. */
+/* The most bytes of an answer: a state in escapes, twice. */
 #define ANSWER_MAX (16 * MIB)
 
 /* --- shared with the other tools of this kind --- */
@@ -23,8 +23,8 @@ const char *mcp_kept_owner(const struct mcp_call *call)
     return mcp_host_of(call)->is_pipe ? TOKEN_FIRST : call->caller->keeper;
 }
 
-/* What was kept was a stranger's text, and is masked as a whole: a name beside a value says what
- * that is. Where a label breaks the JSON, or both would be too long, there is the text alone. */
+/* Saved data is untrusted text, and is masked as a whole: a name beside a value tells its kind. If
+ * a label breaks the JSON, or both would be too long, only the text is returned. */
 static json_t *masked_result(struct mcp_call *call, const char *text, size_t len, bool is_error)
 {
     static const struct json_text_limits limits = {

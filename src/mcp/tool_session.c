@@ -74,7 +74,7 @@ static int open_session(struct mcp_call *call, const char *name, const char *pro
     return admit_session(&admission, &asked, host->api->sessions, &options, ret_session, err);
 }
 
-/* What a session was opened with stays. */
+/* The settings with which a session was opened stay. */
 static int refuse_net(const struct mcp_call *call, struct error *err)
 {
     if (json_array_size(asked_net(call)) == 0)
@@ -109,7 +109,7 @@ static int own_session(struct mcp_call *call, bool opens, struct session **ret_s
     if (*ret_session || !opens)
         return 0;
     if (*own->id)
-        *ret_note = "the session of this connection had ended; this is a new one, without the "
+        *ret_note = "the session of this connection has ended; this is a new one, without the "
                     "variables and files of the earlier one";
     if (open_session(call, NULL, NULL, true, ret_session, err) < 0)
         return -1;

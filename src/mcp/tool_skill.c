@@ -66,7 +66,7 @@ static void save_skill(struct mcp_call *call)
     cleanup(buf_done) struct buf text = {0};
     struct mcp_program program = {
         .language = RUN_PYTHON,
-        .note = "the skill was not saved: its code has to run to its end as it stands",
+        .note = "the skill was not saved: its code must run to its end",
         .answer = on_tried,
     };
     struct error err = {0};
@@ -84,8 +84,7 @@ static void save_skill(struct mcp_call *call)
 
 /* --- reading --- */
 
-/* What a model reads is text, and what a program reads is the object; both are masked. Takes the
- * object. */
+/* A model reads the text, a program reads the object; both are masked. Takes the object. */
 static void answer(struct mcp_call *call, const struct buf *text, json_t *object)
 {
     cleanup_free char *masked = NULL;
@@ -154,7 +153,7 @@ static void list_skills(struct mcp_call *call)
     answer(call, &text, json_pack("{s:s, s:o}", "status", "success", "skills", list));
 }
 
-/* Where programs find it, and what it says of itself. */
+/* The path for programs, and the skill's own description. */
 static int add_info(const json_t *skill, const json_t *files, struct buf *text)
 {
     const char *module = field(skill, "module"), *words = field(skill, "instructions");

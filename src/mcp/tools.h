@@ -23,10 +23,10 @@ struct mcp_host {
     struct api *api;
     struct mcp_server *server;
     const struct run *granted; /* whose directories every sandbox gets; NULL: none */
-    /* Whose clients were asked and have not come back. Each ends by itself when its question does.
+    /* Runs whose clients were asked and have not returned. Each ends when its question expires.
      */
     struct mcp_running *asked;
-    bool is_pipe; /* one client, who owns this process: his session has no clocks */
+    bool is_pipe; /* one client, which owns this process: its session has no clocks */
 
     const struct mcp_tool *few[MCP_TOOLS_MAX + 1];    /* what most work needs */
     const struct mcp_tool *listed[MCP_TOOLS_MAX + 1]; /* all that the host has a use for */
@@ -46,7 +46,7 @@ struct mcp_host *mcp_host_of(const struct mcp_call *call);
 int mcp_session_pick(struct mcp_call *call, bool opens, struct session **ret_session,
                      const char **ret_note, struct error *err);
 
-/* The same for tools that need one. */
+/* For tools that need a session. */
 struct session *mcp_session_need(struct mcp_call *call, struct error *err);
 
 void mcp_session_end(struct mcp_peer *peer);
@@ -79,8 +79,8 @@ void mcp_run(struct mcp_call *call, const struct mcp_program *program);
 /* A cell of the session that the call means; its code is the argument of that name. */
 void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language);
 
-/* How the reader calls a tool, in one phrase: by its name where it is listed, else by way of
- * `more`. `arguments` is the inside of a JSON object, or "". */
+/* The phrase with which a reader calls a tool: by its name if it is listed, else through `more`.
+ * `arguments` is the inside of a JSON object, or "". */
 int mcp_add_way(const struct mcp_call *call, const char *tool, const char *arguments,
                 struct buf *out);
 
@@ -101,10 +101,10 @@ void mcp_place_add(const struct mcp_call *call, struct session *session, struct 
 
 /* --- results (mcp_result.c) --- */
 
-/* What a model reads, what a program reads, pictures, and links to files. */
+/* The parts of an answer: text for a model, data for a program, pictures, and links to files. */
 json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *note);
 
-/* Where a program's text stands in a result. */
+/* The place of a program's text in a result. */
 enum mcp_words {
     MCP_WORDS_FIRST,  /* first, or behind the status */
     MCP_WORDS_LINES,  /* in lines of its own */
@@ -138,7 +138,7 @@ bool mcp_is_hidden(const char *path);
 /* Names of files are a program's words as well: adds one as text of one line, masked. */
 int mcp_add_name(const struct mcp_host *host, const char *path, struct buf *out);
 
-/* The same for the `path` of each object in the list. */
+/* Does it for the `path` of each object in the list. */
 void mcp_mask_names(const struct mcp_host *host, json_t *list);
 
 /* --- what outlives runs (mcp_tool_work.c) --- */
@@ -146,8 +146,8 @@ void mcp_mask_names(const struct mcp_host *host, json_t *list);
 /* The store, or NULL and an error where there is no place for one. */
 struct store *mcp_kept(const struct mcp_call *call, struct error *err);
 
-/* Whose things a call finds there. The one client of a pipe is the user himself, as the holder of a
- * server's first token is. */
+/* The owner of the data that a call finds there. The one client of a pipe is the user, as is the
+ * holder of a server's first token. */
 const char *mcp_kept_owner(const struct mcp_call *call);
 
 /* A result that is the object, as text and in structure, masked. Takes it. NULL: the masker failed.
@@ -157,10 +157,10 @@ json_t *mcp_object_result(struct mcp_call *call, json_t *object, bool is_error);
 /* Answers with the object, as text and in structure, masked. Takes it. */
 void mcp_answer_object(struct mcp_call *call, json_t *object);
 
-/* The same for a failure: {"status":"error","error"}. Empties the error. */
+/* Answers with a failure: {"status":"error","error"}. Empties the error. */
 void mcp_answer_error(struct mcp_call *call, struct error *err);
 
-/* What a function of calls/stored.h makes of the call's arguments. */
+/* Answers with the result of a function of calls/stored.h for the call's arguments. */
 void mcp_answer_kept(struct mcp_call *call, stored_fn fn);
 
 /* --- files (mcp_tool_files.c) --- */

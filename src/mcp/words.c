@@ -9,7 +9,7 @@
 
 #define MARK "| "
 
-/* What lines of a result begin with (result.c). */
+/* The beginnings of lines of a result (result.c). */
 static const char *const labels[] = {"[stderr]",  "[traceback]", "[message]", "[result]",
                                      "[display]", "[images]",    "[files]",   "[output]",
                                      "[state]",   "[denied]",    "[masked]",  "[note]"};
@@ -47,7 +47,7 @@ static bool begins(const char *text, size_t len, const char *const *words, size_
     return false;
 }
 
-/* Where the line ends: behind its newline, or what some readers take for one. */
+/* The end of the line: after its newline, or after what some readers take for one. */
 static size_t line_length(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

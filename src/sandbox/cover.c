@@ -118,8 +118,8 @@ static int refuse_search(const char *why, struct error *err)
 
 static int search(struct search *s, int dir, struct error *err);
 
-/* What the program cannot enter is of no use to it. What it can enter but not list may have FIFOs
- * that it knows by name. */
+/* A directory that the program cannot enter is of no use to it. One that it can enter but not list
+ * may have FIFOs that it knows by name. */
 static int search_below(struct search *s, int dir, const char *name, struct error *err)
 {
     int fd, r;

@@ -99,7 +99,7 @@ void files_leave(struct files_guard *guard)
 int files_pause(struct files_guard *guard, const struct files *files, struct error *err)
 {
     if (fiber_is_cancelled())
-        return error_set(err, E_SYSTEM, "nobody waits for it any more");
+        return error_set(err, E_SYSTEM, "nobody waits for it");
     if (!fiber_is_due())
         return 0;
     files_leave(guard);

@@ -38,7 +38,7 @@ struct files {
 int files_init(struct files *files, int fd, struct error *err);
 void files_done(struct files *files);
 
-/* The same files for work that goes on in later turns of the loop: the sandbox may end meanwhile.
+/* Copies the handle for work in later turns of the loop: the sandbox may end meanwhile.
  */
 int files_copy(const struct files *files, struct files *ret_copy, struct error *err);
 
@@ -129,8 +129,8 @@ struct files_page {
     size_t limit;      /* entries, and LIMIT_FILES_PAGE bytes of paths at most; 0: all */
 };
 
-/* What is below the directory `path`. Paths of the entries are whole. In a fiber it pauses, and so
- * does files_delete(). */
+/* Lists the directory `path`. Entries have full paths. In a fiber it pauses, and so does
+ * files_delete(). */
 int files_list(const struct files *files, const char *path, const struct files_page *page,
                struct files_list *ret_list, struct error *err);
 

@@ -24,7 +24,8 @@
 
 #define INSTALLED "node_modules"
 
-/* Where patterns start: anywhere; at "/". The third has the names that git obeys in its directory.
+/* The starts of patterns: anywhere; at "/". The third has the names that git obeys in its
+ * directory.
  */
 enum { ROOT, TOP, GIT_SETTINGS, N_FIXED };
 

@@ -112,7 +112,7 @@ static int take_root(int fd, uint64_t at)
                : lock_bytes(fd, F_OFD_SETLKW, F_WRLCK, at + 1, 1);
 }
 
-/* Both bytes at once: whoever waits at the gate must not hold the other one. */
+/* Both bytes at once: a process that waits for the first must not hold the second. */
 static int take_ancestor(int fd, uint64_t at)
 {
     return lock_bytes(fd, F_OFD_SETLKW, F_RDLCK, at, 2) < 0

@@ -12,8 +12,8 @@
  * Directories are known by device and inode number, so a second path to one makes no difference.
  * Locks are bytes of one file, at an offset that is a hash of these numbers. Two directories with
  * the same hash only cause needless waiting. All locks are taken in ascending order of the offset,
- * so holders cannot wait for each other in a circle. Each directory has two bytes: the first is a
- * gate. An exclusive holder that waits keeps the gate closed, so that a stream of shared holders
+ * so holders cannot wait for each other in a circle. Each directory has two bytes. An exclusive
+ * holder that waits for the second already has the first, so that a stream of shared holders
  * cannot keep it waiting forever.
  *
  * The directories above a root are found once. This is enough as long as no sandbox moves the root

@@ -70,7 +70,7 @@ int journal_create(struct journal *j, unsigned grant, const char *path, struct e
 int journal_created(struct journal *j, unsigned grant, const char *path, const struct stat *st,
                     struct error *err);
 
-/* The same for a hard link: another name of the file at `from`, in the same granted directory. */
+/* Records a hard link: another name of the file at `from`, in the same granted directory. */
 int journal_linked(struct journal *j, unsigned grant, const char *path, const char *from,
                    int parent, const char *name, const struct stat *st, struct error *err);
 

@@ -252,8 +252,8 @@ static bool is_at(struct engine *g, const struct entry *e, const char *path, str
     return view_look(&g->view, e->grant, path, ret_st) == 1 && engine_is_it(g, e, ret_st);
 }
 
-/* What is at the place already: the thing itself, which was never removed, one that an undo has
- * made, or one with the same content. */
+/* Recognizes a file that is already at the place: the file itself, which was never removed, one
+ * that an undo has made, or one with the same content. */
 static bool is_there_again(struct engine *g, const struct entry *e, const struct stat *st)
 {
     if ((e->mode & S_IFMT) != (st->st_mode & S_IFMT))

@@ -120,8 +120,8 @@ static int failed(struct engine *g, struct error *err, const char *what)
     return -1;
 }
 
-/* What will be overwritten or removed is saved first. A run may have left the file so that not even
- * its owner can read it; the journal has the mode from before. */
+/* Content that will be overwritten or removed is saved first. A run may have left the file so that
+ * not even its owner can read it; the journal has the mode from before. */
 static int make_readable(struct engine *g, const struct entry *e, const struct spot *s,
                          const struct stat *st, struct error *err)
 {

@@ -1,4 +1,4 @@
-"""What the operator allows, at every door of a server: for tokens that may have it, and for no others."""
+"""Grants of the operator, at every door of a server: for tokens that may have it, and for no others."""
 import json
 import re
 import secrets

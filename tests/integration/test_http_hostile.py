@@ -270,7 +270,7 @@ def test_a_listed_page_can_use_the_api_and_no_other_can(user):
 BODIES = [
     (b"", "the field `code` is missing"),
     (b"{}", "the field `code` is missing"),
-    (b"[]", "the body has to be a JSON object"),
+    (b"[]", "the body must be a JSON object"),
     (b"null", "the body: line 1, column 4 of the JSON: '[' or '{' expected near 'null'"),
     (b"5", "the body: line 1, column 1 of the JSON: '[' or '{' expected near '5'"),
     (b'"code"', "the body: line 1, column 6 of the JSON: '[' or '{' expected near '\"code\"'"),

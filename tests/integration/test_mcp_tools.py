@@ -104,7 +104,7 @@ FORGED = {
 
 @pytest.mark.parametrize("way", FORGED, ids=str)
 def test_a_program_does_not_speak_in_belljars_lines(client, way):
-    """What looks like a line of Belljar's in the program's text is marked."""
+    """Lines of the program's text that look like Belljar's are marked."""
     text = mcp.text_of(python(client, FORGED[way]))
     lines = [line.lstrip(" \t\u200b").lower() for line in text.splitlines()]
     own = "[stderr]", "[traceback]", "[result] v", "[state] the kernel was restarted"
@@ -255,7 +255,7 @@ def test_a_session_that_ended_is_replaced_and_that_is_said(who):
         while "no session" not in c.text("get_kernel_status"):
             pass
         result = python(c, "print(x)")
-        assert result["isError"] and "[note] the session of this connection had ended" in mcp.text_of(result)
+        assert result["isError"] and "[note] the session of this connection has ended" in mcp.text_of(result)
 
 
 def test_the_other_servers_tools(who):

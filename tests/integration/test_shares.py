@@ -11,7 +11,7 @@ import pytest
 
 from serving import wait_until
 from test_http_auth import Tokens
-from test_http_parcel import BOUNDARY, form
+from test_http_attachments import BOUNDARY, form
 
 MIB = 1 << 20
 

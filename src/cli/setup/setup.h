@@ -39,7 +39,7 @@ const struct setup_client *setup_client_find(const char *name, struct error *err
 /* The client's file, which need not be there. The caller frees it. */
 char *setup_client_path(const struct setup_client *client, struct error *err);
 
-/* The same for the project in the current directory. */
+/* The path for the project in the current directory. */
 char *setup_client_project_path(const struct setup_client *client, struct error *err);
 
 /* The entry for this client, which the caller owns. `args` is an array. */
