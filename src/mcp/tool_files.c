@@ -574,7 +574,7 @@ static const struct schema_field read_fields[] = {
 
 static const struct schema_field write_fields[] = {
     {"path", SCHEMA_STRING, .is_required = true, .max_len = 4096, .example = "\"data/in.csv\"",
-     .help = "path below /workspace; directories are created"},
+     .help = "directories are created"},
     {"content", SCHEMA_STRING, .is_required = true, .example = "\"a,b\\n1,2\\n\"",
      .help = "the whole file"},
     {"encoding", SCHEMA_STRING, .choices = "utf-8,base64", .example = "\"base64\"",
@@ -585,7 +585,7 @@ static const struct schema_field write_fields[] = {
 
 static const struct schema_field list_fields[] = {
     {"path", SCHEMA_STRING, .max_len = 4096, .example = "\"data\"",
-     .help = "a directory; all of /workspace without it"},
+     .help = "a directory"},
     MCP_SESSION_FIELD,
     {0},
 };
