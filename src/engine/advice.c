@@ -87,7 +87,7 @@ static int add_hosts(const struct wire_exception *e, const struct run_terms *ter
                : place_add_hosts(terms, out);
 }
 
-/* Where it looked, and where else there is something. */
+/* Adds the directory that it searched, and others that have something. */
 static int add_start(const struct wire_exception *e, const struct run_terms *terms, struct buf *out)
 {
     (void)e;

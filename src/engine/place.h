@@ -1,5 +1,5 @@
-/* What a program finds around it, in words for whoever writes the program: directories, hosts,
- * languages, packages and limits. Names come as they are; the reader's door masks them. */
+/* Describes a program's surroundings for its author: directories, hosts, languages, packages and
+ * limits. Names come as they are; the reader's door masks them. */
 #pragma once
 
 #include "base/buf.h"
@@ -15,7 +15,7 @@ int place_add_writable(const struct run_terms *terms, struct buf *out);
 /* "api.example.org:443, *.example.org", or "none". */
 int place_add_hosts(const struct run_terms *terms, struct buf *out);
 
-/* Where it starts. */
+/* The directory in which it starts. */
 const char *place_start(const struct run_terms *terms);
 
 /* "Code starts in /srv/project (writable). Hosts: api.example.org." One short line without a

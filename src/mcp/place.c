@@ -1,4 +1,4 @@
-/* What a model is told about the place where its code runs (engine/place.h). */
+/* Tells a model about the place where its code runs (engine/place.h). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -66,7 +66,7 @@ struct mcp_program {
     const char *profile; /* of a fresh run; NULL: that of the settings */
     bool has_timeout;
     double timeout_s;
-    bool masks_all;          /* personal data, too */
+    bool masks_all;           /* personal data, too */
     struct session *session;  /* NULL: a fresh sandbox, */
     const char *session_name; /* that knows the session by this name; or NULL */
     bool is_new;              /* the session was opened on request, and has an id to be kept */
@@ -93,7 +93,7 @@ const char *mcp_runner(const struct mcp_call *call);
 void mcp_place_instruct(const struct mcp_server *server, const struct caller *caller,
                         struct buf *out);
 
-/* The same of a session, without the newline. */
+/* Adds the note for a session, without the newline. */
 void mcp_place_note(const struct mcp_call *call, struct session *session, struct buf *out);
 
 /* Everything, one fact a line. NULL: of a sandbox that the call would get. */

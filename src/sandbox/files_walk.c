@@ -185,7 +185,7 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(((const struct files_entry *)a)->path, ((const struct files_entry *)b)->path);
 }
 
-/* The same; long sorting pauses here. `arg` counts the comparisons. */
+/* Compares paths; long sorting pauses here. `arg` counts the comparisons. */
 static int compare_slowly(const void *a, const void *b, void *arg)
 {
     unsigned *count = arg;

@@ -1,4 +1,4 @@
-"""What a model is told about the place where its code runs: in the instructions, the status, the first result, and hints."""
+"""The text for a model about the place where its code runs: in the instructions, the status, the first result, and hints."""
 import os
 import secrets
 import tempfile
