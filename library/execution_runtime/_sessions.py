@@ -42,6 +42,12 @@ class Session:
         """The place of its state, which is not a file of the sandbox."""
         return "state/" + self.name
 
+    def __getitem__(self, key):
+        """session['id'] and session['session_id'] are its name, as in the answers of the tools."""
+        if key in ("id", "session_id", "name"):
+            return self.name
+        raise KeyError(key)
+
     def __repr__(self):
         return f"Session({self.name!r})"
 
@@ -52,6 +58,22 @@ def create_session(name, description=""):
     >>> create_session("rename-api", "rename it everywhere")
     """
     return Session(name, description)
+
+
+def create_refactoring_session(session_name, description=""):
+    """As the tool of that name: {"id", "session_id", "status", ...}.
+
+    >>> create_refactoring_session("rename-api", "rename it everywhere")["id"]
+    """
+    return call("state.create", session_name=session_name, description=description or None)
+
+
+def save_session_state(session_id, state):
+    """As the tool of that name.
+
+    >>> save_session_state("rename-api", {"done": ["a.py"]})
+    """
+    return call("state.save", session_id=session_id, state=state)
 
 
 def load_session(name):

@@ -21,6 +21,9 @@ def save_skill(name, code, description=None):
     }
 
 
+save_reusable_skill = save_skill
+
+
 def load_skill(name):
     """The source of a skill. FileNotFoundError: there is none of that name.
 

@@ -49,8 +49,8 @@ int stored_state_create(const struct stored *kept, const json_t *arguments, json
         saved_state_create(kept->store, kept->owner, name, text_of(arguments, "description"),
                            &is_new, err) < 0)
         return -1;
-    return give(json_pack("{s:s, s:s, s:s+, s:s}", "status", "success", "session_id", name, "path",
-                          "state/", name, "message",
+    return give(json_pack("{s:s, s:s, s:s, s:s+, s:s}", "status", "success", "id", name,
+                          "session_id", name, "path", "state/", name, "message",
                           is_new ? "created; save_session_state saves its state"
                                  : "it already exists, unchanged; load_session_state returns it"),
                 ret_value, err);

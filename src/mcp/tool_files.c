@@ -1,4 +1,5 @@
-/* Files of a session's /workspace: list, read, write. What is read is masked like output. */
+/* Files of a session's /workspace: list, read, write. What is read is masked like output. Those in
+ * granted directories are in granted_files.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,16 +103,17 @@ void mcp_with_files(struct mcp_call *call, struct session *session,
     look(w);
 }
 
-static void begin(struct mcp_call *call, void (*then)(struct mcp_call *call, const char *session_id,
-                                                      const struct files *files))
+static void begin(struct mcp_call *call, enum mcp_file_work work,
+                  void (*then)(struct mcp_call *call, const char *session_id,
+                               const struct files *files))
 {
     struct error err = {0};
     struct session *session = mcp_session_need(call, &err);
 
-    if (session)
-        mcp_with_files(call, session, then);
-    else
+    if (!session)
         mcp_call_fail(call, &err);
+    else if (!mcp_granted_file(call, session, work))
+        mcp_with_files(call, session, then);
 }
 
 /* The path as the tool was given it. Models like to write it from the root on. */
@@ -135,7 +137,8 @@ static int read_path(const struct mcp_call *call, char path[PATH_MAX], struct er
     }
     if (files_path_check(given, strlen(given), path, err) < 0) {
         error_wrap(err, "`path`");
-        return error_hint(err, "paths begin at /workspace, such as \"data/in.csv\"");
+        return error_hint(err, "name a file in /workspace or in a granted directory; "
+                               "get_kernel_status lists those");
     }
     return 0;
 }
@@ -376,7 +379,7 @@ static void read_then(struct mcp_call *call, const char *session_id, const struc
 
 static void read_file(struct mcp_call *call)
 {
-    begin(call, read_then);
+    begin(call, MCP_FILE_READ, read_then);
 }
 
 /* --- writing --- */
@@ -452,7 +455,7 @@ static void write_then(struct mcp_call *call, const char *session_id, const stru
 
 static void write_file(struct mcp_call *call)
 {
-    begin(call, write_then);
+    begin(call, MCP_FILE_WRITE, write_then);
 }
 
 /* --- listing --- */
@@ -558,7 +561,7 @@ static void list_then(struct mcp_call *call, const char *session_id, const struc
 
 static void list_files(struct mcp_call *call)
 {
-    begin(call, list_then);
+    begin(call, MCP_FILE_LIST, list_then);
 }
 
 /* clang-format off */

@@ -171,6 +171,11 @@ void mcp_with_files(struct mcp_call *call, struct session *session,
                     void (*then)(struct mcp_call *call, const char *session_id,
                                  const struct files *files));
 
+/* Where the call's path is in a granted directory, or is relative and code starts in one: a program
+ * in the session's sandbox does it, and its result is the answer. False: the path is not there. */
+enum mcp_file_work { MCP_FILE_READ, MCP_FILE_WRITE, MCP_FILE_LIST };
+bool mcp_granted_file(struct mcp_call *call, struct session *session, enum mcp_file_work work);
+
 /* One file's bytes as content of a resource: {"uri","mimeType","text"|"blob"}. */
 json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files, const char *path,
                           const char *uri, struct error *err);
