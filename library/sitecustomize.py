@@ -58,12 +58,12 @@ def _help(words):
     url, gate = _index(words), os.environ.get("HTTP_PROXY")
     if gate:
         said = _refusal(url, gate)
-        return said and f"{said}; or make an environment: `belljar environment create NAME --with {_packages(words)}`"
+        return said and f"{said}; or the operator makes an environment: `belljar environment create NAME --with {_packages(words)}`"
     host = url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "HOST"
     return (
         "belljar: this sandbox was granted no package index\n"
-        f'hint: `--net {host}` (or "net": ["{host}"] in the request) lets pip install here; '
-        f"`belljar environment create NAME --with {_packages(words)}` makes an environment that has it, for `--environment NAME`"
+        f"hint: the operator can grant it with `--net {host}`, or make an environment that has it: "
+        f"`belljar environment create NAME --with {_packages(words)}`, for `--environment NAME`"
     )
 
 

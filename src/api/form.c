@@ -90,5 +90,6 @@ int form_read(struct request *request, struct error *err)
     for (size_t i = 0; i < request->parts->count; i++)
         if (read_part(request, &request->parts->parts[i], err) < 0)
             return -1;
+    schema_drop_null(request->route->body, request->json);
     return schema_check(request->route->body, request->json, err);
 }

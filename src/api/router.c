@@ -451,6 +451,7 @@ static int check_json(struct request *request, struct error *err)
 {
     if (!json_is_object(request->json))
         return error_set(err, E_INVALID, "the body must be a JSON object");
+    schema_drop_null(request->route->body, request->json);
     return schema_check(request->route->body, request->json, err);
 }
 

@@ -218,6 +218,23 @@ static const struct schema_field *find(const struct schema_field *fields, const 
     return NULL;
 }
 
+void schema_drop_null(const struct schema_field *fields, json_t *value)
+{
+    for (const struct schema_field *f = fields; f && f->name; f++) {
+        json_t *member = json_object_get(value, f->name), *item;
+        size_t i;
+
+        if (json_is_null(member) && !f->is_required) {
+            (void)json_object_del(value, f->name);
+            continue;
+        }
+        for (i = 0; f->type == SCHEMA_OBJECTS && i < json_array_size(member); i++) {
+            item = json_array_get(member, i);
+            schema_drop_null(f->items, item);
+        }
+    }
+}
+
 int schema_check(const struct schema_field *fields, const json_t *value, struct error *err)
 {
     const char *key;

@@ -37,6 +37,10 @@ struct schema_field {
     const char *example; /* a good value as JSON, for whoever got it wrong; or NULL */
 };
 
+/* Removes members that are null and may be missing: both say the same. Also in objects of arrays
+ * that the table describes. */
+void schema_drop_null(const struct schema_field *fields, json_t *value);
+
 /* `value` is a JSON object. */
 int schema_check(const struct schema_field *fields, const json_t *value, struct error *err);
 

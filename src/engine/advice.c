@@ -179,7 +179,7 @@ char *advice_on(const struct wire_exception *exception, const struct run_terms *
     cleanup(buf_done) struct buf out = {0};
 
     if (is_skill(exception))
-        return strdup("there is no such skill: `belljar skills list`, or list_skills, lists them; "
+        return strdup("there is no such skill: `belljar skills list` or list_skills lists them; "
                       "in an import each `-` is a `_`");
     buf_init(&out, ADVICE_LENGTH);
     if (is_about_writing(exception))

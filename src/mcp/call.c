@@ -127,8 +127,10 @@ void mcp_call_fail(struct mcp_call *call, struct error *err)
     buf_init(&text, 64 * KIB);
     if (call->tool) {
         (void)buf_printf(&text, NULL, "error (%s): %s", error_code_name(err->code), message);
-        if (err->hint)
-            (void)buf_printf(&text, NULL, "\nhint: %s", err->hint);
+        if (err->hint) {
+            (void)buf_add_str(&text, "\nhint: ", NULL);
+            (void)mcp_add_hint(call, err->hint, &text);
+        }
         error_done(err);
         mcp_call_answer_text(call, buf_str(&text), true);
         return;

@@ -183,6 +183,10 @@ void mcp_call_tools_changed(struct mcp_call *call);
 /* Goes on as a call of that tool. It ends the call in any case. */
 void mcp_call_redirect(struct mcp_call *call, const struct mcp_tool *tool, const json_t *arguments);
 
+/* A hint without what the reader of this call's answer cannot do. */
+int mcp_add_hint(const struct mcp_call *call, const char *hint, struct buf *out);
+json_t *mcp_hint_json(const struct mcp_call *call, const char *hint);
+
 /* --- how long an answer may be --- */
 
 /* How much of the text, from its beginning, is about so many tokens. Ends at a whole character.

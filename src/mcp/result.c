@@ -44,9 +44,13 @@ static int add_lines(struct buf *out, const char *text, size_t len, enum mcp_wor
     return len && text[len - 1] != '\n' ? buf_add_str(out, "\n", NULL) : 0;
 }
 
-static int add_hint(struct buf *out, const char *hint)
+static int add_hint(const struct mcp_call *call, const char *hint, struct buf *out)
 {
-    return hint ? buf_printf(out, NULL, "hint: %s\n", hint) : 0;
+    if (!hint)
+        return 0;
+    if (buf_add_str(out, "hint: ", NULL) < 0 || mcp_add_hint(call, hint, out) < 0)
+        return -1;
+    return buf_add_str(out, "\n", NULL);
 }
 
 /* A hint is given once. */
@@ -59,7 +63,7 @@ static bool is_repeated(const struct run *run, size_t at)
     return false;
 }
 
-static int add_violations(const struct run *run, struct buf *out)
+static int add_violations(const struct mcp_call *call, const struct run *run, struct buf *out)
 {
     if (buf_add_str(out, "refused: nothing was run\n", NULL) < 0)
         return -1;
@@ -69,7 +73,8 @@ static int add_violations(const struct run *run, struct buf *out)
         if (buf_add_str(out, "- ", NULL) < 0 ||
             (v->line && buf_printf(out, NULL, "line %u: ", v->line) < 0) ||
             buf_add_str(out, v->message ? v->message : v->rule, NULL) < 0 ||
-            (v->hint && !is_repeated(run, i) && buf_printf(out, NULL, " — %s", v->hint) < 0) ||
+            (v->hint && !is_repeated(run, i) &&
+             (buf_add_str(out, " — ", NULL) < 0 || mcp_add_hint(call, v->hint, out) < 0)) ||
             buf_add_str(out, "\n", NULL) < 0)
             return -1;
     }
@@ -100,7 +105,8 @@ static int add_message(const char *message, struct buf *out)
     return shown < len ? buf_printf(out, NULL, "… (%zu bytes more)", len - shown) : 0;
 }
 
-static int add_exception(const struct run_exception *e, struct buf *out)
+static int add_exception(const struct mcp_call *call, const struct run_exception *e,
+                         struct buf *out)
 {
     if (buf_add_str(out, "error: ", NULL) < 0 ||
         mcp_add_words(out, e->name, strlen(e->name), MCP_WORDS_INSIDE) < 0 ||
@@ -108,23 +114,35 @@ static int add_exception(const struct run_exception *e, struct buf *out)
         (e->line && buf_printf(out, NULL, " (line %u)", e->line) < 0) ||
         buf_add_str(out, "\n", NULL) < 0)
         return -1;
-    return add_hint(out, e->hint);
+    return add_hint(call, e->hint, out);
+}
+
+static bool takes(const struct mcp_call *call, const char *name)
+{
+    for (const struct schema_field *f = call->tool ? call->tool->input : NULL; f && f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return true;
+    return false;
+}
+
+static int add_timeout(const struct mcp_call *call, const struct run *run, struct buf *out)
+{
+    return buf_printf(out, NULL, "timeout: stopped after %g s%s\nhint: %sdo less at a time\n",
+                      run->terms.limits.timeout_ms / 1000.0,
+                      run->result.state == RUN_STATE_KEPT ? "; variables and files stay" : "",
+                      takes(call, "timeout_s") ? "give a larger `timeout_s`, or " : "");
 }
 
 /* Reports how it ended, unless it succeeded. */
-static int add_status(const struct run *run, struct buf *out)
+static int add_status(const struct mcp_call *call, const struct run *run, struct buf *out)
 {
     switch (run->result.status) {
     case RUN_SUCCESS:
         return 0;
     case RUN_REFUSED:
-        return add_violations(run, out);
+        return add_violations(call, run, out);
     case RUN_TIMEOUT:
-        return buf_printf(
-            out, NULL,
-            "timeout: stopped after %g s\nhint: give a larger `timeout_s`, or do less "
-            "at a time\n",
-            run->terms.limits.timeout_ms / 1000.0);
+        return add_timeout(call, run, out);
     case RUN_MEMORY_EXCEEDED:
         return buf_printf(out, NULL,
                           "memory_exceeded: stopped at %g MB\nhint: work on smaller pieces\n",
@@ -135,7 +153,7 @@ static int add_status(const struct run *run, struct buf *out)
         break;
     }
     if (run->result.exception.name)
-        return add_exception(&run->result.exception, out);
+        return add_exception(call, &run->result.exception, out);
     if (run->result.signal)
         return buf_printf(out, NULL, "error: killed by signal %d\n", run->result.signal);
     return buf_printf(out, NULL, "error: exit code %d\n", run->result.exit_code);
@@ -279,7 +297,7 @@ bool mcp_is_hidden(const char *path)
     return path[0] == '.' || strstr(path, "/.");
 }
 
-static int add_files(const struct mcp_host *host, const struct run *run, struct buf *out)
+static int add_files(const struct mcp_call *call, const struct run *run, struct buf *out)
 {
     size_t shown = 0, more = 0;
 
@@ -293,7 +311,7 @@ static int add_files(const struct mcp_host *host, const struct run *run, struct 
             continue;
         }
         if (buf_add_str(out, shown++ ? ", " : "[files] ", NULL) < 0 ||
-            mcp_add_name(host, file->path, out) < 0 ||
+            mcp_add_name(mcp_host_of(call), file->path, out) < 0 ||
             buf_printf(out, NULL, " (%llu bytes)", (unsigned long long)file->size) < 0)
             return -1;
     }
@@ -301,12 +319,11 @@ static int add_files(const struct mcp_host *host, const struct run *run, struct 
         return 0;
     if (more && buf_printf(out, NULL, " and %zu more", more) < 0)
         return -1;
-    return buf_add_str(out,
-                       *run->origin.session
-                           ? "\n"
-                           : "; they are deleted with this sandbox: to keep files, pass "
-                             "session_id \"new\"\n",
-                       NULL);
+    if (!*run->origin.session &&
+        buf_printf(out, NULL, "; they are deleted with this sandbox%s",
+                   takes(call, "session_id") ? ": to keep files, pass session_id \"new\"" : "") < 0)
+        return -1;
+    return buf_add_str(out, "\n", NULL);
 }
 
 static int add_rest(const struct mcp_call *call, const struct run *run, struct buf *out)
@@ -346,7 +363,7 @@ static int add_masked(const struct run *run, struct buf *out)
 
 /* Lists denials, the layer, and what would allow them, so that a model does not try them again and
  * again. */
-static int add_denials(const struct run *run, struct buf *out)
+static int add_denials(const struct mcp_call *call, const struct run *run, struct buf *out)
 {
     for (size_t i = 0; i < run->result.n_denials; i++) {
         const struct run_denial *d = &run->result.denials[i];
@@ -356,7 +373,9 @@ static int add_denials(const struct run *run, struct buf *out)
         if (buf_printf(out, NULL, "[denied] %s [%s]", d->what, d->layer) < 0 ||
             (d->count > 1 &&
              buf_printf(out, NULL, ", %llu times", (unsigned long long)d->count) < 0) ||
-            buf_printf(out, NULL, "%s%s\n", d->hint ? "; " : "", d->hint ? d->hint : "") < 0)
+            (d->hint &&
+             (buf_add_str(out, "; ", NULL) < 0 || mcp_add_hint(call, d->hint, out) < 0)) ||
+            buf_add_str(out, "\n", NULL) < 0)
             return -1;
     }
     return run->result.denials_more ? buf_printf(out, NULL, "[denied] %llu more\n",
@@ -367,9 +386,7 @@ static int add_denials(const struct run *run, struct buf *out)
 int mcp_result_text(const struct mcp_call *call, const struct run *run, const char *note,
                     struct buf *out)
 {
-    const struct mcp_host *host = mcp_host_of(call);
-
-    if (add_status(run, out) < 0 || add_stream(call, &run->result.out, NULL, out) < 0 ||
+    if (add_status(call, run, out) < 0 || add_stream(call, &run->result.out, NULL, out) < 0 ||
         add_stream(call, &run->result.err, "[stderr]\n", out) < 0 || add_traceback(run, out) < 0 ||
         (run->result.value_text && strcmp(run->result.value_text, "None") != 0 &&
          add_value("[result] ", run->result.value_text, strlen(run->result.value_text), out) < 0) ||
@@ -377,8 +394,8 @@ int mcp_result_text(const struct mcp_call *call, const struct run *run, const ch
         return -1;
     if (!out->len && buf_add_str(out, "(no output)\n", NULL) < 0)
         return -1;
-    if (add_files(host, run, out) < 0 || add_rest(call, run, out) < 0 || add_state(run, out) < 0 ||
-        add_denials(run, out) < 0 || add_masked(run, out) < 0)
+    if (add_files(call, run, out) < 0 || add_rest(call, run, out) < 0 || add_state(run, out) < 0 ||
+        add_denials(call, run, out) < 0 || add_masked(run, out) < 0)
         return -1;
     return note ? buf_printf(out, NULL, "[note] %s\n", note) : 0;
 }
@@ -479,8 +496,28 @@ static void shorten(json_t *object, const char *key)
         set(object, key, json_text_string(buf_str(&cut), cut.len));
 }
 
+static void fit_hint(const struct mcp_call *call, json_t *object)
+{
+    const char *hint = json_string_value(json_object_get(object, "hint"));
+
+    if (hint)
+        set(object, "hint", mcp_hint_json(call, hint));
+}
+
+static void fit_hints(const struct mcp_call *call, json_t *list)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        fit_hint(call, item);
+        drop_nothing(item);
+    }
+}
+
 /* The result object without what says nothing; pictures are content of their own. */
-static json_t *structured(const struct mcp_host *host, const struct run *run)
+static json_t *structured(const struct mcp_call *call, const struct run *run)
 {
     static const char *const kept[] = {"id",
                                        "status",
@@ -511,8 +548,11 @@ static json_t *structured(const struct mcp_host *host, const struct run *run)
     drop_nothing(json_object_get(object, "error"));
     drop_hidden(object, "files");
     drop_hidden(object, "files_gone");
-    mcp_mask_names(host, json_object_get(object, "files"));
+    mcp_mask_names(mcp_host_of(call), json_object_get(object, "files"));
     add_incidents(run, whole, object);
+    fit_hint(call, json_object_get(object, "error"));
+    fit_hints(call, json_object_get(object, "violations"));
+    fit_hints(call, json_object_get(object, "denials"));
     json_decref(whole);
     return object;
 }
@@ -619,7 +659,7 @@ json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *not
     if (mcp_result_has_links(call)) {
         if (*run->origin.session)
             add_links(run, content);
-        set(result, "structuredContent", structured(mcp_host_of(call), run));
+        set(result, "structuredContent", structured(call, run));
     }
     if (run->result.status != RUN_SUCCESS)
         set(result, "isError", json_true());

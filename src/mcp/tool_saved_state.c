@@ -141,7 +141,7 @@ void mcp_answer_error(struct mcp_call *call, struct error *err)
                   err->message ? err->message : "out of memory");
 
     if (err->hint)
-        (void)json_object_set_new(object, "hint", json_string(err->hint));
+        (void)json_object_set_new(object, "hint", mcp_hint_json(call, err->hint));
     error_done(err);
     answer(call, object, true);
 }

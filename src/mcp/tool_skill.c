@@ -36,7 +36,7 @@ static json_t *failure(struct mcp_call *call, struct error *err)
                   err->message ? err->message : "out of memory");
 
     if (err->hint)
-        (void)json_object_set_new(object, "hint", json_string(err->hint));
+        (void)json_object_set_new(object, "hint", mcp_hint_json(call, err->hint));
     error_done(err);
     return mcp_object_result(call, object, true);
 }

@@ -164,7 +164,7 @@ def test_over_mcp(who):
         client.initialize()
         result = client.call("execute_python_code", {"code": FULL})
         text = result["content"][0]["text"]
-        assert "[denied] write more than 8 MB" in text and "[disk limit]; raise `disk_mb`" in text, text
+        assert "[denied] write more than 8 MB" in text and "[disk limit]; remove what is not needed" in text, text
         assert of(result["structuredContent"], "disk limit"), result
         assert "denials" not in client.call("execute_python_code", {"code": "print(1)"})["structuredContent"]
 

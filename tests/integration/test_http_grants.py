@@ -107,7 +107,7 @@ def test_a_link_made_by_a_program_does_not_widen_the_settings(who, place):
     assert server.stop() == 0, server.said
 
 
-@pytest.mark.parametrize("allow, status", [("x", 400), ([1], 400), ([""], 400), ([":rw"], 400), (["/a"] * 40, 400), ({}, 400), (None, 400), (["/" + "a" * 5000], 403)])
+@pytest.mark.parametrize("allow, status", [("x", 400), ([1], 400), ([""], 400), ([":rw"], 400), (["/a"] * 40, 400), ({}, 400), (["/" + "a" * 5000], 403)])
 def test_what_is_no_list_of_directories_is_refused(server, allow, status):
     refused(server, allow, status)
 

@@ -290,7 +290,7 @@ BODIES = [
     (b'{"code":"1","timeout_s":1e999}', "the body: line 1, column 29 of the JSON: real number overflow near '1e999'"),
     (b'{"code":"1","timeout_s":-1}', "`timeout_s`: read -1, expected a number from 1 to 86400"),
     (b'{"code":"1","timeout_s":"5"}', '`timeout_s`: read "5", expected a number from 1 to 86400'),
-    (b'{"code":"1","timeout_s":null}', "`timeout_s`: read null, expected a number from 1 to 86400"),
+    (b'{"code":null}', "`code`: read null, expected a string of at most 1048576 bytes"),
     (b'{"code":"1","pids":99999999999999999999}', "the body: line 1, column 39 of the JSON: too big integer near '99999999999999999999'"),
     (b'{"code":"1","pids":1.0}', "`pids`: read 1.0, expected a whole number from 1 to 65536"),
     (b'{"code":"1","memory_mb":-9223372036854775808}', "`memory_mb`: read -9223372036854775808, expected a whole number from 16 to 1048576"),

@@ -337,7 +337,9 @@ def test_broken_bodies_are_refused_as_the_document_says(api, method, path):
         api.prepare()
         reply = api.call(method, where, json.dumps(body).encode(), {"Content-Type": "application/json"})
         check(api, operation, reply, (method, where, body))
-        # The models of others take more than they say: "5" for 5, null for nothing.
+        # The models of others take more than they say: "5" for 5. null means that a field is absent.
+        if isinstance(body, dict):
+            body = {k: v for k, v in body.items() if v is not None or k in schema.get("required", []) or k not in schema.get("properties", {})}
         if not is_valid(schema, body) and "422" not in operation["responses"]:
             assert reply.status in (400, 413), (body, reply)
 

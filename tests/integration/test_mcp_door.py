@@ -243,3 +243,55 @@ def test_the_lists_over_http(server, path, first, count):
 @pytest.mark.parametrize("path", ["/mcp?tools=none", "/mcp?tool=all", "/mcp?tools="])
 def test_a_wrong_query_is_refused(server, path):
     assert over_http(server, path, "initialize").status == 400
+
+
+# --- hints ---
+
+OPERATORS = ("belljar ", "--", "in the request", "of the request", "the profile `", "settings", "configuration", "XDG_")
+
+
+def hints(result):
+    """Hints of the server's own, in text and data."""
+    text = mcp.text_of(result)
+    found = re.findall(r"(?:^hint: |^\[denied\] [^;\n]*; | — )(.*)$", text, re.M) + re.findall(r'"hint":"((?:[^"\\]|\\.)*)"', text)
+    data = result.get("structuredContent", {})
+    for item in [data, data.get("error"), *data.get("violations", []), *data.get("denials", [])]:
+        if isinstance(item, dict) and item.get("hint"):
+            found.append(item["hint"])
+    return found
+
+
+@pytest.mark.parametrize("tool", ["run_code", "execute_python_code"])
+@pytest.mark.parametrize("code", [
+    "import urllib.request\nurllib.request.urlopen('http://example.org')", "import ctypes", "eval('1')", "while True: pass", "x = bytearray(10**10)",
+    "from skills.nope import x", "open('/workspace/big', 'wb').write(bytes(1)); open('/usr/x', 'w')", "import subprocess",
+    "import threading\nfor i in range(10**5): threading.Thread(target=lambda: __import__('time').sleep(9)).start()", "import pandas.nope", "[].x",
+    "open('f', 'wb').truncate(10**13)",
+])  # fmt: skip
+def test_hints_are_for_the_reader(who, code, tool):
+    with mcp.Client(who, "--timeout", "3") as c:
+        c.initialize()
+        result = c.call(tool, {"code": code})
+        assert result["isError"], result
+        for hint in hints(result):
+            assert hint and not any(word in hint for word in OPERATORS), hint
+
+
+@pytest.mark.parametrize("tool, arguments", [
+    ("load_session_state", {"session_id": "nothing"}), ("get_skill_info", {"skill_name": "nothing"}), ("run_code", {"code": "1", "session_id": "ses_x"}),
+    ("run_code", {"code": "1", "session_id": "new", "net": ["example.org"]}), ("read_output", {"handle": "run_x"}), ("list_available_apis", {"name": "nothing"}),
+    ("save_reusable_skill", {"name": "x y", "code": "1"}), ("undo_run", {"run_id": "run_x"}), ("review_changes", {}), ("read_file", {"path": "/etc/passwd"}),
+])  # fmt: skip
+def test_hints_of_other_tools_are_for_the_reader(client, tool, arguments):
+    for hint in hints(client.call(tool, arguments)):
+        assert hint and not any(word in hint for word in OPERATORS), hint
+
+
+@pytest.mark.parametrize("tool, more, has", [("run_code", {}, True), ("execute_code", {"session_id": "t"}, False), ("execute_python", {}, False)])
+def test_a_timeout_names_only_what_the_tool_takes(who, tool, more, has):
+    with mcp.Client(who, "--timeout", "1") as c:
+        c.initialize()
+        text = c.text(tool, {"code": "import time\ntime.sleep(20)", **more})
+        assert ("timeout_s" in text) == has, text
+        if tool == "run_code":
+            assert "variables and files stay" in text
