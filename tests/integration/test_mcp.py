@@ -373,7 +373,7 @@ def test_a_timeout_keeps_the_session(client):
     client.call("execute_python_code", {"code": "x = 5"})
     result = client.call("execute_python_code", {"code": "import time\nprint('a')\ntime.sleep(500)", "timeout_s": 1})
     assert result["isError"] and result["structuredContent"]["status"] == "timeout" and result["structuredContent"]["stdout"] == "a\n"
-    assert mcp.text_of(result).startswith("timeout: stopped after 1 s\nhint: ")
+    assert mcp.text_of(result).startswith("timeout: stopped after 1 s; variables and files stay\nhint: ")
     assert client.text("execute_python_code", {"code": "print(x)"}) == "5\n"
 
 
