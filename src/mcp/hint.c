@@ -28,8 +28,7 @@ static bool has(const char *text, size_t len, const char *word)
 
 static bool is_operators(const char *text, size_t len)
 {
-    static const char *const words[] = {"belljar ",
-                                        "`--",
+    static const char *const words[] = {"`--",
                                         " --",
                                         "(--",
                                         "in the settings",
