@@ -163,7 +163,7 @@ LONG = "k" * 100_000
     ("more", {"tool": "read_file", "arguments": {LONG: 1}}), ("write_file", {"path": "x" * 4000, "content": "x"}), ("get_skill_info", {"skill_name": LONG}),
     ("load_session_state", {"session_id": LONG}), ("run_code", {"code": "1", "net": [LONG]}), ("run_code", {"code": "1", "net": ["h" * 200] * 50}),
     ("run_code", {"code": "1", "max_tokens": LONG}), ("run_code", {"code": "1", "timeout_s": LONG}), ("run_code", {LONG: "\u0000"}),
-    ("undo_run", {"run_id": "r" * 64}), ("fork_session", {"n": 10**17}), ("execute_code", {"code": "1", "session_id": "s" * 64 + "/"}),
+    ("undo_run", {"run_id": "r" * 64}), ("fork_session", {"n": 10**17}), ("execute_code", {"code": "1", "session_id": "s" * 257}),
 ])  # fmt: skip
 def test_giants_in_requests(door, name, arguments):
     answer = door.call(name, arguments)
