@@ -61,6 +61,7 @@ static const struct filter filters[] = {
     {"seccomp_no_unix",  "Granted directories, on top",             no_unix_rows,  ARRAY_SIZE(no_unix_rows),  ALLOW },
     {"seccomp_broker",   "Directories granted for writing, on top", broker_rows,   ARRAY_SIZE(broker_rows),   ALLOW },
     {"seccomp_hold",     "The holder of a kernel's memory",         hold_rows,     ARRAY_SIZE(hold_rows),     REFUSE},
+    {"seccomp_listener", "The listener of `belljar serve`",         listener_rows, ARRAY_SIZE(listener_rows), REFUSE},
     /* The first one once more, for sandboxes with a listener: not in the documentation. */
     {"seccomp_told",     NULL,                                      base_rows,     ARRAY_SIZE(base_rows),     REFUSE, .tells = true},
 };

@@ -398,4 +398,18 @@ static const struct row broker_rows[] = {
 static const struct row hold_rows[] = {
     {"pause restart_syscall exit exit_group rt_sigreturn", ALLOW, .reason = "it waits for its end"},
 };
+
+/* belljar-listener: it uses the descriptors it has, and its memory. No call here takes a path, makes a socket, a process
+ * or a descriptor that leads elsewhere, or reaches another process. */
+static const struct row listener_rows[] = {
+    {"read write readv writev close shutdown", ALLOW, .reason = "clients and the engine"},
+    {"recvmsg", ALLOW, .reason = "connections that the engine has accepted"},
+    {"ioctl", ALLOW, WHEN(ONE(IS(1, FIONREAD))), REFUSE, "`FIONREAD`", "how much there is to read"},
+    {"epoll_wait epoll_pwait epoll_ctl", ALLOW, .reason = "the event loop"},
+    {"clock_gettime clock_getres gettimeofday time", ALLOW, .reason = "clocks"},
+    {"brk munmap mremap madvise", ALLOW, .reason = "memory"},
+    {"mmap mprotect", ALLOW, WHEN(ONE(NOT(2, PROT_EXEC))), REFUSE, "not executable", "memory"},
+    {"getrandom getpid futex", ALLOW, .reason = "TLS"},
+    {"restart_syscall exit exit_group rt_sigreturn rt_sigprocmask", ALLOW, .reason = "its end"},
+};
 /* clang-format on */

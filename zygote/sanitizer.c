@@ -1,5 +1,5 @@
-/* Settings of the address checker for builds that have it. The zygote does not get the caller's
- * environment, where the checker would look for them.
+/* Settings of the address checker for builds that have it. The zygote and the listener do not get
+ * the caller's environment, where the checker would look for them.
  */
 const char *__asan_default_options(void);
 

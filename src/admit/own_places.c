@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admit/own_code.h"
 #include "base/cleanup.h"
 #include "base/paths.h"
-#include "admit/own_code.h"
 #include "sandbox/protected.h"
 
 static const struct {
@@ -59,7 +59,8 @@ static int add_usual(struct error *err)
  * first, so that their places count even while nothing is there. */
 static int add_programs(struct error *err)
 {
-    static const char *const names[] = {"belljar-zygote", "belljar-broker", "belljar-steady.so"};
+    static const char *const names[] = {"belljar-zygote", "belljar-broker", "belljar-listener",
+                                        "belljar-steady.so"};
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     const char *slash;

@@ -124,6 +124,16 @@ static bool is_token_char(char c)
            (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
+static int check_name(struct span name, struct http_refusal *why)
+{
+    if (name.len == 0)
+        return refuse(why, 400, "a header has no name");
+    for (size_t i = 0; i < name.len; i++)
+        if (!is_token_char(name.data[i]))
+            return refuse(why, 400, "invalid character in a header name");
+    return 0;
+}
+
 static int add_header(struct http_head *head, struct span line, const struct http_limits *limits,
                       struct http_refusal *why)
 {
@@ -133,11 +143,8 @@ static int add_header(struct http_head *head, struct span line, const struct htt
 
     if (line.data[0] == ' ' || line.data[0] == '\t')
         return refuse(why, 400, "a header is folded over two lines");
-    if (!colon || name.len == 0)
-        return refuse(why, 400, "a header has no name");
-    for (size_t i = 0; i < name.len; i++)
-        if (!is_token_char(name.data[i]))
-            return refuse(why, 400, "invalid character in a header name");
+    if (check_name(name, why) < 0)
+        return -1;
     value = span_trim((struct span){colon + 1, line.len - name.len - 1});
     if (head->n_headers == limits->headers || head->n_headers == HTTP_HEADERS_MAX)
         return refuse(why, 431, limits->too_many);
@@ -251,4 +258,46 @@ ssize_t http_read_response(const char *data, size_t len, const struct http_limit
                            struct http_refusal *ret_why)
 {
     return read_head(data, len, limits, scanned, read_status_line, ret_head, ret_why);
+}
+
+/* --- a head that was taken apart elsewhere --- */
+
+static bool has_control(struct span s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.data[i];
+
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+int http_check_request(struct http_head *head, const struct http_limits *limits,
+                       struct http_refusal *ret_why)
+{
+    size_t bytes = head->method.len + head->target.len;
+
+    if (!is_method(head->method))
+        return refuse(ret_why, 400, "the method is not an upper-case word");
+    if (check_target(head->target, ret_why) < 0)
+        return -1;
+    if (head->n_headers > limits->headers || head->n_headers > HTTP_HEADERS_MAX)
+        return refuse(ret_why, 431, limits->too_many);
+    for (size_t i = 0; i < head->n_headers; i++) {
+        const struct http_header *header = &head->headers[i];
+
+        if (check_name(header->name, ret_why) < 0)
+            return -1;
+        if (has_control(header->value))
+            return refuse(ret_why, 400, "a control character stands in the head");
+        if (span_trim(header->value).len != header->value.len)
+            return refuse(ret_why, 400, "a header's value has blanks around it");
+        bytes += header->name.len + header->value.len;
+    }
+    if (bytes > limits->bytes)
+        return refuse(ret_why, 431, limits->too_long);
+    head->status = 0;
+    head->length = 0;
+    return read_framing(head, ret_why);
 }

@@ -68,6 +68,12 @@ ssize_t http_read_response(const char *data, size_t len, const struct http_limit
                            size_t *scanned, struct http_head *ret_head,
                            struct http_refusal *ret_why);
 
+/* The same rules for a request whose head another process has taken apart: method, target, is_old
+ * and headers are given and checked, framing and length are worked out from them. -1: it breaks a
+ * rule, and no reader of ours would have let it through. */
+int http_check_request(struct http_head *head, const struct http_limits *limits,
+                       struct http_refusal *ret_why);
+
 /* The value of the first header of that name, or NULL data. Names are compared without case. */
 struct span http_head_get(const struct http_head *head, const char *name);
 size_t http_head_count(const struct http_head *head, const char *name);

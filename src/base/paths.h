@@ -20,7 +20,7 @@ static inline const char *paths_below(const char *path, const char *dir)
     return path + len + strspn(path + len, "/");
 }
 
-/* Path of one of our helper programs, "belljar-zygote" or "belljar-broker". The caller frees it. */
+/* Path of one of our helper programs, as "belljar-zygote". The caller frees it. */
 char *paths_program(const char *name, struct error *err);
 
 /* A directory of read-only data: "policies", "escape" or "skills". The caller frees it. */

@@ -28,6 +28,7 @@
 #include "engine/engine.h"
 #include "http/listen.h"
 #include "http/server.h"
+#include "http/tls.h"
 #include "mcp/http.h"
 #include "mcp/tools.h"
 #include "serve/routes.h"
@@ -77,7 +78,8 @@ struct serve {
     struct mcp_host mcp;
     struct router router;
     struct openapi openapi;
-    struct tls *tls;
+    struct buf tls_cert, tls_key; /* PEM, for the listener; empty: no TLS */
+    bool is_tls;
     struct http_server *http;
     struct metrics metrics;
     struct listen_unix unix_socket;
@@ -370,9 +372,30 @@ static size_t share_of(const struct config *config, int64_t wanted)
     return wanted ? (size_t)wanted : 1;
 }
 
+static int open_tls(struct serve *serve, struct error *err)
+{
+    const struct config *config = serve->config;
+
+    if (!*config->tls_cert && !*config->tls_key)
+        return 0;
+    if (!*config->tls_cert || !*config->tls_key)
+        return error_set(err, E_INVALID, "`tls_cert` and `tls_key` belong together");
+    serve->is_tls = true;
+    return tls_read_files(config->tls_cert, config->tls_key, &serve->tls_cert, &serve->tls_key,
+                          err);
+}
+
+static void forget_tls(struct serve *serve)
+{
+    if (serve->tls_key.data)
+        explicit_bzero(serve->tls_key.data, serve->tls_key.len);
+    buf_done(&serve->tls_key);
+    buf_done(&serve->tls_cert);
+}
+
 static int open_http(struct serve *serve, struct error *err)
 {
-    const struct http_options http = {
+    struct http_options http = {
         .max_connections = (size_t)serve->config->http_connections,
         .max_per_peer = share_of(serve->config, serve->config->http_connections_per_address),
         .idle_ms = (uint64_t)(serve->config->http_idle_s * 1000),
@@ -393,6 +416,10 @@ static int open_http(struct serve *serve, struct error *err)
         .loop = serve->engine.loop,
         .metrics = &serve->metrics,
         .max_per_caller = share_of(serve->config, serve->config->http_connections_per_token)};
+    if (open_tls(serve, err) < 0)
+        return -1;
+    http.cert = (struct span){buf_str(&serve->tls_cert), serve->tls_cert.len};
+    http.key = (struct span){buf_str(&serve->tls_key), serve->tls_key.len};
     return http_new(serve->engine.loop, &http, &serve->http, err);
 }
 
@@ -426,21 +453,10 @@ static int open_api(struct serve *serve, struct error *err)
     return open_mcp(serve, err);
 }
 
-static int open_tls(struct serve *serve, struct error *err)
-{
-    const struct config *config = serve->config;
-
-    if (!*config->tls_cert && !*config->tls_key)
-        return 0;
-    if (!*config->tls_cert || !*config->tls_key)
-        return error_set(err, E_INVALID, "`tls_cert` and `tls_key` belong together");
-    return tls_open(config->tls_cert, config->tls_key, &serve->tls, err);
-}
-
 /* Beyond this machine tokens must not travel in clear, and somebody has to have one. */
 static int check_beyond(const struct serve *serve, struct error *err)
 {
-    if (serve->tls && serve->token_path)
+    if (serve->is_tls && serve->token_path)
         return 0;
     error_set(err, E_DENIED, "listening beyond this machine needs TLS and a token");
     return error_hint(err, "give --tls-cert and --tls-key, or listen on 127.0.0.1");
@@ -455,7 +471,7 @@ static int open_tcp(struct serve *serve, int *ret_port, struct error *err)
         (!address.is_loopback && check_beyond(serve, err) < 0))
         return -1;
     *ret_port = address.port;
-    return http_listen(serve->http, take_fd(fd), serve->tls, err);
+    return http_listen(serve->http, take_fd(fd), serve->is_tls ? HTTP_TLS : HTTP_PLAIN, err);
 }
 
 static int open_unix(struct serve *serve, struct error *err)
@@ -473,7 +489,7 @@ static int open_unix(struct serve *serve, struct error *err)
         path = usual;
     }
     fd = listen_unix_open(&serve->unix_socket, path, err);
-    return fd < 0 ? -1 : http_listen(serve->http, fd, NULL, err);
+    return fd < 0 ? -1 : http_listen(serve->http, fd, HTTP_UNIX, err);
 }
 
 /* A socket of the service manager's. TLS is for those of the network. */
@@ -484,15 +500,16 @@ static int take_socket(struct serve *serve, int i, struct error *err)
     if (listen_look(serve->sockets[i], &address, err) < 0 ||
         (!address.is_unix && !address.is_loopback && check_beyond(serve, err) < 0))
         return -1;
-    return http_listen(serve->http, take_fd(serve->sockets[i]), address.is_unix ? NULL : serve->tls,
+    return http_listen(serve->http, take_fd(serve->sockets[i]),
+                       address.is_unix ? HTTP_UNIX
+                       : serve->is_tls ? HTTP_TLS
+                                       : HTTP_PLAIN,
                        err);
 }
 
 /* If a service manager has opened sockets, the server uses only those. */
 static int open_sockets(struct serve *serve, int *ret_port, struct error *err)
 {
-    if (open_tls(serve, err) < 0)
-        return -1;
     for (int i = 0; i < serve->n_sockets; i++)
         if (take_socket(serve, i, err) < 0)
             return -1;
@@ -510,7 +527,7 @@ static void announce_address(const struct serve *serve, int port)
         (void)printf("belljar: listening on %d sockets of the service manager\n", serve->n_sockets);
         return;
     }
-    (void)printf("belljar: listening on %s://%.*s:%d\n", serve->tls ? "https" : "http",
+    (void)printf("belljar: listening on %s://%.*s:%d\n", serve->is_tls ? "https" : "http",
                  (int)(colon - serve->config->listen), serve->config->listen, port);
     if (serve->unix_socket.path)
         (void)printf("belljar: listening on %s\n", serve->unix_socket.path);
@@ -611,7 +628,7 @@ static void serve_done(struct serve *serve)
     http_free(serve->http);
     mcp_http_free(serve->api.mcp);
     mcp_host_close(&serve->mcp);
-    tls_free(serve->tls);
+    forget_tls(serve);
     /* Its janitor lives in our cgroup, which the engine gives back. */
     listen_unix_done(&serve->unix_socket);
     if (serve->sessions)

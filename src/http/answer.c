@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/error_json.h"
 #include "base/cleanup.h"
+#include "base/error_json.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "http/internal.h"
@@ -18,31 +18,31 @@ static const struct {
     int status;
     const char *reason;
 } reasons[] = {
-    {200, "OK"                             },
-    {201, "Created"                        },
-    {202, "Accepted"                       },
-    {204, "No Content"                     },
-    {206, "Partial Content"                },
-    {400, "Bad Request"                    },
-    {401, "Unauthorized"                   },
-    {403, "Forbidden"                      },
-    {404, "Not Found"                      },
-    {405, "Method Not Allowed"             },
-    {406, "Not Acceptable"                 },
-    {408, "Request Timeout"                },
-    {409, "Conflict"                       },
-    {413, "Content Too Large"              },
-    {415, "Unsupported Media Type"         },
-    {416, "Range Not Satisfiable"          },
-    {417, "Expectation Failed"             },
-    {422, "Unprocessable Content"          },
-    {429, "Too Many Requests"              },
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {206, "Partial Content"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {416, "Range Not Satisfiable"},
+    {417, "Expectation Failed"},
+    {422, "Unprocessable Content"},
+    {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"          },
-    {501, "Not Implemented"                },
-    {502, "Bad Gateway"                    },
-    {503, "Service Unavailable"            },
-    {505, "HTTP Version Not Supported"     },
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {505, "HTTP Version Not Supported"},
 };
 
 static const char *reason_of(int status)
@@ -56,7 +56,8 @@ static const char *reason_of(int status)
 static void put(struct http_connection *c, const void *data, size_t len)
 {
     c->added += len;
-    (void)bufferevent_write(c->socket, data, len); /* out of memory: the pace notices */
+    if (evbuffer_add(c->out, data, len) < 0)
+        c->is_torn = true; /* out of memory */
 }
 
 static void release(const void *data, size_t len, void *arg)
@@ -69,15 +70,15 @@ static void release(const void *data, size_t len, void *arg)
 /* A short text is copied: that is faster than to keep account of it. */
 static void put_shared(struct http_connection *c, struct shared *text, size_t len)
 {
-    struct evbuffer *out = bufferevent_get_output(c->socket);
-
     if (len <= REQUEST_COPIED) {
         put(c, text->text.data, len);
         return;
     }
     c->added += len;
-    if (evbuffer_add_reference(out, text->text.data, len, release, shared_ref(text)) < 0)
-        shared_unref(text); /* out of memory: the pace notices */
+    if (evbuffer_add_reference(c->out, text->text.data, len, release, shared_ref(text)) < 0) {
+        shared_unref(text);
+        c->is_torn = true;
+    }
 }
 
 /* For a page of another origin that the operator has listed, and for nobody else: without these a
@@ -140,16 +141,15 @@ static void put_head(struct http_connection *c, int status, const char *type, co
 
 static void finish(struct http_connection *c)
 {
-    size_t left;
-
     c->server->served++;
     http_drop_request(c, false);
+    if (c->is_torn) {
+        http_cut(c);
+        return;
+    }
     http_enter(c, HTTP_WRITING);
-    bufferevent_setwatermark(c->socket, EV_WRITE, 0, 0);
-    left = evbuffer_get_length(bufferevent_get_output(c->socket));
-    if (left == 0)
-        bufferevent_trigger(c->socket, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
-    else if (left > LARGE_BYTES)
+    http_pump(c);
+    if (http_waiting(c) > LARGE_BYTES)
         loop_timer_start(c->server->tick, 0); /* the sum of all is looked at now */
 }
 
@@ -239,7 +239,7 @@ void request_begin(struct request *request, int status, const char *type, const 
 
     put_head(c, status, type, headers, length);
     http_enter(c, HTTP_STREAMING);
-    bufferevent_setwatermark(c->socket, EV_WRITE, REQUEST_LOW, 0);
+    http_pump(c);
 }
 
 /* `data`, or the beginning of `shared` where that is not NULL. */
@@ -258,7 +258,8 @@ static bool put_piece(struct http_connection *c, const void *data, struct shared
         put(c, "\r\n", 2);
     else if (len)
         c->owed -= c->owed == REQUEST_UNKNOWN_LENGTH ? 0 : len;
-    return evbuffer_get_length(bufferevent_get_output(c->socket)) < REQUEST_HIGH;
+    http_pump(c);
+    return http_waiting(c) < REQUEST_HIGH;
 }
 
 bool request_write(struct request *request, const void *data, size_t len)

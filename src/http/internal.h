@@ -1,76 +1,87 @@
-/* Shared by http.c (sockets, clocks, requests in) and http_answer.c (answers out). */
+/* Shared by server.c (connections, requests in) and answer.c (answers out). */
 #pragma once
 
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
 #include <event2/listener.h>
 
+#include "http/link.h"
 #include "http/peer.h"
 #include "http/request_rules.h"
 #include "http/server.h"
 
 #define HTTP_LISTENERS_MAX 8
 
+/* A listener process for the network, and one for Unix sockets: whoever takes over the first cannot
+ * speak as a user of this machine. */
+enum { HTTP_NETWORK, HTTP_LOCAL, HTTP_LINKS };
+
+/* As the engine sees it; the listener has clocks and states of its own. */
 enum http_state {
-    HTTP_IDLE,      /* no byte of a request yet */
-    HTTP_HEAD,      /* some */
+    HTTP_IDLE,      /* no head of a request yet */
     HTTP_BODY,      /* the head is accepted, the body comes */
     HTTP_HANDLING,  /* whole, in a handler's hands */
     HTTP_STREAMING, /* the same, and its answer has begun */
     HTTP_WRITING,   /* answered; the bytes are on their way */
-    HTTP_LINGERING, /* closed on our side; what the client still sends is thrown away */
+    HTTP_LINGERING, /* the listener closes it */
     HTTP_DEAD,
 };
 
 struct http_listener {
     struct http_server *server;
     struct evconnlistener *socket;
-    struct tls *tls;
-};
-
-/* Bytes have to flow: so many within a window, else the other side is not serious. */
-struct http_pace {
-    uint64_t since_ns;
-    uint64_t bytes;
+    struct http_link **link;
+    bool is_tls;
 };
 
 struct http_connection {
     struct http_server *server;
     struct http_connection *before, *after;
-    struct bufferevent *socket;
-    enum http_state state;
-    uint64_t since_ns; /* in this state */
-    struct http_pace in, out;
-    uint64_t received; /* bytes of the body, its framing included */
-    uint64_t added;    /* bytes of answers, all of them */
-    size_t scanned;    /* of the head */
-    struct http_body body;
-    bool is_unix;
+    struct http_link *link;
+    uint64_t id;
+    int fd; /* until the listener has it, or -1 */
     bool is_tls;
-    struct tls_greeting *greeting; /* the handshake, or NULL: `socket` has no descriptor yet */
-    int greeting_fd;
-    struct loop_watch *ready;
+    enum http_state state;
+    uint64_t since_ns;    /* in this state */
+    uint64_t added;       /* bytes of answers, all of them */
+    uint64_t passed;      /* of these: given to the listener */
+    uint64_t written;     /* of these: taken by the client's socket */
+    struct evbuffer *out; /* those that wait for room on the way */
+    uint64_t content;     /* bytes of the body so far */
+    uint64_t untold;      /* of these: taken, and the listener does not know */
+    bool is_open_body;    /* the listener has not said that the body is over */
+    bool is_ended;        /* the listener knows that the answer is over */
+    bool is_unix;
     uid_t peer_uid;
     struct http_peer *peer;
     bool is_surplus;  /* one too many from its place, when it came */
-    bool is_going_on; /* its bytes are being looked at */
+    bool is_going_on; /* a frame of it is being handled */
     bool is_closing;  /* after this answer */
+    bool is_torn;     /* a part of the answer is missing: there was no memory for it */
     bool is_chunked;  /* the answer that streams */
     bool omits_body;  /* HEAD */
     uint64_t owed;    /* bytes the answer's length has promised and that have not come */
     uint64_t held;    /* of options.body_total */
     struct share_account *account; /* of its latest request */
     struct request *request;
-    struct loop_work work; /* what it has received waits for a turn of the loop */
+};
+
+/* Where an id leads: it is the slot's number, and how often that was given away. */
+struct http_slot {
+    struct http_connection *connection; /* NULL: free */
+    uint32_t uses;
+    uint32_t next_free;
 };
 
 struct http_server {
     struct loop *loop;
     struct http_options options;
+    struct http_link *links[HTTP_LINKS];
     struct http_listener listeners[HTTP_LISTENERS_MAX];
     size_t n_listeners;
     struct http_connection *first, *last;
     size_t count;
+    struct http_slot *slots;
+    uint32_t n_slots, free_slot; /* n_slots: none is free */
     struct http_peers peers;
     size_t n_requests;
     uint64_t served;
@@ -83,19 +94,29 @@ struct http_server {
     void *on_idle_user;
 };
 
+/* --- slots.c --- */
+
+/* Gives the connection an id that none had before. -1: out of memory. */
+int http_take_slot(struct http_server *server, struct http_connection *c);
+void http_give_slot_back(struct http_server *server, const struct http_connection *c);
+
+/* -1: there never was such a connection of that listener. *ret_c is NULL for one that is gone:
+ * frames cross each other. */
+int http_find_connection(const struct http_server *server, const struct http_link *link,
+                         uint64_t id, struct http_connection **ret_c);
+
+/* --- server.c --- */
+
 void http_enter(struct http_connection *c, enum http_state state);
 
-/* --- http_greet.c --- */
+/* Bytes of answers that the client has not got. */
+static inline size_t http_waiting(const struct http_connection *c)
+{
+    return (size_t)(c->added - c->written);
+}
 
-/* Begins the handshake; http_open() follows, or http_cut(). On failure the descriptor is the
- * caller's. */
-int http_greet(struct http_connection *c, struct tls *tls, int fd);
-void http_greet_end(struct http_connection *c);
-
-/* --- http.c --- */
-
-/* Requests are read from here on. */
-void http_open(struct http_connection *c);
+/* Gives the listener what there is room for. */
+void http_pump(struct http_connection *c);
 
 /* Frees the request without an answer, after on_gone where somebody holds it. */
 void http_drop_request(struct http_connection *c, bool is_gone);

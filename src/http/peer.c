@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* An IPv4 address that came as IPv6 is the same place. */
-static void make_key(const struct sockaddr *address, uid_t uid, uint8_t key[16])
+void http_peer_key(const struct sockaddr *address, uid_t uid, uint8_t key[HTTP_PEER_KEY])
 {
-    memset(key, 0, 16);
+    memset(key, 0, HTTP_PEER_KEY);
     key[15] = (uint8_t)address->sa_family;
     if (address->sa_family == AF_INET) {
         memcpy(key, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
@@ -28,31 +28,27 @@ static void make_key(const struct sockaddr *address, uid_t uid, uint8_t key[16])
 
 /* A client that makes them collide only makes the list of its own connections longer, by thousands
  * at most. */
-static size_t bucket_of(const uint8_t key[16])
+static size_t bucket_of(const uint8_t key[HTTP_PEER_KEY])
 {
     uint32_t hash = 2166136261u;
 
-    for (size_t i = 0; i < 16; i++)
+    for (size_t i = 0; i < HTTP_PEER_KEY; i++)
         hash = (hash ^ key[i]) * 16777619u;
     return (hash ^ hash >> 16) % HTTP_PEER_BUCKETS;
 }
 
-struct http_peer *http_peer_join(struct http_peers *peers, const struct sockaddr *address,
-                                 uid_t uid)
+struct http_peer *http_peer_join(struct http_peers *peers, const uint8_t key[HTTP_PEER_KEY])
 {
-    struct http_peer **bucket, *peer;
-    uint8_t key[16];
+    struct http_peer **bucket = &peers->buckets[bucket_of(key)], *peer;
 
-    make_key(address, uid, key);
-    bucket = &peers->buckets[bucket_of(key)];
     for (peer = *bucket; peer; peer = peer->next)
-        if (memcmp(peer->key, key, sizeof(key)) == 0)
+        if (memcmp(peer->key, key, HTTP_PEER_KEY) == 0)
             break;
     if (!peer) {
         peer = calloc(1, sizeof(*peer));
         if (!peer)
             return NULL;
-        memcpy(peer->key, key, sizeof(key));
+        memcpy(peer->key, key, HTTP_PEER_KEY);
         peer->next = *bucket;
         *bucket = peer;
     }

@@ -11,10 +11,11 @@
 #include "base/loop.h"
 
 #define HTTP_PEER_BUCKETS 1024
+#define HTTP_PEER_KEY     16
 
 struct http_peer {
     struct http_peer *next;
-    uint8_t key[16];
+    uint8_t key[HTTP_PEER_KEY];
     size_t count;          /* of its connections */
     struct loop_line line; /* handshakes of TLS */
 };
@@ -23,10 +24,11 @@ struct http_peers {
     struct http_peer *buckets[HTTP_PEER_BUCKETS];
 };
 
-/* One more connection. `uid` counts where the address is that of a Unix socket. NULL: out of
- * memory. */
-struct http_peer *http_peer_join(struct http_peers *peers, const struct sockaddr *address,
-                                 uid_t uid);
+/* The place. `uid` counts where the address is that of a Unix socket. */
+void http_peer_key(const struct sockaddr *address, uid_t uid, uint8_t ret_key[HTTP_PEER_KEY]);
+
+/* One more connection from there. NULL: out of memory. */
+struct http_peer *http_peer_join(struct http_peers *peers, const uint8_t key[HTTP_PEER_KEY]);
 
 /* One less; the last takes the place with it. Accepts NULL. */
 void http_peer_leave(struct http_peers *peers, struct http_peer *peer);

@@ -18,8 +18,8 @@
 #include "base/loop.h"
 #include "base/share.h"
 #include "base/shared.h"
-#include "http/request_rules.h"
 #include "http/idempotency_key.h"
+#include "http/request_rules.h"
 
 struct caller;
 struct http_connection;
@@ -40,7 +40,7 @@ struct router;
 
 struct request {
     struct http_connection *connection;
-    char *head_text; /* what `head` points into */
+    char *head_text; /* what `head` points into: the fields as the listener sent them */
     struct http_head head;
     bool is_unix; /* came over the Unix socket, from a process of this user */
     uid_t peer_uid;

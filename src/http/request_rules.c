@@ -111,17 +111,28 @@ static int check_headers(struct http_head *head, struct http_refusal *why)
     return 0;
 }
 
+static const struct http_limits limits = {HTTP_HEAD_BYTES, HTTP_REQUEST_HEADERS,
+                                          "the head is longer than 16 KB",
+                                          "there are more than 64 headers"};
+
+static int check_rules(struct http_head *head, struct http_refusal *why)
+{
+    return read_target(head, head->target, why) < 0 ? -1 : check_headers(head, why);
+}
+
 ssize_t http_request_check(const char *data, size_t len, size_t *scanned,
                            struct http_head *ret_head, struct http_refusal *ret_why)
 {
-    static const struct http_limits limits = {HTTP_HEAD_BYTES, 64, "the head is longer than 16 KB",
-                                              "there are more than 64 headers"};
     ssize_t end = http_read_request(data, len, &limits, scanned, ret_head, ret_why);
 
     if (end <= 0)
         return end;
-    if (read_target(ret_head, ret_head->target, ret_why) < 0 ||
-        check_headers(ret_head, ret_why) < 0)
+    return check_rules(ret_head, ret_why) < 0 ? -1 : end;
+}
+
+int http_request_check_again(struct http_head *head, struct http_refusal *ret_why)
+{
+    if (http_check_request(head, &limits, ret_why) < 0)
         return -1;
-    return end;
+    return check_rules(head, ret_why);
 }

@@ -14,37 +14,16 @@
 #include "http/internal.h"
 #include "http/multipart.h"
 
-/* All clocks are checked this often. */
+/* Answers that wait are counted this often. */
 #define TICK_MS 500
 
-/* From the first byte of a head to its end: no client needs half of it. */
-#define HEAD_MS 10000
-
-/* A body or an answer that moves slower than so many bytes within a window is cut. */
-#define PACE_MS    10000
-#define PACE_BYTES ((uint64_t)4096)
-
-/* An answer is written into a socket's buffer in jumps, and a phone sleeps. */
-#define OUT_PACE_MS 30000
-
-/* After the last answer: what the client still sends is read for so long, since closing on unread
- * bytes would destroy the answer on its way (RFC 9112, 9.6). */
-#define LINGER_MS 2000
-
-/* Bytes that may wait while a request is being handled: the next one's head. */
-#define AHEAD_BYTES HTTP_HEAD_BYTES
-
-#define READ_BYTES (64 * KIB)
-
-static void go_on(struct http_connection *c);
+/* Bytes of a body that are taken before the listener is told. */
+#define TELL_BYTES LISTENER_PIECE
 
 void http_enter(struct http_connection *c, enum http_state state)
 {
     c->state = state;
     c->since_ns = loop_now_ns();
-    c->in = (struct http_pace){c->since_ns, c->received};
-    c->out = (struct http_pace){c->since_ns,
-                                c->added - evbuffer_get_length(bufferevent_get_output(c->socket))};
 }
 
 /* --- requests --- */
@@ -91,21 +70,25 @@ void http_drop_request(struct http_connection *c, bool is_gone)
     free_request(request);
 }
 
-static struct request *new_request(struct http_connection *c, const char *head, size_t len)
+/* The head is a copy that the request owns; its fields point into it. */
+static struct request *new_request(struct http_connection *c, const struct listener_frame *frame)
 {
     struct request *request = calloc(1, sizeof(*request));
-    struct http_refusal why;
-    size_t scanned = 0;
+    struct listener_frame copy = *frame;
 
-    if (!request)
-        return NULL;
-    request->head_text = malloc(len);
-    if (!request->head_text) {
+    if (request)
+        request->head_text = malloc(frame->len + 1);
+    if (!request || !request->head_text) {
         free(request);
         return NULL;
     }
-    memcpy(request->head_text, head, len);
-    (void)http_request_check(request->head_text, len, &scanned, &request->head, &why);
+    memcpy(request->head_text, frame->data, frame->len);
+    copy.data = request->head_text;
+    if (frame->len && !listener_head_read(&copy, &request->head)) {
+        free(request->head_text);
+        free(request);
+        return NULL;
+    }
     request->connection = c;
     request->is_unix = c->is_unix;
     request->peer_uid = c->peer_uid;
@@ -118,16 +101,26 @@ static struct request *new_request(struct http_connection *c, const char *head, 
 
 /* --- connections --- */
 
+/* A listener that is being started again gets no connections. */
 static void rest_or_listen(struct http_server *server)
 {
     bool is_full = server->count >= server->options.max_connections;
 
-    if (server->is_stopping || is_full == server->is_full)
+    if (server->is_stopping)
         return;
     server->is_full = is_full;
     for (size_t i = 0; i < server->n_listeners; i++)
-        (void)(is_full ? evconnlistener_disable(server->listeners[i].socket)
-                       : evconnlistener_enable(server->listeners[i].socket));
+        (void)(is_full || !http_link_is_up(*server->listeners[i].link)
+                   ? evconnlistener_disable(server->listeners[i].socket)
+                   : evconnlistener_enable(server->listeners[i].socket));
+}
+
+static void free_connection(struct http_connection *c)
+{
+    close_fd(&c->fd);
+    if (c->out)
+        evbuffer_free(c->out);
+    free(c);
 }
 
 void http_cut(struct http_connection *c)
@@ -135,9 +128,10 @@ void http_cut(struct http_connection *c)
     struct http_server *server = c->server;
 
     http_drop_request(c, true);
-    loop_work_cancel(&c->work);
-    http_greet_end(c);
-    bufferevent_free(c->socket);
+    if (c->fd < 0)
+        http_link_say(c->link, LISTENER_CUT, c->id, NULL, 0);
+    http_link_flush(c->link);
+    http_give_slot_back(server, c);
     if (c->before)
         c->before->after = c->after;
     else
@@ -151,8 +145,9 @@ void http_cut(struct http_connection *c)
     c->peer = NULL;
     c->state = HTTP_DEAD;
     if (!c->is_going_on)
-        free(c);
-    rest_or_listen(server);
+        free_connection(c);
+    if (server->is_full)
+        rest_or_listen(server);
     if (server->is_stopping && server->count == 0)
         loop_timer_start(server->tick, 0);
 }
@@ -169,61 +164,68 @@ static void abandon(struct http_connection *c)
     on_gone(request);
 }
 
-/* A mistake in the bytes, maybe before there is a request that could be answered. */
-static void refuse(struct http_connection *c, const struct http_refusal *why)
+/* A mistake in what came, maybe before there is a request that could be answered. */
+static void refuse(struct http_connection *c, int status, const char *message)
 {
-    static const char nothing[] = "GET / HTTP/1.1\r\nHost: -\r\n\r\n";
+    static const struct listener_frame nothing = {.data = ""};
     struct error err = {0};
 
     c->is_closing = true;
     abandon(c);
-    if (!c->request && !new_request(c, nothing, sizeof(nothing) - 1)) {
+    if (!c->request && !new_request(c, &nothing)) {
         http_cut(c);
         return;
     }
-    error_set(&err, why->status == 431 || why->status == 413 ? E_TOO_LARGE : E_INVALID, "%s",
-              why->message);
-    request_answer_error_as(c->request, why->status, NULL, &err);
+    error_set(&err, status == 431 || status == 413 ? E_TOO_LARGE : E_INVALID, "%s", message);
+    request_answer_error_as(c->request, status, NULL, &err);
 }
 
-static void linger(struct http_connection *c)
+void http_pump(struct http_connection *c)
 {
-    http_enter(c, HTTP_LINGERING);
-    if (c->is_tls)
-        tls_close(c->socket);
-    (void)shutdown(bufferevent_getfd(c->socket), SHUT_WR);
-    (void)evbuffer_drain(bufferevent_get_input(c->socket),
-                         evbuffer_get_length(bufferevent_get_input(c->socket)));
-    (void)bufferevent_enable(c->socket, EV_READ);
+    size_t left = evbuffer_get_length(c->out);
+
+    while (left && c->passed - c->written < LISTENER_WINDOW) {
+        size_t n = LISTENER_WINDOW - (size_t)(c->passed - c->written);
+
+        n = n < left ? n : left;
+        n = n < LISTENER_PIECE ? n : LISTENER_PIECE;
+        http_link_move(c->link, c->id, c->out, n);
+        c->passed += n;
+        left -= n;
+    }
+    if (c->state == HTTP_WRITING && !left && !c->is_ended) {
+        c->is_closing = c->is_closing || c->server->is_stopping;
+        http_link_say_number(c->link, LISTENER_END, c->id, c->is_closing);
+        c->is_ended = true;
+    }
+    http_link_flush(c->link);
 }
 
-/* --- reading --- */
+/* --- requests as they come --- */
 
 static void begin_body(struct http_connection *c)
 {
     struct http_server *server = c->server;
     struct request *request = c->request;
-    struct http_refusal why = {413, "the body is longer than this route accepts"};
 
     if (request->head.framing == HTTP_LENGTH && request->head.length > request->body_limit) {
-        refuse(c, &why);
+        refuse(c, 413, "the body is longer than this route accepts");
         return;
     }
-    http_body_init(&c->body, &request->head);
     if (request->head.framing == HTTP_NO_BODY) {
         http_enter(c, HTTP_HANDLING);
         server->options.on_whole(server->options.user, request);
         return;
     }
     request->body.limit = (size_t)request->body_limit;
-    if (request->head.expects_continue &&
-        evbuffer_get_length(bufferevent_get_input(c->socket)) == 0) {
+    http_enter(c, HTTP_BODY);
+    if (request->head.expects_continue) {
         static const char go[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
         c->added += sizeof(go) - 1;
-        (void)bufferevent_write(c->socket, go, sizeof(go) - 1);
+        (void)evbuffer_add(c->out, go, sizeof(go) - 1); /* out of memory: the client goes on */
+        http_pump(c);
     }
-    http_enter(c, HTTP_BODY);
 }
 
 /* It was one too many, and still is. */
@@ -241,39 +243,21 @@ static bool refuse_surplus(struct http_connection *c)
     return true;
 }
 
-/* Returns false when more bytes are needed. */
-static bool read_head(struct http_connection *c)
+static int on_head(struct http_connection *c, const struct listener_frame *frame)
 {
     struct http_server *server = c->server;
-    struct evbuffer *input = bufferevent_get_input(c->socket);
-    size_t len = evbuffer_get_length(input);
-    struct http_refusal why = {500, "out of memory"};
-    struct http_head head;
-    const char *data;
-    ssize_t n;
 
-    if (len == 0)
-        return false;
-    if (c->state == HTTP_IDLE)
-        http_enter(c, HTTP_HEAD);
-    len = len < HTTP_HEAD_BYTES ? len : HTTP_HEAD_BYTES;
-    data = (const char *)evbuffer_pullup(input, (ssize_t)len);
-    n = data ? http_request_check(data, len, &c->scanned, &head, &why) : -1;
-    if (n == 0)
-        return false;
-    c->scanned = 0;
-    if (n < 0 || !new_request(c, data, (size_t)n)) {
-        refuse(c, &why);
-        return true;
-    }
-    (void)evbuffer_drain(input, (size_t)n); /* what `head` points into; the request has a copy */
-    c->is_closing = server->is_stopping || !c->request->head.keeps_alive;
+    if (c->state != HTTP_IDLE || !new_request(c, frame))
+        return -1;
+    c->content = c->untold = 0;
+    c->is_ended = false;
+    c->is_open_body = c->request->head.framing != HTTP_NO_BODY;
+    /* Where there is a body: unless all of it is read, below. */
+    c->is_closing = server->is_stopping || !c->request->head.keeps_alive || c->is_open_body;
     c->omits_body = span_is(c->request->head.method, "HEAD");
-    if (c->request->head.framing != HTTP_NO_BODY)
-        c->is_closing = true; /* unless all of it is read, below */
     if (!refuse_surplus(c) && server->options.on_head(server->options.user, c->request) == 0)
         begin_body(c);
-    return true;
+    return 0;
 }
 
 /* Counts what is held of all bodies together, and of one caller's. Nobody holds so much that
@@ -311,164 +295,124 @@ static int keep(struct http_connection *c, struct span piece, struct error *err)
     return buf_add(&request->body, piece.data, piece.len, err);
 }
 
-static bool read_body(struct http_connection *c)
+/* A piece, which may be more than the head has promised. */
+static int on_body(struct http_connection *c, const struct listener_frame *frame)
 {
-    struct http_server *server = c->server;
-    struct evbuffer *input = bufferevent_get_input(c->socket);
-    size_t len = evbuffer_get_contiguous_space(input);
+    const struct http_head *head = c->request ? &c->request->head : NULL;
     struct error err = {0};
-    struct span piece;
-    size_t used;
-    int r;
 
-    if (len == 0)
-        return false;
-    r = http_body_next(&c->body, (const char *)evbuffer_pullup(input, (ssize_t)len), len, &piece,
-                       &used);
-    if (r < 0) {
-        refuse(c, &(struct http_refusal){400, "the body's chunks are broken"});
-        return true;
-    }
-    if (keep(c, piece, &err) < 0) {
+    if (!c->is_open_body)
+        return -1;
+    c->content += frame->len;
+    if (c->state != HTTP_BODY)
+        return 0; /* it has been answered already */
+    if (head->framing == HTTP_LENGTH && c->content > head->length)
+        return -1;
+    if (keep(c, (struct span){frame->data, frame->len}, &err) < 0) {
         abandon(c);
         request_answer_error(c->request, &err);
-        return true;
+        return 0;
     }
-    c->received += used;
-    (void)evbuffer_drain(input, used);
-    if (r == 1) {
-        c->is_closing = server->is_stopping || !c->request->head.keeps_alive;
-        http_enter(c, HTTP_HANDLING);
-        server->options.on_whole(server->options.user, c->request);
+    c->untold += frame->len;
+    if (c->state == HTTP_BODY && c->untold >= TELL_BYTES) {
+        http_link_say_number(c->link, LISTENER_TAKEN, c->id, (uint32_t)c->untold);
+        c->untold = 0;
     }
-    return true;
+    return 0;
 }
 
-static void go_on(struct http_connection *c)
+static int on_whole(struct http_connection *c)
 {
-    bool more = true;
+    struct http_server *server = c->server;
+    const struct http_head *head = c->request ? &c->request->head : NULL;
 
-    c->is_going_on = true; /* an answer may end the connection under our feet */
-    while (more) {
-        if (c->state == HTTP_IDLE || c->state == HTTP_HEAD)
-            more = read_head(c);
-        else if (c->state == HTTP_BODY)
-            more = read_body(c);
-        else
-            more = false;
+    if (!c->is_open_body)
+        return -1;
+    c->is_open_body = false;
+    if (c->state != HTTP_BODY)
+        return 0;
+    if (head->framing == HTTP_LENGTH && c->content != head->length)
+        return -1;
+    c->is_closing = server->is_stopping || !head->keeps_alive;
+    http_enter(c, HTTP_HANDLING);
+    server->options.on_whole(server->options.user, c->request);
+    return 0;
+}
+
+static int on_mistake(struct http_connection *c, const struct listener_frame *frame)
+{
+    struct listener_mistake mistake;
+
+    if (!listener_mistake_read(frame, &mistake))
+        return -1;
+    if (c->state == HTTP_IDLE) {
+        c->is_ended = false;
+        c->omits_body = false;
+    } else if (!c->is_open_body) {
+        return -1;
     }
+    c->is_open_body = false;
+    if (c->state == HTTP_IDLE || c->state == HTTP_BODY)
+        refuse(c, mistake.status, mistake.words);
+    return 0;
+}
+
+static int on_written(struct http_connection *c, const struct listener_frame *frame)
+{
+    uint32_t n = listener_number(frame);
+
+    if (n > c->passed - c->written)
+        return -1;
+    c->written += n;
+    http_pump(c);
+    if (c->state == HTTP_STREAMING) {
+        if (http_waiting(c) <= REQUEST_LOW && c->request->on_drained)
+            c->request->on_drained(c->request);
+    } else if (c->state == HTTP_WRITING && c->is_ended && !http_waiting(c)) {
+        http_enter(c, c->is_closing ? HTTP_LINGERING : HTTP_IDLE);
+    }
+    return 0;
+}
+
+static int handle_frame(struct http_connection *c, const struct listener_frame *frame)
+{
+    switch (frame->type) {
+    case LISTENER_HEAD:
+        return on_head(c, frame);
+    case LISTENER_BODY:
+        return on_body(c, frame);
+    case LISTENER_WHOLE:
+        return on_whole(c);
+    case LISTENER_MISTAKE:
+        return on_mistake(c, frame);
+    case LISTENER_WRITTEN:
+        return on_written(c, frame);
+    case LISTENER_GONE:
+        http_cut(c);
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+static int on_frame(void *user, struct http_link *link, const struct listener_frame *frame)
+{
+    struct http_connection *c;
+    int r;
+
+    if (http_find_connection(user, link, frame->connection, &c) < 0)
+        return -1;
+    if (!c)
+        return 0;
+    c->is_going_on = true; /* an answer may end the connection under our feet */
+    r = handle_frame(c, frame);
     c->is_going_on = false;
     if (c->state == HTTP_DEAD)
-        free(c);
+        free_connection(c);
+    return r;
 }
 
-static void go_on_later(void *arg)
-{
-    go_on(arg);
-}
-
-/* Others have taken this turn of the loop: the connection waits for the next one. */
-static void go_on_in_turn(struct http_connection *c)
-{
-    struct loop *loop = c->server->loop;
-
-    if (c->work.loop || loop_is_late(loop))
-        loop_work_post(loop, &c->work, go_on_later, c);
-    else
-        go_on(c);
-}
-
-static void on_read(struct bufferevent *socket, void *arg)
-{
-    struct http_connection *c = arg;
-    struct evbuffer *input = bufferevent_get_input(socket);
-
-    loop_mark(c->server->loop);
-    if (c->state == HTTP_LINGERING) {
-        (void)evbuffer_drain(input, evbuffer_get_length(input));
-        return;
-    }
-    if ((c->state == HTTP_HANDLING || c->state == HTTP_STREAMING || c->state == HTTP_WRITING) &&
-        evbuffer_get_length(input) > AHEAD_BYTES) {
-        http_cut(c); /* were it not read, its end would not be seen either */
-        return;
-    }
-    go_on_in_turn(c);
-}
-
-static void on_write(struct bufferevent *socket, void *arg)
-{
-    struct http_connection *c = arg;
-    size_t left = evbuffer_get_length(bufferevent_get_output(socket));
-
-    loop_mark(c->server->loop);
-    if (c->state == HTTP_STREAMING) {
-        if (left <= REQUEST_LOW && c->request->on_drained)
-            c->request->on_drained(c->request);
-        return;
-    }
-    if (c->state != HTTP_WRITING || left)
-        return;
-    if (c->is_closing || c->server->is_stopping) {
-        linger(c);
-        return;
-    }
-    http_enter(c, HTTP_IDLE);
-    go_on_in_turn(c);
-}
-
-static void on_event(struct bufferevent *socket, short what, void *arg)
-{
-    struct http_connection *c = arg;
-
-    (void)socket;
-    (void)what;
-    http_cut(c); /* the other side is gone, or the socket broke: there is nothing to tell apart */
-}
-
-/* --- clocks --- */
-
-/* False: too slow for the window that ends now. */
-static bool keeps_pace(struct http_pace *pace, uint64_t bytes, uint64_t now, uint64_t window_ms)
-{
-    bool is_fine = bytes - pace->bytes >= PACE_BYTES;
-
-    if (now - pace->since_ns < window_ms * 1000000)
-        return true;
-    *pace = (struct http_pace){now, bytes};
-    return is_fine;
-}
-
-/* Its patience is over, and there is nothing to say. */
-static bool is_overdue(struct http_connection *c, uint64_t now, uint64_t ms)
-{
-    size_t left = evbuffer_get_length(bufferevent_get_output(c->socket));
-
-    if (left)
-        return !keeps_pace(&c->out, c->added - left, now, OUT_PACE_MS);
-    c->out = (struct http_pace){now, c->added};
-    if (c->greeting && ms >= HEAD_MS)
-        return true;
-    if (c->state == HTTP_IDLE)
-        return c->server->is_stopping || ms >= c->server->options.idle_ms;
-    return c->state == HTTP_LINGERING && ms >= LINGER_MS;
-}
-
-static void check_clock(struct http_connection *c, uint64_t now)
-{
-    uint64_t ms = (now - c->since_ns) / 1000000;
-
-    if (is_overdue(c, now, ms))
-        http_cut(c);
-    else if ((c->state == HTTP_HEAD && ms >= HEAD_MS) ||
-             (c->state == HTTP_BODY && !keeps_pace(&c->in, c->received, now, PACE_MS)))
-        refuse(c, &(struct http_refusal){408, "the request came too slowly"});
-}
-
-static size_t waiting_bytes(const struct http_connection *c)
-{
-    return evbuffer_get_length(bufferevent_get_output(c->socket));
-}
+/* --- answers that wait --- */
 
 /* Counts the answers of each account anew; returns the sum of all. */
 static size_t count_answers(const struct http_server *server)
@@ -478,8 +422,8 @@ static size_t count_answers(const struct http_server *server)
     for (const struct http_connection *c = server->first; c; c = c->after)
         account_of(c)->answers = 0;
     for (const struct http_connection *c = server->first; c; c = c->after) {
-        account_of(c)->answers += waiting_bytes(c);
-        total += waiting_bytes(c);
+        account_of(c)->answers += http_waiting(c);
+        total += http_waiting(c);
     }
     return total;
 }
@@ -490,9 +434,9 @@ static struct http_connection *find_largest(const struct http_server *server)
     struct http_connection *largest = NULL;
 
     for (struct http_connection *c = server->first; c; c = c->after)
-        if (waiting_bytes(c) &&
+        if (http_waiting(c) &&
             (!largest || account_of(c)->answers > account_of(largest)->answers ||
-             (account_of(c) == account_of(largest) && waiting_bytes(c) > waiting_bytes(largest))))
+             (account_of(c) == account_of(largest) && http_waiting(c) > http_waiting(largest))))
             largest = c;
     return largest;
 }
@@ -505,7 +449,7 @@ static void relieve(struct http_server *server)
     struct http_connection *largest;
 
     while (total > server->options.answers_total && (largest = find_largest(server))) {
-        size_t len = waiting_bytes(largest);
+        size_t len = http_waiting(largest);
 
         total -= len;
         account_of(largest)->answers -= len;
@@ -516,12 +460,7 @@ static void relieve(struct http_server *server)
 static void on_tick(void *arg)
 {
     struct http_server *server = arg;
-    uint64_t now = loop_now_ns();
 
-    for (struct http_connection *c = server->first, *next; c; c = next) {
-        next = c->after;
-        check_clock(c, now);
-    }
     relieve(server);
     if (server->is_stopping && server->count == 0) {
         if (server->on_idle)
@@ -537,7 +476,7 @@ static void on_tick(void *arg)
 /* Nothing has been asked that deserves an answer, or the answer is out. */
 static bool is_dispensable(const struct http_connection *c)
 {
-    return c->state == HTTP_IDLE || c->state == HTTP_HEAD || c->state == HTTP_LINGERING;
+    return c->state == HTTP_IDLE || c->state == HTTP_LINGERING;
 }
 
 /* Of those that are dispensable, from that place or, with NULL, from any, the one that is so for
@@ -592,37 +531,79 @@ static void look_at_peer(struct http_connection *c, int fd, const struct sockadd
         c->peer_uid = peer.uid;
 }
 
-/* One with TLS has a socket without a descriptor until the handshake is over. */
+/* Returns 1 when the listener has no room for it now. */
+static int pass(struct http_connection *c)
+{
+    struct listener_connection connection = {.connection = c->id, .is_tls = c->is_tls};
+    int r;
+
+    memcpy(connection.peer, c->peer->key, sizeof(connection.peer));
+    r = http_link_pass(c->link, &connection, c->fd);
+    if (r == 0)
+        close_fd(&c->fd);
+    return r;
+}
+
+static void on_room(void *user, struct http_link *link)
+{
+    struct http_server *server = user;
+
+    for (struct http_connection *c = server->first, *next; c; c = next) {
+        next = c->after;
+        if (c->link == link && c->fd >= 0) {
+            int r = pass(c);
+
+            if (r < 0)
+                http_cut(c);
+            else if (r > 0)
+                return;
+        }
+    }
+}
+
+static void on_up(void *user, struct http_link *link)
+{
+    struct http_server *server = user;
+
+    if (server->is_stopping)
+        http_link_say(link, LISTENER_STOP, 0, NULL, 0);
+    on_room(server, link);
+    rest_or_listen(server);
+}
+
+static void on_down(void *user, struct http_link *link)
+{
+    struct http_server *server = user;
+
+    for (struct http_connection *c = server->first, *next; c; c = next) {
+        next = c->after;
+        if (c->link == link && c->fd < 0) /* others wait for the next one */
+            http_cut(c);
+    }
+    rest_or_listen(server);
+}
+
 static struct http_connection *new_connection(const struct http_listener *listener, int fd)
 {
-    struct event_base *base = loop_base(listener->server->loop);
+    struct http_server *server = listener->server;
     struct http_connection *c = calloc(1, sizeof(*c));
 
     if (c) {
-        c->server = listener->server;
-        c->is_tls = listener->tls != NULL;
-        c->account = &listener->server->nobody;
-        c->greeting_fd = -1;
-        c->socket = bufferevent_socket_new(base, c->is_tls ? -1 : fd, BEV_OPT_CLOSE_ON_FREE);
+        c->server = server;
+        c->link = *listener->link;
+        c->is_tls = listener->is_tls;
+        c->account = &server->nobody;
+        c->fd = fd;
+        c->out = evbuffer_new();
     }
-    if (!c || !c->socket || (c->is_tls && http_greet(c, listener->tls, fd) < 0)) {
-        if (c && c->socket)
-            bufferevent_free(c->socket);
+    if (!c || !c->out || http_take_slot(server, c) < 0) {
         if (c)
-            http_greet_end(c);
-        free(c);
-        (void)close(fd);
+            free_connection(c);
+        else
+            (void)close(fd);
         return NULL;
     }
     return c;
-}
-
-void http_open(struct http_connection *c)
-{
-    http_enter(c, HTTP_IDLE);
-    bufferevent_setcb(c->socket, on_read, on_write, on_event, c);
-    bufferevent_setwatermark(c->socket, EV_READ, 0, READ_BYTES);
-    (void)bufferevent_enable(c->socket, EV_READ | EV_WRITE);
 }
 
 static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct sockaddr *address,
@@ -630,6 +611,7 @@ static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct 
 {
     const struct http_listener *listener = arg;
     struct http_server *server = listener->server;
+    uint8_t key[HTTP_PEER_KEY];
     struct http_connection *c;
 
     (void)socket;
@@ -640,11 +622,11 @@ static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct 
     if (!c)
         return;
     look_at_peer(c, fd, address);
-    c->peer = http_peer_join(&server->peers, address, c->peer_uid);
+    http_peer_key(address, c->peer_uid, key);
+    c->peer = http_peer_join(&server->peers, key);
     if (!c->peer) {
-        http_greet_end(c);
-        bufferevent_free(c->socket);
-        free(c);
+        http_give_slot_back(server, c);
+        free_connection(c);
         return;
     }
     keep_to_share(server, c);
@@ -655,11 +637,11 @@ static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct 
         server->first = c;
     server->last = c;
     server->count++;
-    if (c->is_tls)
-        http_enter(c, HTTP_IDLE);
-    else
-        http_open(c);
-    rest_or_listen(server);
+    http_enter(c, HTTP_IDLE);
+    if (pass(c) < 0)
+        http_cut(c);
+    if (server->count >= server->options.max_connections)
+        rest_or_listen(server);
 }
 
 /* Out of descriptors, most likely: the listeners rest until the next tick. */
@@ -673,15 +655,38 @@ static void on_accept_error(struct evconnlistener *socket, void *arg)
     server->is_full = true;
 }
 
-int http_listen(struct http_server *server, int fd, struct tls *tls, struct error *err)
+static const struct http_link_events link_events = {on_frame, on_up, on_down, on_room};
+
+/* The process is started with the first socket of its kind. */
+static int open_link(struct http_server *server, int kind, struct error *err)
+{
+    const struct listener_setup setup = {
+        .idle_ms = server->options.idle_ms,
+        .connections = server->options.max_connections,
+        .cert = kind == HTTP_NETWORK ? server->options.cert : (struct span){"", 0},
+        .key = kind == HTTP_NETWORK ? server->options.key : (struct span){"", 0},
+    };
+
+    if (server->links[kind])
+        return 0;
+    return http_link_open(server->loop, &setup, &link_events, server, &server->links[kind], err);
+}
+
+int http_listen(struct http_server *server, int fd, enum http_socket kind, struct error *err)
 {
     struct http_listener *listener = &server->listeners[server->n_listeners];
+    int link = kind == HTTP_UNIX ? HTTP_LOCAL : HTTP_NETWORK;
 
     if (server->n_listeners == HTTP_LISTENERS_MAX) {
         (void)close(fd);
         return error_set(err, E_TOO_LARGE, "at most %d listening sockets", HTTP_LISTENERS_MAX);
     }
-    *listener = (struct http_listener){.server = server, .tls = tls};
+    if (open_link(server, link, err) < 0) {
+        (void)close(fd);
+        return -1;
+    }
+    *listener = (struct http_listener){
+        .server = server, .link = &server->links[link], .is_tls = kind == HTTP_TLS};
     listener->socket = evconnlistener_new(loop_base(server->loop), on_accept, listener,
                                           LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
     if (!listener->socket) {
@@ -727,6 +732,11 @@ void http_stop(struct http_server *server, void (*on_idle)(void *user), void *us
     server->is_stopping = true;
     server->on_idle = on_idle;
     server->on_idle_user = user;
+    for (size_t i = 0; i < HTTP_LINKS; i++)
+        if (server->links[i]) {
+            http_link_say(server->links[i], LISTENER_STOP, 0, NULL, 0);
+            http_link_flush(server->links[i]);
+        }
     loop_timer_start(server->tick, 0);
 }
 
@@ -738,7 +748,10 @@ void http_free(struct http_server *server)
     server->is_stopping = true;
     while (server->first)
         http_cut(server->first);
+    for (size_t i = 0; i < HTTP_LINKS; i++)
+        http_link_free(server->links[i]);
     loop_watch_free(server->tick);
+    free(server->slots);
     free(server);
 }
 

@@ -1,9 +1,13 @@
-/* The listener: TCP and Unix sockets, connections with their clocks and bounds, requests in and
- * answers out. What a request means is not known here (api/router.h).
+/* The server: TCP and Unix sockets, connections and their shares, requests in and answers out. What
+ * a request means is not known here (api/router.h).
+ *
+ * Connections are accepted here, so that who is at the other end is our own knowledge, and handed
+ * to a process that reads what strangers send (src/listener/). Here nothing is parsed that comes
+ * from a client's socket: requests come as fields, which are checked (http/listener_message.h).
  *
  * One request at a time on a connection; the next is looked at when the answer is on its way. Every
- * clock is a bound on patience, every buffer has a ceiling, and a connection that breaks a rule is
- * answered once and closed.
+ * buffer has a ceiling, and a connection that breaks a rule is answered once and closed. When the
+ * listener ends, its connections do; requests of theirs end as if their clients had gone.
  */
 #pragma once
 
@@ -13,16 +17,16 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "http/request.h"
-#include "http/tls.h"
 
 struct http_server;
 
 struct http_options {
     size_t max_connections;
-    size_t max_per_peer;  /* from one place (http/peer.h) */
-    uint64_t idle_ms;     /* between requests */
-    uint64_t body_total;  /* bytes of bodies held for all requests together */
-    size_t answers_total; /* bytes of answers that wait for their readers */
+    size_t max_per_peer;   /* from one place (http/peer.h) */
+    uint64_t idle_ms;      /* between requests */
+    uint64_t body_total;   /* bytes of bodies held for all requests together */
+    size_t answers_total;  /* bytes of answers that wait for their readers */
+    struct span cert, key; /* PEM, for TLS, or empty; copied with the first socket */
 
     /* The head is whole. 0: go on with the body (request->body_limit and on_piece count from here);
      * -1: it has been answered. */
@@ -37,9 +41,11 @@ struct http_options {
 int http_new(struct loop *loop, const struct http_options *options, struct http_server **ret_server,
              struct error *err);
 
-/* Takes a listening socket over, also on failure. `tls`: what is spoken on it, or NULL; it outlives
- * the server. */
-int http_listen(struct http_server *server, int fd, struct tls *tls, struct error *err);
+enum http_socket { HTTP_PLAIN, HTTP_TLS, HTTP_UNIX };
+
+/* Takes a listening socket over, also on failure. Starts the listener for its kind, and fails when
+ * that cannot be confined. */
+int http_listen(struct http_server *server, int fd, enum http_socket kind, struct error *err);
 
 /* Takes no new connection and ends each existing one after its answer. `on_idle` is called from the
  * loop when the last one is gone. */

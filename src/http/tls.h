@@ -1,14 +1,29 @@
-/* TLS for the listener: OpenSSL through libevent's buffered sockets. TLS 1.2 and newer. */
+/* TLS of the listener: OpenSSL through libevent's buffered sockets. TLS 1.2 and newer. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/error.h"
+#include "base/limits.h"
+#include "wire/pack.h"
+
+/* The most that a certificate with its chain, or a key, may take. */
+#define TLS_PEM_BYTES (64 * KIB)
 
 struct bufferevent;
 struct event_base;
 struct tls;
 
-/* PEM files: the certificate with its chain, and its key, which nobody else may read. */
-int tls_open(const char *cert_path, const char *key_path, struct tls **ret_tls, struct error *err);
+/* In the engine: reads the operator's PEM files, the certificate with its chain and its key, which
+ * nobody else may read, and tries whether they fit. The caller wipes and frees the key. */
+int tls_read_files(const char *cert_path, const char *key_path, struct buf *ret_cert,
+                   struct buf *ret_key, struct error *err);
+
+/* The text of these files. */
+struct tls_pair {
+    struct span cert, key;
+};
+
+int tls_open(const struct tls_pair *pair, struct tls **ret_tls, struct error *err);
 void tls_free(struct tls *tls);
 
 /* One connection, from its first byte to the end of the handshake. */

@@ -51,8 +51,6 @@ static int lock_securebits(struct error *err)
 
 int caps_drop_all(struct error *err)
 {
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
     int r;
 
     /* Both need CAP_SETPCAP, so they come before the capabilities go. */
@@ -62,6 +60,14 @@ int caps_drop_all(struct error *err)
     r = lock_securebits(err);
     if (r < 0)
         return r;
+    return caps_clear(err);
+}
+
+int caps_clear(struct error *err)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return error_errno(err, "clear the ambient capabilities");
     if (syscall(SYS_capset, &header, none) < 0)

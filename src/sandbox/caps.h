@@ -7,5 +7,9 @@
  * securebits. */
 int caps_drop_all(struct error *err);
 
+/* All but the bounding set and the securebits, which only matter to a program that is executed
+ * later. Every process may. */
+int caps_clear(struct error *err);
+
 /* PR_SET_NO_NEW_PRIVS. */
 int caps_no_new_privs(struct error *err);

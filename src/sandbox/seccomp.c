@@ -23,6 +23,7 @@ static const struct {
     [SECCOMP_BROKER]   = {seccomp_broker,   ARRAY_SIZE(seccomp_broker),   "the write broker"       },
     [SECCOMP_TOLD]     = {seccomp_told,     ARRAY_SIZE(seccomp_told),     "every sandbox"          },
     [SECCOMP_HOLD]     = {seccomp_hold,     ARRAY_SIZE(seccomp_hold),     "nothing but waiting"    },
+    [SECCOMP_LISTENER] = {seccomp_listener, ARRAY_SIZE(seccomp_listener), "the listener"           },
 };
 /* clang-format on */
 

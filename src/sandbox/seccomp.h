@@ -20,6 +20,7 @@ enum seccomp_filter {
     SECCOMP_BROKER,   /* on top, where a directory was granted for writing: see seccomp_listen() */
     SECCOMP_TOLD,     /* SECCOMP_BASE with a listener that is told of refusals: seccomp_listen() */
     SECCOMP_HOLD,     /* on top, for the holder of a kernel's memory: nothing but waiting */
+    SECCOMP_LISTENER, /* for belljar-listener: the descriptors it has, and memory */
 };
 
 /* Needs no_new_privs. Filters add up: the strictest answer wins. */

@@ -263,13 +263,13 @@ def test_our_own_programs_are_not_replaced(who, home):
     """A checkout may be granted; the next run would execute what is in it."""
     place = home / "build"
     place.mkdir()
-    for name in ("belljar", "belljar-zygote", "belljar-broker", "belljar-steady.so"):
+    for name in ("belljar", "belljar-zygote", "belljar-broker", "belljar-listener", "belljar-steady.so"):
         shutil.copy2(who.program.parent / name, place / name)
     for p in (place, *place.iterdir()):
         who.own(p)
     before = {p.name: p.read_bytes() for p in place.iterdir()}
     code = (
-        f"import os\nos.chdir({str(place)!r})\nfor name in ('belljar', 'belljar-zygote', 'belljar-broker', 'belljar-steady.so'):\n"
+        f"import os\nos.chdir({str(place)!r})\nfor name in ('belljar', 'belljar-zygote', 'belljar-broker', 'belljar-listener', 'belljar-steady.so'):\n"
         "    for f in (lambda: os.unlink(name), lambda: os.open(name, os.O_WRONLY | os.O_CREAT), lambda: os.chmod(name, 0), lambda: (open('x', 'w'), os.rename('x', name))):\n"
         "        try: f()\n        except OSError: pass\n"
     )

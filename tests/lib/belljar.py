@@ -96,7 +96,7 @@ class Who:
         copy = Path(base) / "checkout"
         if not copy.exists():
             (copy / "build").mkdir(parents=True)
-            for name in ("belljar", "belljar-zygote", "belljar-broker", "belljar-steady.so"):
+            for name in ("belljar", "belljar-zygote", "belljar-broker", "belljar-listener", "belljar-steady.so"):
                 shutil.copy2(program.parent / name, copy / "build" / name)
             for name in ("policies", "library", "skills"):
                 shutil.copytree(ROOT / name, copy / name)

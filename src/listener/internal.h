@@ -1,0 +1,113 @@
+/* Shared by the files of belljar-listener. */
+#pragma once
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "http/listener_message.h"
+#include "http/peer.h"
+#include "http/request_rules.h"
+#include "http/tls.h"
+
+/* Connections in one turn of the loop. */
+#define LISTENER_TAKEN_AT_ONCE 64
+
+enum state {
+    IDLE,      /* no byte of a request yet */
+    HEAD,      /* some */
+    BODY,      /* the engine has the head, the body comes */
+    HANDLING,  /* the engine has all of it; it answers */
+    WRITING,   /* the answer is over; the bytes are on their way */
+    LINGERING, /* closed on our side; what the client still sends is thrown away */
+    DEAD,
+};
+
+/* Bytes have to flow: so many within a window, else the other side is not serious. */
+struct pace {
+    uint64_t since_ns;
+    uint64_t bytes;
+};
+
+struct connection {
+    struct listener *listener;
+    struct connection *before, *after;
+    uint64_t id;
+    struct bufferevent *socket;
+    enum state state;
+    uint64_t since_ns; /* in this state */
+    struct pace in, out;
+    uint64_t received; /* bytes of the body, its framing included */
+    uint64_t added;    /* bytes of answers, all of them */
+    uint64_t told;     /* of these: the engine knows that they have left */
+    uint64_t untaken;  /* bytes of the body that the engine has not taken */
+    size_t scanned;    /* of the head */
+    struct http_body body;
+    struct tls_greeting *greeting; /* the handshake, or NULL: `socket` has no descriptor yet */
+    int greeting_fd;
+    struct loop_watch *ready;
+    struct http_peer *peer;
+    bool is_tls;
+    bool is_closing;  /* after this answer */
+    bool is_refused;  /* what it sends is not read any more */
+    bool is_stalled;  /* it has bytes of a body for which there is no room on the way */
+    bool is_ahead;    /* it has sent more than the next head while a request is handled */
+    bool is_going_on; /* its bytes are being looked at */
+    struct loop_work work;
+};
+
+struct listener {
+    struct loop *loop;
+    uint64_t idle_ms;
+    struct tls *tls; /* NULL: there is none */
+    bool is_stopping;
+    struct connection *first, *last;
+    struct connection **slots; /* by the lower half of their ids */
+    size_t n_slots;
+    struct http_peers peers;
+    struct loop_watch *tick;
+    struct evbuffer *out; /* for the engine */
+    struct buf in;        /* from it */
+    struct loop_watch *writing;
+};
+
+/* --- main.c --- */
+
+/* Frames for the engine are collected until flush(). Without memory or without an engine there is
+ * nothing to do here: the process ends. */
+void say(struct listener *listener, enum listener_type type, uint64_t connection, const void *data,
+         size_t len);
+void flush(struct listener *listener);
+
+/* The engine is behind: bodies wait. */
+bool is_behind(const struct listener *listener);
+
+/* --- connection.c --- */
+
+/* Takes the descriptor over. */
+void connection_new(struct listener *listener, const struct listener_connection *what, int fd);
+
+/* Something the engine says about a connection. False: there is none of that id. */
+bool connection_frame(struct listener *listener, const struct listener_frame *frame);
+
+/* The engine has caught up. */
+void connections_go_on(struct listener *listener);
+void connections_tick(struct listener *listener);
+
+/* Requests are read from here on. */
+void connection_open(struct connection *c);
+void connection_close(struct connection *c);
+
+/* --- handshake.c --- */
+
+/* Begins the handshake; connection_open() follows, or connection_close(). On failure the descriptor
+ * is the caller's. */
+int handshake_begin(struct connection *c, int fd);
+void handshake_end(struct connection *c);
+
+/* --- confine.c --- */
+
+/* Gives up everything but the descriptors it has. */
+int confine(uint64_t connections, struct error *err);
