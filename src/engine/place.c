@@ -127,8 +127,9 @@ static int is_module(const struct dirent *entry)
     return module_len(entry->d_name) > 0;
 }
 
-static int add_helpers(const char *directory, struct buf *out)
+int place_add_helpers(const struct config *config, struct buf *out)
 {
+    const char *directory = config->helpers;
     struct dirent **entries = NULL;
     int count = *directory ? scandir(directory, &entries, is_module, alphasort) : 0, r = 0;
 
@@ -239,7 +240,7 @@ int place_add(const struct config *config, const struct run_terms *terms, struct
         buf_printf(out, NULL, "\nlanguages: Python " BELLJAR_PYTHON "%s\n",
                    terms->may_spawn ? ", Bash" : "") < 0)
         return -1;
-    if (add_helpers(config->helpers, out) < 0 || add_packages(config, terms->environment, out) < 0)
+    if (place_add_helpers(config, out) < 0 || add_packages(config, terms->environment, out) < 0)
         return -1;
     return add_limits(&terms->limits, out);
 }

@@ -22,5 +22,8 @@ const char *place_start(const struct run_terms *terms);
  * newline; nothing where nothing is granted. */
 int place_add_line(const struct run_terms *terms, struct buf *out);
 
+/* The operator's own modules: "helpers: code_helpers, graphs\n", or nothing. */
+int place_add_helpers(const struct config *config, struct buf *out);
+
 /* Everything, one fact a line. */
 int place_add(const struct config *config, const struct run_terms *terms, struct buf *out);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/suggest.h"
 #include "calls/apis.h"
+#include "engine/place.h"
 #include "mcp/tools.h"
 
 #define TEXT_BYTES (256 * KIB)
@@ -116,6 +117,7 @@ static void add_modules(const struct mcp_call *call, struct buf *out)
         }
         (void)buf_add_str(out, "\n", NULL);
     }
+    (void)place_add_helpers(mcp_host_of(call)->api->config, out);
     (void)buf_add_str(out,
                       "A module or function as topic, such as api.filesystem, shows how it "
                       "is called.\n",

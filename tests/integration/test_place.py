@@ -70,6 +70,7 @@ def test_the_status_says_everything(who, project, data, helpers):
         first = before.split("directories: ")[1].splitlines()[0]
         assert f"{project} (writable)" in first and f"{data} (copy-on-write)" in first and "/workspace (private)" in first, before
         assert "limits: 7 s a call, 300 MB memory" in before
+        assert "helpers: code_helpers" in client.text("more", {"topic": "api"}).splitlines()
         assert client.text("run_code", {"code": "1"})
         assert before.split("directories: ")[1] in client.text("get_kernel_status")
         assert before.split("directories: ")[1] in client.text("more", {"topic": "files"})
