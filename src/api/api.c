@@ -96,17 +96,13 @@ static int read_member(struct masked_answer *answer)
 static void mask_answer(void *arg)
 {
     struct masked_answer *answer = arg;
-    struct run *run = run_new();
+    const struct mask_context context = {.level = answer->masking, .masks = answer->masks};
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, KEPT_MAX);
-    if (run && read_member(answer) == 0 &&
-        json_text_dump(answer->value, JSON_TEXT_COMPACT, &text, NULL) == 0) {
-        run->terms.masking = answer->masking;
-        run->masks = answer->masks;
-        answer->text = mask_json(run, (struct span){buf_str(&text), text.len});
-    }
-    run_free(run);
+    if (read_member(answer) == 0 &&
+        json_text_dump(answer->value, JSON_TEXT_COMPACT, &text, NULL) == 0)
+        answer->text = mask_json(context, (struct span){buf_str(&text), text.len});
 }
 
 static void free_answer(struct masked_answer *answer)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/changes_view.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "api/changes_view.h"
 
 /* --- which ones --- */
 
@@ -63,8 +63,9 @@ static int version_of(const struct layers *layers, const struct layers_list *lis
     return 0;
 }
 
-static int view_all(const struct selection *s, struct run *run, const struct changes_wish *wish,
-                    json_t *changes, uint64_t *ret_hidden, struct error *err)
+static int view_all(const struct selection *s, struct mask_context masks,
+                    const struct changes_wish *wish, json_t *changes, uint64_t *ret_hidden,
+                    struct error *err)
 {
     struct changes_room room = {wish->room ? wish->room : LIMIT_DIFF_BYTES, LIMIT_DIFF_READ};
 
@@ -76,7 +77,7 @@ static int view_all(const struct selection *s, struct run *run, const struct cha
 
         if (!is_wanted((void *)s, e))
             continue;
-        if (changes_view_make(s->layers, e, run, &room, &view, err) < 0)
+        if (changes_view_make(s->layers, e, masks, &room, &view, err) < 0)
             return -1;
         *ret_hidden += view.hidden;
         if (view.is_moving && (!e->obstacle || e->obstacle == LAYER_CONFLICT))
@@ -104,15 +105,15 @@ static int check_length(const json_t *changes, size_t max, struct error *err)
     return error_hint(err, "name `paths`");
 }
 
-static int show_all(const struct selection *s, struct run *run, const struct changes_wish *wish,
-                    json_t **ret_answer, struct error *err)
+static int show_all(const struct selection *s, struct mask_context masks,
+                    const struct changes_wish *wish, json_t **ret_answer, struct error *err)
 {
     json_t *changes = json_array();
     char version[2 * SHA256_BYTES + 1];
     uint64_t hidden;
 
     (void)version_of(s->layers, s->list, version);
-    if (view_all(s, run, wish, changes, &hidden, err) < 0 ||
+    if (view_all(s, masks, wish, changes, &hidden, err) < 0 ||
         check_length(changes, SHOWN_BYTES, err) < 0) {
         json_decref(changes);
         return -1;
@@ -141,16 +142,17 @@ static const char *reason_words(enum layer_obstacle obstacle)
     return words[obstacle];
 }
 
-static json_t *skipped_json(const struct selection *s, const struct layer_entry *e, struct run *run)
+static json_t *skipped_json(const struct selection *s, const struct layer_entry *e,
+                            struct mask_context masks)
 {
     const char *name = layer_obstacle_name(e->obstacle);
     const char *words = e->failure ? e->failure : reason_words(e->obstacle);
 
-    return json_pack("{s:o, s:s, s:o}", "path", changes_view_path(s->layers, e, run), "reason",
-                     name ? name : "failed", "message", changes_view_words(run, words));
+    return json_pack("{s:o, s:s, s:o}", "path", changes_view_path(s->layers, e, masks), "reason",
+                     name ? name : "failed", "message", changes_view_words(masks, words));
 }
 
-static int report(const struct selection *s, struct run *run, const char *version,
+static int report(const struct selection *s, struct mask_context masks, const char *version,
                   json_t **ret_answer, struct error *err)
 {
     json_t *done = json_array(), *skipped = json_array();
@@ -161,9 +163,9 @@ static int report(const struct selection *s, struct run *run, const char *versio
         if (!is_wanted((void *)s, e))
             continue;
         if (e->is_done)
-            (void)json_array_append_new(done, changes_view_path(s->layers, e, run));
+            (void)json_array_append_new(done, changes_view_path(s->layers, e, masks));
         else
-            (void)json_array_append_new(skipped, skipped_json(s, e, run));
+            (void)json_array_append_new(skipped, skipped_json(s, e, masks));
     }
     *ret_answer =
         json_pack("{s:o, s:o, s:s}", "done", done, "skipped", skipped, "version", version);
@@ -202,13 +204,13 @@ static void note_rest(struct layers *layers, const struct layers_list *list, boo
 
 /* Changes that were not shown are not applied, unless the request names the number of hidden
  * bytes. */
-static int check_hidden(const struct selection *s, struct run *run, const struct changes_wish *wish,
-                        struct error *err)
+static int check_hidden(const struct selection *s, struct mask_context masks,
+                        const struct changes_wish *wish, struct error *err)
 {
     cleanup_json json_t *changes = json_array();
     uint64_t hidden;
 
-    if (view_all(s, run, wish, changes, &hidden, err) < 0 ||
+    if (view_all(s, masks, wish, changes, &hidden, err) < 0 ||
         check_length(changes, APPLIED_BYTES, err) < 0)
         return -1;
     if (hidden == 0 || wish->accepts_all_hidden || wish->accept_hidden == hidden)
@@ -237,7 +239,7 @@ static int note_bases(struct layers *layers, const struct layers_list *list, str
     return 0;
 }
 
-static int settle(struct layers *layers, struct selection *s, struct run *run,
+static int settle(struct layers *layers, struct selection *s, struct mask_context masks,
                   const struct changes_wish *wish, const char *version, struct error *err)
 {
     if (s->list->is_partial && json_array_size(s->paths) == 0) {
@@ -252,13 +254,13 @@ static int settle(struct layers *layers, struct selection *s, struct run *run,
         layers_discard(layers, s->list, is_wanted, s);
         return 0;
     }
-    if (check_hidden(s, run, wish, err) < 0)
+    if (check_hidden(s, masks, wish, err) < 0)
         return -1;
     layers_apply(layers, s->list, wish->is_forced, is_wanted, s);
     return note_bases(layers, s->list, err);
 }
 
-int changes_do(struct layers *layers, struct run *run, const struct changes_wish *wish,
+int changes_do(struct layers *layers, struct mask_context masks, const struct changes_wish *wish,
                json_t **ret_answer, struct error *err)
 {
     cleanup(layers_list_done) struct layers_list list = {0};
@@ -271,11 +273,11 @@ int changes_do(struct layers *layers, struct run *run, const struct changes_wish
     (void)version_of(layers, &list, version);
     if (wish->action == CHANGES_SHOW) {
         layers_note_shown(layers, list.count ? version : "");
-        return show_all(&s, run, wish, ret_answer, err);
+        return show_all(&s, masks, wish, ret_answer, err);
     }
     was_shown = strcmp(version, wish->version ? wish->version : layers_shown(layers)) == 0;
-    if (settle(layers, &s, run, wish, version, err) < 0)
+    if (settle(layers, &s, masks, wish, version, err) < 0)
         return -1;
     note_rest(layers, &list, was_shown);
-    return report(&s, run, version, ret_answer, err);
+    return report(&s, masks, version, ret_answer, err);
 }

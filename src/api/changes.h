@@ -12,7 +12,7 @@
 
 #include "api/under_way.h"
 #include "base/loop.h"
-#include "base/run.h"
+#include "engine/masking.h"
 #include "engine/session.h"
 #include "sandbox/layer.h"
 
@@ -34,8 +34,8 @@ struct changes_wish {
  * "added","removed","is_binary","has_invisible","hidden_bytes","not_shown","sha256","obstacle",
  * "diff"}],"has_more","version","hidden_bytes"}
  * the others:    {"done":[path],"skipped":[{"path","reason","message"}],"version"}
- * `run` says what is masked. The caller owns *ret_answer. */
-int changes_do(struct layers *layers, struct run *run, const struct changes_wish *wish,
+ * `masks` says what is masked. The caller owns *ret_answer. */
+int changes_do(struct layers *layers, struct mask_context masks, const struct changes_wish *wish,
                json_t **ret_answer, struct error *err);
 
 /* `answer` is only lent, and NULL where `err` says why. */

@@ -42,7 +42,7 @@ static json_t *bases_json(const struct layers *layers)
 
 struct there {
     struct layers *layers;
-    struct run *run;
+    struct mask_context masks;
     const struct changes_wish *wish;
 };
 
@@ -51,11 +51,8 @@ static int work(const void *arg, json_t **ret_answer, struct error *err)
     const struct there *there = arg;
     json_t *answer = NULL;
 
-    error_done(&there->run->result.error);
-    if (changes_do(there->layers, there->run, there->wish, &answer, err) < 0)
+    if (changes_do(there->layers, there->masks, there->wish, &answer, err) < 0)
         return -1;
-    if (there->run->result.error.code != E_NONE) /* the masker failed */
-        return error_set(err, E_INTERNAL, "the changes cannot be shown");
     *ret_answer = json_pack("{s:o, s:o, s:s}", "answer", answer, "bases", bases_json(there->layers),
                             "shown", layers_shown(there->layers));
     return 0;
@@ -208,7 +205,7 @@ static struct changes_job *job_new(struct changes_jobs *jobs, struct session *se
 int changes_start(struct changes_jobs *jobs, struct loop *loop, struct session *session,
                   const struct changes_wish *wish, changes_fn fn, void *user, struct error *err)
 {
-    const struct there there = {session_layers(session), session_model(session), wish};
+    const struct there there = {session_layers(session), session_masks(session), wish};
     struct worker_task task = {
         .work = work,
         .arg = &there,

@@ -7,8 +7,8 @@
 #include "base/hidden_mark.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "base/terminal_text.h"
+#include "base/utf8.h"
 #include "engine/masking.h"
 
 void changes_view_done(struct changes_view *view)
@@ -21,13 +21,13 @@ void changes_view_done(struct changes_view *view)
 /* --- names and words --- */
 
 /* *ret_hidden, which may be NULL: how many bytes of it are not shown. */
-static json_t *review_json(const struct run *run, struct span text, uint64_t *ret_hidden)
+static json_t *review_json(struct mask_context masks, struct span text, uint64_t *ret_hidden)
 {
     cleanup(buf_done) struct buf shown = {0};
     int64_t hidden = -1;
 
     buf_init(&shown, 4 * text.len + KIB);
-    if (mask_for_review(run, text, &shown, NULL) == 0)
+    if (mask_for_review(masks, text, &shown, NULL) == 0)
         hidden = hidden_count(text, (struct span){buf_str(&shown), shown.len});
     if (ret_hidden)
         *ret_hidden = hidden < 0 ? text.len : (uint64_t)hidden;
@@ -37,22 +37,22 @@ static json_t *review_json(const struct run *run, struct span text, uint64_t *re
 }
 
 static json_t *path_json(const struct layers *layers, const struct layer_entry *e,
-                         const struct run *run, uint64_t *ret_hidden)
+                         struct mask_context masks, uint64_t *ret_hidden)
 {
     cleanup(buf_done) struct buf shown = {0};
 
     buf_init(&shown, 8 * PATH_MAX + 2);
     if (layers_show_path(layers, e, &shown, NULL) == 0)
-        return review_json(run, (struct span){buf_str(&shown), shown.len}, ret_hidden);
+        return review_json(masks, (struct span){buf_str(&shown), shown.len}, ret_hidden);
     if (ret_hidden)
         *ret_hidden = strlen(e->path);
     return json_string("?");
 }
 
 json_t *changes_view_path(const struct layers *layers, const struct layer_entry *e,
-                          const struct run *run)
+                          struct mask_context masks)
 {
-    return path_json(layers, e, run, NULL);
+    return path_json(layers, e, masks, NULL);
 }
 
 bool changes_view_is_special(unsigned mode)
@@ -60,9 +60,9 @@ bool changes_view_is_special(unsigned mode)
     return mode & 07113;
 }
 
-json_t *changes_view_words(const struct run *run, const char *words)
+json_t *changes_view_words(struct mask_context masks, const char *words)
 {
-    return review_json(run, span_of(words), NULL);
+    return review_json(masks, span_of(words), NULL);
 }
 
 /* --- the lines --- */
@@ -85,12 +85,12 @@ static struct span span_from(struct buf *text)
     return (struct span){buf_str(text), text->len};
 }
 
-static bool hide(const struct run *run, struct contents *c)
+static bool hide(struct mask_context masks, struct contents *c)
 {
     buf_init(&c->shown_old, 8 * LIMIT_DIFF_FILE);
     buf_init(&c->shown_new, 8 * LIMIT_DIFF_FILE);
-    return mask_for_review(run, span_from(&c->old), &c->shown_old, NULL) == 0 &&
-           mask_for_review(run, span_from(&c->new), &c->shown_new, NULL) == 0;
+    return mask_for_review(masks, span_from(&c->old), &c->shown_old, NULL) == 0 &&
+           mask_for_review(masks, span_from(&c->new), &c->shown_new, NULL) == 0;
 }
 
 /* Facts that the lines do not show, if there are none, or if they are of something else. The list
@@ -137,13 +137,14 @@ static void put_diff(struct changes_view *view, const struct layer_entry *e,
     room->shown -= view->diff.len;
 }
 
-static int compare(struct changes_view *view, const struct layer_entry *e, const struct run *run,
-                   struct contents *c, struct changes_room *room, struct error *err)
+static int compare(struct changes_view *view, const struct layer_entry *e,
+                   struct mask_context masks, struct contents *c, struct changes_room *room,
+                   struct error *err)
 {
     cleanup(buf_done) struct buf hunks = {0};
     struct diff_shown shown;
 
-    bool can_show = hide(run, c);
+    bool can_show = hide(masks, c);
 
     shown = (struct diff_shown){span_from(&c->shown_old), span_from(&c->shown_new)};
     buf_init(&hunks, room->shown);
@@ -174,7 +175,7 @@ static bool is_other(const struct layer_entry *e, struct buf *new)
 }
 
 static int look(struct changes_view *view, const struct layers *layers, const struct layer_entry *e,
-                const struct run *run, struct changes_room *room, struct error *err)
+                struct mask_context masks, struct changes_room *room, struct error *err)
 {
     cleanup(contents_done) struct contents c = {0};
     bool was_text, is_text;
@@ -201,7 +202,7 @@ static int look(struct changes_view *view, const struct layers *layers, const st
     was_text = diff_is_text(span_from(&c.old));
     is_text = diff_is_text(span_from(&c.new));
     if (was_text && is_text)
-        return compare(view, e, run, &c, room, err);
+        return compare(view, e, masks, &c, room, err);
     view->is_binary = true;
     /* Content that is written without having been shown counts as hidden, whatever was there
      * before. Deleting a file writes nothing. */
@@ -216,15 +217,16 @@ static bool has_content(const struct layer_entry *e)
            (e->old_kind == FILES_REGULAR || e->old_kind == FILES_LINK);
 }
 
-int changes_view_make(const struct layers *layers, const struct layer_entry *e, struct run *run,
-                      struct changes_room *room, struct changes_view *ret_view, struct error *err)
+int changes_view_make(const struct layers *layers, const struct layer_entry *e,
+                      struct mask_context masks, struct changes_room *room,
+                      struct changes_view *ret_view, struct error *err)
 {
     uint64_t hidden_name = 0;
 
-    ret_view->path = path_json(layers, e, run, &hidden_name);
+    ret_view->path = path_json(layers, e, masks, &hidden_name);
     if (!ret_view->path)
         return error_memory(err);
-    if (has_content(e) && look(ret_view, layers, e, run, room, err) < 0)
+    if (has_content(e) && look(ret_view, layers, e, masks, room, err) < 0)
         return -1;
     if (ret_view->not_shown)
         ret_view->hidden = e->size + e->old_size > 0 ? e->size + e->old_size : 1;

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/diff.h"
-#include "base/run.h"
+#include "engine/masking.h"
 #include "sandbox/layer.h"
 
 /* The remaining room of an answer: bytes of diffs, and bytes of files that are read for them. */
@@ -27,8 +27,9 @@ struct changes_view {
 void changes_view_done(struct changes_view *view);
 
 /* Compares both sides and hides what must be. -1: out of memory. */
-int changes_view_make(const struct layers *layers, const struct layer_entry *e, struct run *run,
-                      struct changes_room *room, struct changes_view *ret_view, struct error *err);
+int changes_view_make(const struct layers *layers, const struct layer_entry *e,
+                      struct mask_context masks, struct changes_room *room,
+                      struct changes_view *ret_view, struct error *err);
 
 json_t *changes_view_json(const struct changes_view *view, const struct layer_entry *e,
                           bool has_diff);
@@ -38,5 +39,5 @@ bool changes_view_is_special(unsigned mode);
 
 /* The whole path; words about it. What cannot be shown is "?". */
 json_t *changes_view_path(const struct layers *layers, const struct layer_entry *e,
-                          const struct run *run);
-json_t *changes_view_words(const struct run *run, const char *words);
+                          struct mask_context masks);
+json_t *changes_view_words(struct mask_context masks, const char *words);

@@ -13,7 +13,8 @@
 struct masked_file {
     struct task task;
     struct request *request;
-    struct run *run; /* says what is masked */
+    struct mask_context context;
+    struct error failure; /* of the masker */
     char *data;
     size_t len;
     struct shared *text;
@@ -23,9 +24,9 @@ struct masked_file {
 static void mask_file(void *arg)
 {
     struct masked_file *m = arg;
-    struct clean_text clean = mask_text(m->run, (struct span){m->data, m->len});
+    struct clean_text clean = mask_text(m->context, (struct span){m->data, m->len});
 
-    m->is_done = m->run->result.error.code == E_NONE && !fiber_is_cancelled() &&
+    m->is_done = m->failure.code == E_NONE && !fiber_is_cancelled() &&
                  buf_add(&m->text->text, clean_data(clean), clean_len(clean), NULL) == 0;
 }
 
@@ -33,7 +34,7 @@ static void free_file(struct masked_file *m)
 {
     if (!m)
         return;
-    run_free(m->run);
+    error_done(&m->failure);
     free(m->data);
     shared_unref(m->text);
     free(m);
@@ -77,20 +78,19 @@ void api_send_masked(struct request *request, struct span data)
 
     if (m) {
         m->request = request;
-        m->run = run_new();
         m->text = shared_new();
         m->len = data.len;
         m->data = malloc(data.len + 1);
     }
-    if (!m || !m->run || !m->text || !m->data) {
+    if (!m || !m->text || !m->data) {
         free_file(m);
         error_memory(&err);
         request_answer_error(request, &err);
         return;
     }
     memcpy(m->data, data.data, data.len);
-    m->run->terms.masking = config_masking(api->config);
-    m->run->masks = pool_masks(api->pool);
+    m->context = (struct mask_context){
+        .level = config_masking(api->config), .masks = pool_masks(api->pool), .error = &m->failure};
     m->task.line = &request->caller->line;
     request->user = m;
     request->on_gone = on_file_gone;

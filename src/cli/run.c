@@ -572,12 +572,12 @@ static int settle_changes(struct job *job, struct error *err)
 
     if (!run->result.cow || run->result.error.code != E_NONE)
         return 0;
-    if (changes_do(run->result.cow, run, &show, &job->changes, err) < 0)
+    if (changes_do(run->result.cow, mask_context_of(run), &show, &job->changes, err) < 0)
         return error_wrap(err, "read the changes");
     if (!job->applies || run->result.status != RUN_SUCCESS)
         return 0;
     apply.version = json_string_value(json_object_get(job->changes, "version"));
-    if (changes_do(run->result.cow, run, &apply, &job->settled, err) < 0)
+    if (changes_do(run->result.cow, mask_context_of(run), &apply, &job->settled, err) < 0)
         return error_wrap(err, "apply the changes");
     return 0;
 }

@@ -18,22 +18,9 @@
 
 /* --- what is shown --- */
 
-static void run_free_p(struct run **run)
+static struct mask_context context_of(const struct stored *kept)
 {
-    run_free(*run);
-}
-
-static struct run *new_reader(const struct stored *kept, struct error *err)
-{
-    struct run *run = run_new();
-
-    if (!run) {
-        error_memory(err);
-        return NULL;
-    }
-    run->terms.masking = config_masking(kept->config);
-    run->masks = kept->masks;
-    return run;
+    return (struct mask_context){.level = config_masking(kept->config), .masks = kept->masks};
 }
 
 static int withheld(struct error *err)
@@ -46,15 +33,14 @@ static json_t *masked(const struct stored *kept, const json_t *value, struct err
 {
     static const struct json_text_limits limits = {
         .bytes = SHOWN_MAX, .depth = 200, .allows_nul = true};
-    cleanup(run_free_p) struct run *run = new_reader(kept, err);
     cleanup(buf_done) struct buf text = {0};
     cleanup_free char *clean = NULL;
     json_t *shown = NULL;
 
     buf_init(&text, SHOWN_MAX);
-    if (!run || json_text_dump(value, JSON_TEXT_COMPACT, &text, err) < 0)
+    if (json_text_dump(value, JSON_TEXT_COMPACT, &text, err) < 0)
         return NULL;
-    clean = mask_json(run, (struct span){buf_str(&text), text.len});
+    clean = mask_json(context_of(kept), (struct span){buf_str(&text), text.len});
     if (!clean || json_text_load(clean, strlen(clean), &limits, &shown, NULL) < 0)
         withheld(err);
     return shown;
@@ -135,19 +121,21 @@ int stored_print_versions(const struct stored *kept, const char *name, const jso
 
 int stored_print_text(const struct stored *kept, const char *data, size_t len, struct error *err)
 {
-    cleanup(run_free_p) struct run *run = new_reader(kept, err);
+    struct mask_context context = context_of(kept);
+    struct error failure = {0};
     cleanup(buf_done) struct buf out;
     struct terminal terminal;
 
     buf_init(&out, SHOWN_MAX);
-    if (!run)
-        return -1;
+    context.error = &failure;
     /* Pictures and other bytes that are no text have nothing to mask. */
     if (utf8_valid(data, len) == len) {
-        struct clean_text clean = mask_text(run, (struct span){data, len});
+        struct clean_text clean = mask_text(context, (struct span){data, len});
 
-        if (run->result.error.code != E_NONE)
+        if (failure.code != E_NONE) {
+            error_done(&failure);
             return withheld(err);
+        }
         data = clean_data(clean);
         len = clean_len(clean);
     }

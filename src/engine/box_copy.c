@@ -110,7 +110,8 @@ static void finish(struct box_copy *c, struct error *err)
 /* The program has its kernel in its power: what the kernel says are a program's words. */
 static void set_words(const struct box *b, struct error *err, const char *prefix, struct span said)
 {
-    struct clean_text clean = mask_text(b->model, said);
+    struct clean_text clean = mask_text(
+        (struct mask_context){.level = b->model->terms.masking, .masks = b->engine_masks}, said);
     cleanup_free char *words =
         quote_words((struct span){clean_data(clean), clean_len(clean)}, WIRE_IMAGE_TEXT);
 

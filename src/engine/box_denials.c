@@ -141,7 +141,7 @@ void box_deny_call(struct run *run, const char *name, const struct error *why)
 
 static struct clean_text mask(struct run *run, const char *text, size_t len)
 {
-    return mask_text(run, (struct span){text, len});
+    return mask_text(mask_context_of(run), (struct span){text, len});
 }
 
 void box_note_denials(struct box *b, struct run *run)

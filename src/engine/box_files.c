@@ -99,7 +99,7 @@ struct layers *box_layers(const struct box *b)
 static char *masked_path(struct run *run, const char *path, bool *ret_is_masked)
 {
     size_t len = strlen(path);
-    struct clean_text clean = mask_text(run, (struct span){path, len});
+    struct clean_text clean = mask_text(mask_context_of(run), (struct span){path, len});
 
     *ret_is_masked = clean_len(clean) != len || memcmp(clean_data(clean), path, len) != 0;
     return strndup(clean_data(clean), clean_len(clean));
@@ -327,7 +327,7 @@ static void keep_content(struct run *run, struct run_collected *file, int fd)
         file->len = size;
         return;
     }
-    clean = mask_text(run, (struct span){data, size});
+    clean = mask_text(mask_context_of(run), (struct span){data, size});
     if (fiber_is_cancelled()) /* it was not masked to its end */
         return;
     file->data = malloc(clean_len(clean) + 1);

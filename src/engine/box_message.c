@@ -16,7 +16,7 @@
 
 static char *text_of(struct run *run, struct span s)
 {
-    struct clean_text clean = mask_text(run, s);
+    struct clean_text clean = mask_text(mask_context_of(run), s);
     char *copy = malloc(clean_len(clean) + 1);
 
     if (copy) {
@@ -64,7 +64,7 @@ static bool take_result(struct run *run, struct unpack *u)
         return false;
     run->result.value_text = text_of(run, text);
     count = run->result.masked.count;
-    run->result.value_json = json.len ? mask_json(run, json) : NULL;
+    run->result.value_json = json.len ? mask_json(mask_context_of(run), json) : NULL;
     run->result.masked.count = count; /* the same things once more */
     return true;
 }
@@ -96,7 +96,7 @@ static bool take_failure(struct run *run, struct unpack *u)
 
     if (!wire_unpack_failure(u, &m))
         return false;
-    message = mask_text(run, m.message);
+    message = mask_text(mask_context_of(run), m.message);
     words = quote_words((struct span){clean_data(message), clean_len(message)}, FAILURE_BYTES);
     error_set(&run->result.error, E_INTERNAL, "the kernel failed; it says: %s",
               words ? words : "\"\"");
@@ -130,10 +130,11 @@ bool box_is_held(struct box *b)
 }
 
 /* As somebody sees them who decides. */
-static void show_arguments(const struct run *run, struct approval *approval)
+static void show_arguments(struct run *run, struct approval *approval)
 {
     cleanup(buf_done) struct buf text = {0};
-    json_t *shown = mask_json_for_review(run, approval->arguments, &approval->hidden);
+    json_t *shown =
+        mask_json_for_review(mask_context_of(run), approval->arguments, &approval->hidden);
 
     buf_init(&text, 8 * MIB);
     if (shown && json_text_dump(shown, JSON_TEXT_COMPACT, &text, NULL) == 0)

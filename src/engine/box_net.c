@@ -60,7 +60,7 @@ static bool is_listed(const struct run_traffic *traffic, const struct egress_not
 static void list_refusal(struct run *run, const struct egress_note *note)
 {
     struct run_traffic *traffic = traffic_of(run);
-    struct clean_text clean = mask_text(run, span_of(note->host));
+    struct clean_text clean = mask_text(mask_context_of(run), span_of(note->host));
     cleanup_free char *host = span_dup((struct span){clean_data(clean), clean_len(clean)});
     struct run_refusal *refusal;
 

@@ -117,7 +117,8 @@ static size_t pump(struct box_kernel *k, int fd, struct loop_watch **watch, int 
     }
     /* Past its budget no more is spent on it: the rest is thrown away, and the program can end. */
     if (run && k == k->box->active && k->box->cell.verdict != BOX_WORK) {
-        deliver(run, stream, mask_stream(run, &k->box->masks[stream - 1], data, (size_t)n));
+        deliver(run, stream,
+                mask_stream(mask_context_of(run), &k->box->masks[stream - 1], data, (size_t)n));
         if (stream == 2)
             display_take_bar(run, data, (size_t)n);
     }
@@ -253,7 +254,7 @@ void box_end_output(struct box *b, struct run *run)
             n = peer_read_some(&k->peer);
     }
     for (int stream = 1; stream <= 2; stream++) {
-        deliver(run, stream, mask_stream_end(run, &b->masks[stream - 1]));
+        deliver(run, stream, mask_stream_end(mask_context_of(run), &b->masks[stream - 1]));
         masker_free(take_ptr(b->masks[stream - 1]));
     }
     run->result.ended_ns = loop_now_ns();

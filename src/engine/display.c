@@ -35,9 +35,11 @@ bool display_is_mime(struct span mime)
 static bool mask_forms(struct run *run, struct wire_display *shown, char *copies[])
 {
     for (uint32_t i = 0; i < shown->count; i++)
-        if (!mask_form(run, shown->forms[i].mime, &shown->forms[i].data, &copies[i]))
+        if (!mask_form(mask_context_of(run), shown->forms[i].mime, &shown->forms[i].data,
+                       &copies[i]))
             return false;
-    return mask_form(run, span_of("application/json"), &shown->metadata, &copies[shown->count]);
+    return mask_form(mask_context_of(run), span_of("application/json"), &shown->metadata,
+                     &copies[shown->count]);
 }
 
 bool display_take(struct run *run, struct unpack *u)
@@ -64,7 +66,7 @@ bool display_take(struct run *run, struct unpack *u)
 
 static void tell_progress(struct run *run, uint64_t done, uint64_t total, struct span said)
 {
-    struct clean_text text = mask_text(run, said);
+    struct clean_text text = mask_text(mask_context_of(run), said);
 
     if (run->on_event)
         run->on_event(run, &(struct run_event){.kind = RUN_EVENT_PROGRESS,

@@ -16,8 +16,8 @@
  * nobody else's hands. */
 struct texts {
     struct masker *masker;
-    struct run *run;     /* whose text it is; NULL: nobody's */
-    unsigned generation; /* of the rules and values that it knows */
+    struct run_masked *masked; /* what counts the finds of the present text, or NULL */
+    unsigned generation;       /* of the rules and values that it knows */
 };
 
 struct masks {
@@ -94,10 +94,17 @@ void masks_free(struct masks *masks)
     free(masks);
 }
 
-static void count(struct run *run, const struct masker_find *find)
+struct mask_context mask_context_of(struct run *run)
 {
-    struct run_masked *masked = &run->result.masked;
+    return (struct mask_context){.level = run->terms.masking,
+                                 .masks = run->masks,
+                                 .names = run->names,
+                                 .masked = &run->result.masked,
+                                 .error = &run->result.error};
+}
 
+static void count(struct run_masked *masked, const struct masker_find *find)
+{
     masked->count++;
     for (size_t i = 0; i < masked->n_kinds; i++)
         if (strcmp(masked->kinds[i], find->kind) == 0)
@@ -108,21 +115,22 @@ static void count(struct run *run, const struct masker_find *find)
 
 static void on_find(void *arg, const struct masker_find *find)
 {
-    count(arg, find);
+    if (arg)
+        count(arg, find);
 }
 
 static void on_find_in_text(void *arg, const struct masker_find *find)
 {
     const struct texts *texts = arg;
 
-    if (texts->run)
-        count(texts->run, find);
+    if (texts->masked)
+        count(texts->masked, find);
 }
 
-static struct clean_text withhold(struct run *run)
+static struct clean_text withhold(struct mask_context context)
 {
-    if (run->result.error.code == E_NONE && !fiber_is_cancelled())
-        error_set(&run->result.error, E_INTERNAL, "the masker failed, so the output is withheld");
+    if (context.error && context.error->code == E_NONE && !fiber_is_cancelled())
+        error_set(context.error, E_INTERNAL, "the masker failed, so the output is withheld");
     return clean_literal("");
 }
 
@@ -133,52 +141,53 @@ static bool go_on(void)
     return !fiber_is_cancelled();
 }
 
-static struct masker *make(const struct run *run, void (*found)(void *, const struct masker_find *),
-                           void *arg)
+static struct masker *make(struct mask_context context,
+                           void (*found)(void *, const struct masker_find *), void *arg)
 {
-    return masker_new(&(struct masker_options){.is_aggressive = run->terms.masking == RUN_MASK_ALL,
-                                               .rules = run->masks->rules,
-                                               .values = run->masks->values,
-                                               .names = run->names,
+    return masker_new(&(struct masker_options){.is_aggressive = context.level == RUN_MASK_ALL,
+                                               .rules = context.masks->rules,
+                                               .values = context.masks->values,
+                                               .names = context.names,
                                                .on_find = found,
                                                .between = go_on,
                                                .arg = arg});
 }
 
-struct clean_text mask_stream(struct run *run, struct masker **masker, const char *data, size_t len)
+struct clean_text mask_stream(struct mask_context context, struct masker **masker, const char *data,
+                              size_t len)
 {
     struct clean_text text;
 
-    if (run->terms.masking == RUN_MASK_NOTHING)
+    if (context.level == RUN_MASK_NOTHING)
         return masker_pass_unmasked(data, len); /* the operator switched masking off */
-    if (!*masker && run->masks)
-        *masker = make(run, on_find, run);
+    if (!*masker && context.masks)
+        *masker = make(context, on_find, context.masked);
     if (!*masker || masker_feed(*masker, data, len, &text, NULL) < 0)
-        return withhold(run);
+        return withhold(context);
     return text;
 }
 
-struct clean_text mask_stream_end(struct run *run, struct masker **masker)
+struct clean_text mask_stream_end(struct mask_context context, struct masker **masker)
 {
     struct clean_text text;
 
     if (!*masker)
         return clean_literal("");
-    return masker_finish(*masker, &text, NULL) < 0 ? withhold(run) : text;
+    return masker_finish(*masker, &text, NULL) < 0 ? withhold(context) : text;
 }
 
 /* The idle one of this place, or a new one; NULL: out of memory. */
-static struct texts *take_texts(struct texts **place, const struct run *run)
+static struct texts *take_texts(struct texts **place, struct mask_context context)
 {
     struct texts *texts = take_ptr(*place);
 
-    if (texts && texts->generation == run->masks->generation)
+    if (texts && texts->generation == context.masks->generation)
         return texts;
     texts_free(texts);
     texts = calloc(1, sizeof(*texts));
     if (texts) {
-        texts->generation = run->masks->generation;
-        texts->masker = make(run, on_find_in_text, texts);
+        texts->generation = context.masks->generation;
+        texts->masker = make(context, on_find_in_text, texts);
     }
     if (texts && texts->masker)
         return texts;
@@ -189,29 +198,29 @@ static struct texts *take_texts(struct texts **place, const struct run *run)
 /* The last one that is given back stays: its text is the one that the caller reads now. */
 static void give_texts(struct texts **place, struct texts *texts)
 {
-    texts->run = NULL;
+    texts->masked = NULL;
     texts_free(*place);
     *place = texts;
 }
 
-struct clean_text mask_text(struct run *run, struct span text)
+struct clean_text mask_text(struct mask_context context, struct span text)
 {
     struct texts **place, *texts;
     struct clean_text clean;
 
-    if (run->terms.masking == RUN_MASK_NOTHING)
+    if (context.level == RUN_MASK_NOTHING)
         return masker_pass_unmasked(text.data, text.len);
-    if (fiber_is_cancelled() || !run->masks)
-        return withhold(run);
-    place = &run->masks->for_texts[run->terms.masking];
-    texts = take_texts(place, run);
+    if (fiber_is_cancelled() || !context.masks)
+        return withhold(context);
+    place = &context.masks->for_texts[context.level];
+    texts = take_texts(place, context);
     if (!texts)
-        return withhold(run);
-    texts->run = run;
-    masker_use_names(texts->masker, run->names);
+        return withhold(context);
+    texts->masked = context.masked;
+    masker_use_names(texts->masker, context.names);
     if (masker_text(texts->masker, text.data, text.len, &clean, NULL) < 0) {
         texts_free(texts); /* a broken one stays broken */
-        return withhold(run);
+        return withhold(context);
     }
     give_texts(place, texts);
     return clean;
@@ -227,14 +236,14 @@ static struct mask_count count_of(const struct texts *texts)
 struct clean_text mask_for_trail(struct masks *masks, enum run_masking masking, struct span text,
                                  struct mask_count *ret_count)
 {
-    const struct run model = {.terms.masking = masking, .masks = masks};
+    const struct mask_context context = {.level = masking, .masks = masks};
     struct texts *texts;
     struct clean_text clean;
     struct mask_count before, after;
 
     if (!text.len)
         return clean_literal("");
-    texts = take_texts(&masks->for_trail[masking], &model);
+    texts = take_texts(&masks->for_trail[masking], context);
     before = count_of(texts);
     if (!texts || masker_text(texts->masker, text.data, text.len, &clean, NULL) < 0) {
         texts_free(texts); /* a broken one stays broken */
@@ -346,34 +355,35 @@ static int put_marks(const struct review *finds, struct span real, struct clean_
     return i == real.len ? 0 : error_set(err, E_INTERNAL, "the text cannot be shown");
 }
 
-int mask_for_review(const struct run *run, struct span text, struct buf *out, struct error *err)
+int mask_for_review(struct mask_context context, struct span text, struct buf *out,
+                    struct error *err)
 {
     struct review *review;
     struct clean_text masked;
     size_t len = out->len;
     int r;
 
-    if (run->terms.masking == RUN_MASK_NOTHING || !text.len)
+    if (context.level == RUN_MASK_NOTHING || !text.len)
         return buf_add(out, text.data, text.len, err);
-    review = run->masks ? take_review(run->masks) : NULL;
+    review = context.masks ? take_review(context.masks) : NULL;
     if (!review || masker_text(review->masker, text.data, text.len, &masked, NULL) < 0) {
         review_free(review); /* a broken one stays broken */
         return error_set(err, E_INTERNAL, "the text cannot be shown");
     }
     r = review->is_incomplete ? error_memory(err) : put_marks(review, text, masked, out, err);
-    give_review(run->masks, review);
+    give_review(context.masks, review);
     if (r < 0)
         out->len = len;
     return r;
 }
 
-static json_t *review_text(const struct run *run, struct span text, uint64_t *hidden)
+static json_t *review_text(struct mask_context context, struct span text, uint64_t *hidden)
 {
     cleanup(buf_done) struct buf shown = {0};
     int64_t count;
 
     buf_init(&shown, 8 * MIB);
-    if (mask_for_review(run, text, &shown, NULL) < 0)
+    if (mask_for_review(context, text, &shown, NULL) < 0)
         return NULL;
     count = hidden_count(text, (struct span){buf_str(&shown), shown.len});
     if (count < 0)
@@ -383,11 +393,11 @@ static json_t *review_text(const struct run *run, struct span text, uint64_t *hi
 }
 
 /* A number in which a value is hidden becomes a text. */
-static json_t *review_number(const struct run *run, const json_t *value, uint64_t *hidden)
+static json_t *review_number(struct mask_context context, const json_t *value, uint64_t *hidden)
 {
     cleanup_free char *text = json_dumps(value, JSON_ENCODE_ANY);
     uint64_t before = *hidden;
-    json_t *shown = text ? review_text(run, span_of(text), hidden) : NULL;
+    json_t *shown = text ? review_text(context, span_of(text), hidden) : NULL;
 
     if (!shown || *hidden != before)
         return shown;
@@ -395,15 +405,15 @@ static json_t *review_number(const struct run *run, const json_t *value, uint64_
     return json_copy((json_t *)value);
 }
 
-static json_t *review_object(const struct run *run, const json_t *value, uint64_t *hidden)
+static json_t *review_object(struct mask_context context, const json_t *value, uint64_t *hidden)
 {
     json_t *copy = json_object(), *item;
     const char *key;
 
     json_object_foreach((json_t *)value, key, item)
     {
-        json_t *name = review_text(run, span_of(key), hidden);
-        json_t *shown = mask_json_for_review(run, item, hidden);
+        json_t *name = review_text(context, span_of(key), hidden);
+        json_t *shown = mask_json_for_review(context, item, hidden);
         bool is_new = name && !json_object_get(copy, json_string_value(name));
         int r = is_new && shown ? json_object_set(copy, json_string_value(name), shown) : -1;
 
@@ -417,24 +427,25 @@ static json_t *review_object(const struct run *run, const json_t *value, uint64_
     return copy;
 }
 
-json_t *mask_json_for_review(const struct run *run, const json_t *value, uint64_t *ret_hidden)
+json_t *mask_json_for_review(struct mask_context context, const json_t *value, uint64_t *ret_hidden)
 {
     json_t *copy, *item;
     size_t i;
 
     if (json_is_string(value))
-        return review_text(run, (struct span){json_string_value(value), json_string_length(value)},
+        return review_text(context,
+                           (struct span){json_string_value(value), json_string_length(value)},
                            ret_hidden);
     if (json_is_number(value))
-        return review_number(run, value, ret_hidden);
+        return review_number(context, value, ret_hidden);
     if (json_is_object(value))
-        return review_object(run, value, ret_hidden);
+        return review_object(context, value, ret_hidden);
     if (!json_is_array(value))
         return json_copy((json_t *)value);
     copy = json_array();
     json_array_foreach((json_t *)value, i, item)
     {
-        if (json_array_append_new(copy, mask_json_for_review(run, item, ret_hidden)) < 0) {
+        if (json_array_append_new(copy, mask_json_for_review(context, item, ret_hidden)) < 0) {
             json_decref(copy);
             return NULL;
         }
@@ -595,21 +606,25 @@ static char *spell_json(struct clean_text clean, size_t labels)
     return copy;
 }
 
-char *mask_json(struct run *run, struct span text)
+char *mask_json(struct mask_context context, struct span text)
 {
-    uint64_t before = run->result.masked.count;
+    struct run_masked own = {0};
+    uint64_t before;
     cleanup_free char *plain = NULL;
     size_t len = 0;
     struct clean_text clean;
 
-    if (run->terms.masking == RUN_MASK_NOTHING)
+    if (context.level == RUN_MASK_NOTHING)
         return strndup(text.data, text.len);
+    if (!context.masked)
+        context.masked = &own;
+    before = context.masked->count;
     plain = spell_out(text, &len);
     if (!plain)
         return NULL;
     fiber_pause();
-    clean = mask_text(run, (struct span){plain, len});
-    return spell_json(clean, (size_t)(run->result.masked.count - before));
+    clean = mask_text(context, (struct span){plain, len});
+    return spell_json(clean, (size_t)(context.masked->count - before));
 }
 
 /* ---- types ---- */
@@ -629,18 +644,18 @@ static bool is_text(struct span mime, struct span data)
            (!memchr(data.data, '\0', data.len) && utf8_valid(data.data, data.len) == data.len);
 }
 
-bool mask_form(struct run *run, struct span mime, struct span *data, char **ret_copy)
+bool mask_form(struct mask_context context, struct span mime, struct span *data, char **ret_copy)
 {
     struct clean_text clean;
 
     if (!data->len || !is_text(mime, *data))
         return true;
     if (ends_with(mime, "json")) {
-        *ret_copy = mask_json(run, *data);
+        *ret_copy = mask_json(context, *data);
         *data = (struct span){*ret_copy, *ret_copy ? strlen(*ret_copy) : 0};
         return *ret_copy;
     }
-    clean = mask_text(run, *data);
+    clean = mask_text(context, *data);
     *ret_copy = malloc(clean_len(clean) + 1);
     if (!*ret_copy)
         return false;

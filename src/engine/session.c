@@ -268,9 +268,9 @@ struct layers *session_layers(struct session *s)
     return s->box && !s->fork ? box_layers(s->box) : NULL;
 }
 
-struct run *session_model(struct session *s)
+struct mask_context session_masks(const struct session *s)
 {
-    return s->model;
+    return (struct mask_context){.level = s->model->terms.masking, .masks = s->model->masks};
 }
 
 struct sessions *session_table(const struct session *s)

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/run.h"
+#include "engine/masking.h"
 #include "engine/pool.h"
 #include "sandbox/files.h"
 #include "sandbox/layer.h"
@@ -124,7 +125,7 @@ struct files *session_files(struct session *session);
 struct layers *session_layers(struct session *session);
 
 /* The secrets that are masked in its texts. */
-struct run *session_model(struct session *session);
+struct mask_context session_masks(const struct session *session);
 
 /* The table it is in, which outlives it. */
 struct sessions *session_table(const struct session *session);

@@ -596,21 +596,19 @@ int mcp_file_uri(const char *session_id, const char *path, struct buf *out, stru
 
 char *mcp_mask(const struct mcp_host *host, const char *text, size_t len, size_t *ret_len)
 {
-    struct run *run = run_new();
-    struct clean_text clean;
+    struct error failure = {0};
+    const struct mask_context context = {.level = config_masking(host->api->config),
+                                         .masks = pool_masks(host->api->pool),
+                                         .error = &failure};
+    struct clean_text clean = mask_text(context, (struct span){text, len});
     char *copy = NULL;
 
-    if (!run)
-        return NULL;
-    run->terms.masking = config_masking(host->api->config);
-    run->masks = pool_masks(host->api->pool);
-    clean = mask_text(run, (struct span){text, len});
-    if (run->result.error.code == E_NONE && (copy = malloc(clean_len(clean) + 1))) {
+    if (failure.code == E_NONE && (copy = malloc(clean_len(clean) + 1))) {
         memcpy(copy, clean_data(clean), clean_len(clean));
         copy[clean_len(clean)] = '\0';
         *ret_len = clean_len(clean);
     }
-    run_free(run);
+    error_done(&failure);
     return copy;
 }
 

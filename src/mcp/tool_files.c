@@ -209,17 +209,16 @@ static int add_page(struct page *page, struct clean_text text, struct error *err
 static int read_text(const struct mcp_host *host, const struct reader *r, struct page *page,
                      struct error *err)
 {
-    struct run *run = run_new();
+    struct error failure = {0};
+    const struct mask_context context = {.level = config_masking(host->api->config),
+                                         .masks = pool_masks(host->api->pool),
+                                         .error = &failure};
     struct masker *masker = NULL;
     char piece[PIECE];
     uint64_t offset = 0;
     ssize_t n = 1;
-    int result = run ? 0 : error_memory(err);
+    int result = 0;
 
-    if (run) {
-        run->terms.masking = config_masking(host->api->config);
-        run->masks = pool_masks(host->api->pool);
-    }
     while (result == 0 && n > 0 && !page->has_more) {
         n = files_read(r->fd, offset, piece, sizeof(piece), err);
         if (n < 0)
@@ -228,17 +227,17 @@ static int read_text(const struct mcp_host *host, const struct reader *r, struct
             result = error_set(err, E_TOO_LARGE, "only the first %zu MB can be read this way",
                                SCANNED_MAX / MIB);
         else if (n > 0)
-            result = add_page(page, mask_stream(run, &masker, piece, (size_t)n), err);
+            result = add_page(page, mask_stream(context, &masker, piece, (size_t)n), err);
         else
-            result = add_page(page, mask_stream_end(run, &masker), err);
+            result = add_page(page, mask_stream_end(context, &masker), err);
         offset += n > 0 ? (uint64_t)n : 0;
     }
-    if (result == 0 && run->result.error.code != E_NONE) {
-        error_copy(err, &run->result.error);
+    if (result == 0 && failure.code != E_NONE) {
+        error_copy(err, &failure);
         result = -1;
     }
     masker_free(masker);
-    run_free(run);
+    error_done(&failure);
     return result;
 }
 

@@ -60,7 +60,7 @@ static void expect(const struct side *s, const char *text, bool is_masked)
     assert_non_null(run);
     run->terms.masking = RUN_MASK_SECRETS;
     run->masks = pool_masks(s->engine.pool);
-    clean = mask_text(run, span_of(text));
+    clean = mask_text(mask_context_of(run), span_of(text));
     assert_int_equal(memmem(clean_data(clean), clean_len(clean), text, strlen(text)) == NULL,
                      is_masked);
     run_free(run);

@@ -22,7 +22,7 @@ static void mask(void *arg)
 {
     struct work *work = arg;
     struct clean_text clean =
-        mask_text(work->run, (struct span){buf_str(&work->text), work->text.len});
+        mask_text(mask_context_of(work->run), (struct span){buf_str(&work->text), work->text.len});
 
     assert_return_code(buf_add(&work->clean, clean_data(clean), clean_len(clean), NULL), 0);
 }
@@ -60,7 +60,7 @@ static void check(const struct work *work)
     assert_non_null(run);
     run->terms.masking = RUN_MASK_SECRETS;
     run->masks = masks;
-    clean = mask_text(run, (struct span){buf_str(&work->text), work->text.len});
+    clean = mask_text(mask_context_of(run), (struct span){buf_str(&work->text), work->text.len});
     assert_int_equal(work->clean.len, clean_len(clean));
     assert_memory_equal(work->clean.data, clean_data(clean), clean_len(clean));
     assert_int_equal(work->run->result.masked.count, run->result.masked.count);
@@ -117,7 +117,7 @@ TEST(a_value_that_comes_later_is_masked_in_the_next_text)
     masks_set(masks, NULL, values);
     while (!fiber_resume(work.fiber))
         ;
-    clean = mask_text(work.run, span_of("say plain-looking-words to me"));
+    clean = mask_text(mask_context_of(work.run), span_of("say plain-looking-words to me"));
     assert_null(memmem(clean_data(clean), clean_len(clean), "plain-looking-words", 19));
     finish(&work);
     masks_set(masks, NULL, NULL);
@@ -126,7 +126,7 @@ TEST(a_value_that_comes_later_is_masked_in_the_next_text)
 
 static void expect(struct run *run, const char *text, bool is_masked)
 {
-    struct clean_text clean = mask_text(run, span_of(text));
+    struct clean_text clean = mask_text(mask_context_of(run), span_of(text));
 
     assert_int_equal(memmem(clean_data(clean), clean_len(clean), text, strlen(text)) == NULL,
                      is_masked);
@@ -170,10 +170,10 @@ TEST(without_a_masker_nothing_comes_out)
     assert_non_null(run);
     buf_init(&shown, KIB);
     run->terms.masking = RUN_MASK_SECRETS;
-    assert_int_equal(clean_len(mask_text(run, span_of("text"))), 0);
+    assert_int_equal(clean_len(mask_text(mask_context_of(run), span_of("text"))), 0);
     assert_int_equal(run->result.error.code, E_INTERNAL);
-    assert_int_equal(clean_len(mask_stream(run, &masker, "text", 4)), 0);
-    assert_int_equal(mask_for_review(run, span_of("text"), &shown, NULL), -1);
+    assert_int_equal(clean_len(mask_stream(mask_context_of(run), &masker, "text", 4)), 0);
+    assert_int_equal(mask_for_review(mask_context_of(run), span_of("text"), &shown, NULL), -1);
     run_free(run);
 }
 
