@@ -30,14 +30,11 @@ struct run *run_new(void)
         free(run);
         return NULL;
     }
-    run_limits_init(&run->terms.limits);
-    run->terms.masking = RUN_MASK_SECRETS;
+    run_terms_init(&run->terms);
     buf_init(&run->program.code, LIMIT_CODE_BYTES);
     buf_init(&run->program.input, LIMIT_STDIN_BYTES);
     run_stream_init(&run->result.out, run->terms.limits.output_bytes);
     run_stream_init(&run->result.err, run->terms.limits.output_bytes);
-    for (size_t i = 0; i < LIMIT_GRANTS; i++)
-        run->terms.grants[i].fd = -1;
     return run;
 }
 
@@ -194,13 +191,6 @@ static void free_collected(struct run_result *result)
     free(result->collected);
 }
 
-static void free_strings(char **strings)
-{
-    for (char **entry = strings; entry && *entry; entry++)
-        free(*entry);
-    free(strings);
-}
-
 int run_add_env(struct run *run, const char *name, const char *value, struct error *err)
 {
     size_t count = 0;
@@ -230,18 +220,6 @@ static void free_traffic(struct run_traffic *traffic)
     free(traffic);
 }
 
-static void terms_done(struct run_terms *terms)
-{
-    free(terms->environment);
-    free(terms->workdir);
-    free_strings(terms->env);
-    for (size_t i = 0; i < terms->n_grants; i++) {
-        free(terms->grants[i].path);
-        close_fd(&terms->grants[i].fd);
-    }
-    net_unref(terms->net);
-}
-
 static void result_done(struct run_result *result)
 {
     free_collected(result);
@@ -269,10 +247,10 @@ void run_free(struct run *run)
         return;
     buf_done(&run->program.code);
     buf_done(&run->program.input);
-    free_strings(run->program.args);
-    free_strings(run->program.collect);
+    run_strings_free(run->program.args);
+    run_strings_free(run->program.collect);
     run_drop_given(run);
-    terms_done(&run->terms);
+    run_terms_done(&run->terms);
     run_free_denials(run);
     result_done(&run->result);
     free(run);

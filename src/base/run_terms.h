@@ -65,3 +65,17 @@ struct run_terms {
     uint64_t seed;
     char *environment; /* the name of another one than the settings say, or NULL */
 };
+
+/* The default limits, and secrets are masked. */
+void run_terms_init(struct run_terms *terms);
+void run_terms_done(struct run_terms *terms);
+
+/* What each cell has of its session's terms: rules and limits. They belong to the session. */
+void run_terms_lend(struct run_terms *cell, const struct run_terms *session);
+
+/* A copy for a sandbox that is a copy of another one. `copy` has been initialised. -1: out of
+ * memory or descriptors. */
+int run_terms_copy(struct run_terms *copy, const struct run_terms *terms);
+
+/* A list with NULL at the end, or NULL. */
+void run_strings_free(char **strings);

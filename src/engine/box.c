@@ -301,7 +301,7 @@ uint64_t box_memory(struct box *b)
 
 void box_sacrifice(struct box *b)
 {
-    if (b->model && b->failure.code == E_NONE)
+    if (b->terms && b->failure.code == E_NONE)
         error_set(&b->failure, E_TOO_LARGE,
                   "the server ran short of memory, and this session had the most of it");
     if (b->cell.verdict == BOX_NO_VERDICT)
@@ -569,7 +569,7 @@ static void on_kernel_exited(struct box *b, struct unpack *u)
 
     if (!wire_unpack_exited(u, &exited))
         return;
-    if (b->model) {
+    if (b->terms) {
         box_session_on_exited(&b->kernels[exited.kernel], &exited);
         return;
     }
@@ -625,7 +625,7 @@ void box_on_deadline(void *arg)
 {
     struct box *b = arg;
 
-    if (b->state == BOX_RUNNING && b->model && b->cell.verdict != BOX_NO_VERDICT) {
+    if (b->state == BOX_RUNNING && b->terms && b->cell.verdict != BOX_NO_VERDICT) {
         box_session_on_deadline(b);
         return;
     }
@@ -669,7 +669,7 @@ void box_end_run(struct box *b, enum box_verdict verdict)
         task_cancel(&b->text);
     if (b->cell.state == CELL_ANSWERING && box_is_busy(b))
         return;
-    if (b->model && b->state == BOX_RUNNING)
+    if (b->terms && b->state == BOX_RUNNING)
         box_session_stop_cell(b);
     else
         box_kill(b);

@@ -71,10 +71,10 @@ int box_start(struct box *box, struct run *run, struct error *err);
 /* --- one that is kept, for a session --- */
 
 /* Turns an idle box into one that serves cell after cell. From here on, also after a failure, its
- * events go to `owner`, who frees it. `model` has what all cells have in common and outlives the
+ * events go to `owner`, who frees it. `terms` are those of every cell and outlive the
  * box. Errors as of box_start(). */
-int box_keep(struct box *box, struct run *model, const struct box_events *events, void *owner,
-             struct error *err);
+int box_keep(struct box *box, const struct run_terms *terms, const struct box_events *events,
+             void *owner, struct error *err);
 
 /* Kills one that could not be kept. Who wanted it may be gone before it is: its end is told to
  * `owner`. */

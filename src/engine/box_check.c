@@ -59,7 +59,7 @@ static int send_cell(struct box_kernel *k, struct error *err)
 {
     static struct wire_run message; /* too large for a stack; filled and packed here and now */
     const struct box *b = k->box;
-    const struct run_limits *limits = &b->model->terms.limits;
+    const struct run_limits *limits = &b->terms->limits;
     struct pack p;
     int r;
 
@@ -69,7 +69,7 @@ static int send_cell(struct box_kernel *k, struct error *err)
         .file_bytes = limits->file_bytes,
         .cpu_s = CHECK_MS / 1000,
         .code = {buf_str(&b->run->program.code), b->run->program.code.len},
-        .policy = b->model->terms.policy,
+        .policy = b->terms->policy,
     };
     pack_init(&p, wire_type_max(WIRE_RUN));
     wire_pack_run(&p, &message);

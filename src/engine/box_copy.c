@@ -111,7 +111,7 @@ static void finish(struct box_copy *c, struct error *err)
 static void set_words(const struct box *b, struct error *err, const char *prefix, struct span said)
 {
     struct clean_text clean = mask_text(
-        (struct mask_context){.level = b->model->terms.masking, .masks = b->engine_masks}, said);
+        (struct mask_context){.level = b->terms->masking, .masks = b->engine_masks}, said);
     cleanup_free char *words =
         quote_words((struct span){clean_data(clean), clean_len(clean)}, WIRE_IMAGE_TEXT);
 
@@ -157,7 +157,7 @@ static bool is_tight(struct box *b)
     if (cgroup_read(b->cgroup, CGROUP_PRESENT, &usage, &err) < 0)
         error_done(&err);
     return cgroup_host_kind(b->cgroups) == CGROUP_NONE ||
-           usage.memory_bytes > b->model->terms.limits.memory_bytes / 2;
+           usage.memory_bytes > b->terms->limits.memory_bytes / 2;
 }
 
 static void on_status(void *arg)
@@ -258,15 +258,14 @@ static int send_request(struct box_copy *c, struct error *err)
         .fds = {c->image->memory, c->image->files, c->theirs}, .count = 3, .first = 3};
     struct wire_image message = {.flags =
                                      (c->is_flat ? WIRE_IMAGE_FLAT : 0) |
-                                     (b->model->terms.may_spawn ? 0 : WIRE_IMAGE_NO_FORK) |
+                                     (b->terms->may_spawn ? 0 : WIRE_IMAGE_NO_FORK) |
                                      (b->kernels[WIRE_KERNEL_BASH].is_alive ? WIRE_IMAGE_BASH : 0)};
     struct pack p;
     int r;
 
     if (add_groups(&l, c->group, &message.joins, err) < 0)
         return -1;
-    if (!b->model->terms.may_spawn && c->group &&
-        add_groups(&l, b->cgroup, &message.leaves, err) < 0)
+    if (!b->terms->may_spawn && c->group && add_groups(&l, b->cgroup, &message.leaves, err) < 0)
         return -1;
     pack_init(&p, 64);
     wire_pack_image(&p, &message);

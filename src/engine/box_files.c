@@ -258,7 +258,7 @@ static void fail_files(struct box *b, struct run *run)
 {
     if (run->result.error.code == E_NONE)
         error_move(&run->result.error, &b->files_error);
-    if (b->model)
+    if (b->terms)
         b->is_answer_due = true;
     else
         box_kill(b);

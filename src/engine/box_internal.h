@@ -108,9 +108,9 @@ struct box {
     struct loop_work going;     /* it is gone, which is to be told */
 
     /* Of a session. */
-    struct run *model; /* what every cell has in common; NULL: the box is not kept */
-    uint32_t cells;    /* so far */
-    uint32_t signals;  /* asked for and not sent yet, of this cell or the one before */
+    const struct run_terms *terms; /* of every cell; NULL: the box is not kept */
+    uint32_t cells;                /* so far */
+    uint32_t signals;              /* asked for and not sent yet, of this cell or the one before */
     bool has_run_code; /* a program has run here: what kernels say is a program's word */
     struct loop_watch *refresh_watch; /* a child refreshes its overlays; NULL: none does */
     int refresh_fd;
@@ -321,9 +321,13 @@ void box_deny_work(struct run *run);
 
 int box_open_kernel(struct box_kernel *k, int ret_theirs[WIRE_KERNEL_FDS], struct error *err);
 void box_close_kernel(struct box_kernel *k);
-int box_check_layers(const struct box *b, const struct run *run, struct error *err);
-int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err);
-void box_pack_run(const struct box *b, const struct run *run, struct pack *p);
+int box_check_layers(const struct box *b, const struct run_terms *terms, struct error *err);
+
+/* `crowd` as in struct run_origin. */
+int box_adjust_cgroup(struct box *b, const struct run_terms *terms, uint32_t crowd,
+                      struct error *err);
+void box_pack_run(const struct box *b, const struct run_terms *terms,
+                  const struct run_program *program, struct pack *p);
 
 /* The program is the sandbox's from here on, and waits (box_cell.h). */
 void box_begin_cell(struct box *b, struct run *run);

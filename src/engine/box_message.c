@@ -76,7 +76,7 @@ static bool take_exception(struct run *run, struct unpack *u)
 
     if (!wire_unpack_exception(u, &m))
         return false;
-    hint = advice_on(&m, run->box && run->box->model ? &run->box->model->terms : &run->terms);
+    hint = advice_on(&m, run->box && run->box->terms ? run->box->terms : &run->terms);
     run->result.exception =
         (struct run_exception){.name = text_of(run, m.name),
                                .message = text_of(run, m.message),
@@ -232,7 +232,7 @@ static bool take_claim(struct box_kernel *k, const struct frame *frame)
 {
     struct box *b = k->box;
 
-    if (!b->model || !b->has_run_code)
+    if (!b->terms || !b->has_run_code)
         return false;
     if (frame->type == WIRE_REFUSED) {
         if (k == &b->kernels[WIRE_KERNEL_PYTHON])
@@ -251,7 +251,7 @@ static bool take_claim(struct box_kernel *k, const struct frame *frame)
 static bool take_started(struct box_kernel *k, struct unpack *u)
 {
     (void)u;
-    if (k->box->model)
+    if (k->box->terms)
         box_session_on_started(k);
     else
         open_counters(k->box);
@@ -260,7 +260,7 @@ static bool take_started(struct box_kernel *k, struct unpack *u)
 
 static bool take_done(struct box_kernel *k, struct unpack *u)
 {
-    if (k->box->model && cell_has_been(&k->box->cell, CELL_SENT) &&
+    if (k->box->terms && cell_has_been(&k->box->cell, CELL_SENT) &&
         k->peer.state != WIRE_STATE_HANDED) /* else of the cell before */
         box_session_on_done(k, unpack_u32(u));
     return true;
@@ -291,7 +291,7 @@ static bool (*const events[WIRE_TYPE_END])(struct box_kernel *k, struct unpack *
 
 static void on_waiting(struct box_kernel *k)
 {
-    if (k->box->model)
+    if (k->box->terms)
         box_session_on_waiting(k);
     else
         box_kernel_is_waiting(k->box);
@@ -313,7 +313,7 @@ static void take_message(struct box_kernel *k, const struct frame *frame)
     }
     if (box_copy_on_message(k, frame))
         return;
-    if (frame->type == WIRE_FAILED && b->model && b->has_run_code && (!b->run || k != b->active)) {
+    if (frame->type == WIRE_FAILED && b->terms && b->has_run_code && (!b->run || k != b->active)) {
         box_session_on_broken(k); /* between cells: a fresh one takes its place */
         return;
     }
@@ -417,7 +417,7 @@ static void on_kernel_end(void *owner, const char *why)
      * pid 1. */
     if (why && k == b->active && b->state == BOX_RUNNING)
         box_end_run(b, BOX_BROKEN);
-    else if (why && b->model)
+    else if (why && b->terms)
         box_session_on_broken(k);
     else if (why)
         box_copy_on_trouble(b, "it sent an unexpected message");

@@ -78,15 +78,15 @@ void box_enter(struct box *b, enum cell_state state)
         box_kill(b);
 }
 
-int box_check_layers(const struct box *b, const struct run *run, struct error *err)
+int box_check_layers(const struct box *b, const struct run_terms *terms, struct error *err)
 {
-    uint32_t missing = run->terms.required_layers & ~b->layers & ~(uint32_t)LAYER_NO_EXEC;
+    uint32_t missing = terms->required_layers & ~b->layers & ~(uint32_t)LAYER_NO_EXEC;
 
     for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
         if (missing >> i & 1) {
             error_set(err, E_UNSUPPORTED,
                       "profile `%s` requires the layer `%s`, which this host does not provide",
-                      run->terms.profile, wire_layer_name(i));
+                      terms->profile, wire_layer_name(i));
             return error_hint(
                 err,
                 "run `belljar doctor` to see why, or choose a profile that does not require it");
@@ -95,29 +95,30 @@ int box_check_layers(const struct box *b, const struct run *run, struct error *e
 }
 
 /* All runs of one caller together have about the share of one run of another. */
-static uint32_t cpu_weight(const struct run *run)
+static uint32_t cpu_weight(uint32_t crowd)
 {
-    return run->origin.crowd <= 1 ? 0 : run->origin.crowd < 100 ? 100 / run->origin.crowd : 1;
+    return crowd <= 1 ? 0 : crowd < 100 ? 100 / crowd : 1;
 }
 
-int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err)
+int box_adjust_cgroup(struct box *b, const struct run_terms *terms, uint32_t crowd,
+                      struct error *err)
 {
-    const struct run_limits *want = &run->terms.limits;
+    const struct run_limits *want = &terms->limits;
 
     if (want->memory_bytes == b->limits.memory_bytes && want->processes == b->limits.processes &&
-        want->cpu_percent == b->limits.cpu_percent && !cpu_weight(run))
+        want->cpu_percent == b->limits.cpu_percent && !cpu_weight(crowd))
         return 0;
     return cgroup_set_limits(b->cgroup,
                              &(struct cgroup_limits){want->memory_bytes,
                                                      want->processes + BOX_OWN_PROCESSES,
-                                                     want->cpu_percent, cpu_weight(run)},
+                                                     want->cpu_percent, cpu_weight(crowd)},
                              err);
 }
 
-static bool has_writable_grant(const struct run *run)
+static bool has_writable_grant(const struct run_terms *terms)
 {
-    for (size_t i = 0; i < run->terms.n_grants; i++)
-        if (run->terms.grants[i].mode == RUN_GRANT_RW)
+    for (size_t i = 0; i < terms->n_grants; i++)
+        if (terms->grants[i].mode == RUN_GRANT_RW)
             return true;
     return false;
 }
@@ -125,50 +126,50 @@ static bool has_writable_grant(const struct run *run)
 /* The image of a session is a file for those who write it, and past this limit has to be mapped,
  * which takes twice as long. Where no file can be larger than all of them together anyway it may be
  * written: in the sandbox the disk's size is the limit then, for memory it is the cgroup's. */
-static uint64_t file_limit(const struct box *b, const struct run *run)
+static uint64_t file_limit(const struct box *b, const struct run_terms *terms)
 {
-    const struct run_limits *limits = &run->terms.limits;
+    const struct run_limits *limits = &terms->limits;
 
-    if (!b->model || has_writable_grant(run) || limits->file_bytes < limits->disk_bytes)
+    if (!b->terms || has_writable_grant(terms) || limits->file_bytes < limits->disk_bytes)
         return limits->file_bytes;
     return image_memory_max(limits) > limits->file_bytes ? image_memory_max(limits)
                                                          : limits->file_bytes;
 }
 
-void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
+void box_pack_run(const struct box *b, const struct run_terms *terms,
+                  const struct run_program *program, struct pack *p)
 {
     static struct wire_run message; /* too large for a stack; filled and packed here and now */
     bool has_cgroup = cgroup_host_kind(b->cgroups) != CGROUP_NONE;
 
     message = (struct wire_run){
-        .flags = (run->program.language == RUN_BASH ? WIRE_RUN_BASH : 0) |
-                 (run->program.auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
-                 (run->program.auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
-                 (run->terms.may_spawn ? 0 : WIRE_RUN_NO_EXEC) |
-                 (run->program.has_input ? WIRE_RUN_STDIN : 0) |
-                 (run->terms.has_seed ? WIRE_RUN_SEED : 0) |
-                 (run->program.only_checks ? WIRE_RUN_CHECK : 0) |
-                 (run->program.is_check ? WIRE_RUN_CHECK_ONLY : 0) |
-                 (run->terms.may_spawn && packages_are_open(&b->engine_outside->packages, b->net)
+        .flags = (program->language == RUN_BASH ? WIRE_RUN_BASH : 0) |
+                 (program->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
+                 (program->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
+                 (terms->may_spawn ? 0 : WIRE_RUN_NO_EXEC) |
+                 (program->has_input ? WIRE_RUN_STDIN : 0) | (terms->has_seed ? WIRE_RUN_SEED : 0) |
+                 (program->only_checks ? WIRE_RUN_CHECK : 0) |
+                 (program->is_check ? WIRE_RUN_CHECK_ONLY : 0) |
+                 (terms->may_spawn && packages_are_open(&b->engine_outside->packages, b->net)
                       ? WIRE_RUN_INSTALLS
                       : 0),
-        .seed = run->terms.seed,
-        .descriptors = run->terms.limits.descriptors,
-        .processes = has_cgroup ? 0 : run->terms.limits.processes + BOX_OWN_PROCESSES,
-        .file_bytes = file_limit(b, run),
-        .data_bytes = has_cgroup ? 0 : 2 * run->terms.limits.memory_bytes + UNCOUNTED_SLACK,
-        .code = {buf_str(&run->program.code), run->program.code.len},
-        .policy = run->terms.policy,
+        .seed = terms->seed,
+        .descriptors = terms->limits.descriptors,
+        .processes = has_cgroup ? 0 : terms->limits.processes + BOX_OWN_PROCESSES,
+        .file_bytes = file_limit(b, terms),
+        .data_bytes = has_cgroup ? 0 : 2 * terms->limits.memory_bytes + UNCOUNTED_SLACK,
+        .code = {buf_str(&program->code), program->code.len},
+        .policy = terms->policy,
     };
     /* Our look at the counter comes first; the kernel's own limit, per process and in whole
      * seconds, is behind it. In a session each cell has its own, so there is only our look. */
-    if (run->terms.limits.cpu_ms && !b->model)
-        message.cpu_s = (run->terms.limits.cpu_ms + 999) / 1000 + 1;
+    if (terms->limits.cpu_ms && !b->terms)
+        message.cpu_s = (terms->limits.cpu_ms + 999) / 1000 + 1;
     for (size_t i = 0; b->net && box_gate_variable(i); i++)
         message.env.items[message.env.count++] = span_of(box_gate_variable(i));
-    for (char **v = run->terms.env; v && *v && message.env.count < WIRE_STRINGS_MAX; v++)
+    for (char **v = terms->env; v && *v && message.env.count < WIRE_STRINGS_MAX; v++)
         message.env.items[message.env.count++] = span_of(*v);
-    for (char **v = run->program.args; v && *v && message.args.count < WIRE_STRINGS_MAX; v++)
+    for (char **v = program->args; v && *v && message.args.count < WIRE_STRINGS_MAX; v++)
         message.args.items[message.args.count++] = span_of(*v);
     pack_init(p, wire_type_max(WIRE_RUN));
     wire_pack_run(p, &message);
@@ -180,7 +181,7 @@ static int send_run(struct box *b, struct run *run, struct error *err)
     struct pack p;
     int r;
 
-    box_pack_run(b, run, &p);
+    box_pack_run(b, &run->terms, &run->program, &p);
     r = run->program.has_input ? open_input(b, &theirs, err) : 0;
     if (r == 0)
         r = peer_send(&b->active->peer, WIRE_RUN, &p, &theirs, run->program.has_input ? 1 : 0, err);
@@ -226,7 +227,8 @@ int box_start(struct box *b, struct run *run, struct error *err)
 {
     if (b->state != BOX_IDLE)
         return error_set(err, E_BUSY, "the sandbox is not idle");
-    if (box_check_layers(b, run, err) < 0 || box_adjust_cgroup(b, run, err) < 0)
+    if (box_check_layers(b, &run->terms, err) < 0 ||
+        box_adjust_cgroup(b, &run->terms, run->origin.crowd, err) < 0)
         return -1;
     if (box_has_large_files(run)) {
         box_put_files_slowly(b, run, start_program);
@@ -411,7 +413,7 @@ static void note_leftovers(struct box *b, struct run *run)
     if (run->terms.keeps_layers && b->cow)
         run->result.cow = layers_ref(b->cow);
     box_note_traffic(b, run);
-    if (!b->model)
+    if (!b->terms)
         box_close_gate(b); /* before the run's own record, which is its last */
 }
 
@@ -420,7 +422,7 @@ static void note_state(struct box *b, struct run *run)
 {
     bool was_sent = cell_has_been(&b->cell, CELL_SENT);
 
-    if (b->model)
+    if (b->terms)
         run->result.state = !cell_is_done(&b->cell)           ? RUN_STATE_LOST
                             : was_sent && b->active->was_lost ? RUN_STATE_FRESH
                                                               : RUN_STATE_KEPT;
@@ -477,7 +479,7 @@ static void end_answer(void *arg)
     run->result.server_cpu_ns += b->cell.work_ns;
     close_input(b);
     b->run = NULL;
-    if (b->model)
+    if (b->terms)
         box_session_after(b);
     b->cell = (struct box_cell){0};
     b->events->on_done(b->owner, b, run);
@@ -486,7 +488,7 @@ static void end_answer(void *arg)
         return;
     }
     /* The program has ended by itself. */
-    if (!b->model && b->state == BOX_RUNNING)
+    if (!b->terms && b->state == BOX_RUNNING)
         box_kill(b);
     box_session_start_due(b);
     box_go_on(b);

@@ -86,6 +86,8 @@ static int send_state(struct box_kernel *k, struct error *err)
 static int open_cells(struct box_kernel *k, struct error *err)
 {
     struct box *b = k->box;
+    const struct run_program program = {.language = index_of(k) == WIRE_KERNEL_BASH ? RUN_BASH
+                                                                                    : RUN_PYTHON};
     cleanup_close int theirs = -1;
     int pair[2];
     struct pack p;
@@ -102,8 +104,7 @@ static int open_cells(struct box_kernel *k, struct error *err)
     if (peer_redirect(&k->peer, pair[1], err) < 0)
         return -1;
     k->peer.channel = WIRE_CHANNEL_CELLS;
-    b->model->program.language = index_of(k) == WIRE_KERNEL_BASH ? RUN_BASH : RUN_PYTHON;
-    box_pack_run(b, b->model, &p);
+    box_pack_run(b, b->terms, &program, &p);
     r = peer_send(&k->peer, WIRE_RUN, &p, NULL, 0, err);
     pack_done(&p);
     return r == 0 && index_of(k) == WIRE_KERNEL_BASH ? send_state(k, err) : r;
@@ -281,7 +282,7 @@ static int begin_cell(struct box *b, struct run *cell, struct error *err)
     if (b->broker && broker_client_begin(b->broker, cell, err) < 0)
         return -1;
     if (cell->terms.masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
-        cell->terms.masking = b->model->terms.masking;
+        cell->terms.masking = b->terms->masking;
     box_begin_cell(b, cell);
     box_own_gate(b, cell);
     b->active = k;
@@ -315,7 +316,7 @@ void box_session_on_refreshed(struct box *b)
 
 void box_session_on_begun(struct box *b)
 {
-    if (b->model)
+    if (b->terms)
         try_to_hand_over(b);
 }
 
@@ -572,15 +573,15 @@ void box_restart(struct box *b, enum run_language language)
     replace(k);
 }
 
-int box_keep(struct box *b, struct run *model, const struct box_events *events, void *owner,
-             struct error *err)
+int box_keep(struct box *b, const struct run_terms *terms, const struct box_events *events,
+             void *owner, struct error *err)
 {
     b->events = events;
     b->owner = owner;
-    b->model = model;
+    b->terms = terms;
     if (b->state != BOX_IDLE)
         return error_set(err, E_BUSY, "the sandbox is not idle");
-    if (box_check_layers(b, model, err) < 0 || box_adjust_cgroup(b, model, err) < 0)
+    if (box_check_layers(b, terms, err) < 0 || box_adjust_cgroup(b, terms, 0, err) < 0)
         return -1;
     if (open_cells(&b->kernels[WIRE_KERNEL_PYTHON], err) < 0) {
         error_done(err);
@@ -594,11 +595,11 @@ void box_disown(struct box *b, const struct box_events *events, void *owner)
 {
     b->events = events;
     b->owner = owner;
-    b->model = NULL;
+    b->terms = NULL;
     box_kill(b);
 }
 
 bool box_is_kept(const struct box *b)
 {
-    return b->model != NULL;
+    return b->terms != NULL;
 }

@@ -165,27 +165,15 @@ void session_go_on(struct session *s)
         rest(s);
 }
 
-void session_take_terms(struct run *run, const struct run *model)
-{
-    run->terms.profile = model->terms.profile;
-    run->terms.policy = model->terms.policy;
-    run->terms.required_layers = model->terms.required_layers;
-    run->terms.may_spawn = model->terms.may_spawn;
-    run->masks = model->masks;
-    run->terms.reach = model->terms.reach;
-    run->terms.limits = model->terms.limits;
-    run->terms.uses_grants = model->terms.uses_grants;
-}
-
 static void adopt_cell(struct session *s, struct run *cell)
 {
     struct run_limits own = cell->terms.limits;
-    const struct run *model = s->model;
 
     memcpy(cell->origin.session, s->id, sizeof(cell->origin.session));
     cell->origin.session_name = s->name;
     cell->names = s->names;
-    session_take_terms(cell, model);
+    run_terms_lend(&cell->terms, &s->order->terms);
+    cell->masks = s->order->masks;
     for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
         if (run_limit_table[i].scope == RUN_LIMIT_OF_CELL)
             run_limit_set_raw(&cell->terms.limits, &run_limit_table[i],
@@ -270,7 +258,7 @@ struct layers *session_layers(struct session *s)
 
 struct mask_context session_masks(const struct session *s)
 {
-    return (struct mask_context){.level = s->model->terms.masking, .masks = s->model->masks};
+    return (struct mask_context){.level = s->order->terms.masking, .masks = s->order->masks};
 }
 
 struct sessions *session_table(const struct session *s)
@@ -290,7 +278,7 @@ static void free_session(struct session *s)
     loop_watch_free(s->idle);
     loop_watch_free(s->lifetime);
     session_copy_done(s);
-    run_free(s->model);
+    run_free(s->order);
     pseudonyms_free(s->names);
     free(s->name);
     free(s->owner);
@@ -312,10 +300,10 @@ int session_tell(const struct session *s, const char *event, const char *key, co
         .id = s->id,
         .name = s->name,
         .owner = s->owner,
-        .profile = s->model->terms.profile,
+        .profile = s->order->terms.profile,
         .detail_key = key,
         .detail = detail,
-        .limits = strcmp(event, "open") == 0 ? &s->model->terms.limits : NULL,
+        .limits = strcmp(event, "open") == 0 ? &s->order->terms.limits : NULL,
         .error = error,
     };
 
@@ -362,7 +350,7 @@ void session_close(struct session *s, const char *why)
     if (s->box)
         box_kill(s->box); /* on_gone follows */
     else
-        pool_cancel(s->table->pool, s->model); /* on_model_done follows */
+        pool_cancel(s->table->pool, s->order); /* on_no_box follows */
 }
 
 static void on_idle_limit(void *arg)
@@ -419,7 +407,7 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
     s->box = NULL;
     if (is_replaceable(s)) {
         s->losses++;
-        pool_submit(s->table->pool, s->model);
+        pool_submit(s->table->pool, s->order);
         return;
     }
     session_begin_end(s, err && err->message ? err->message : "its sandbox died");
@@ -461,12 +449,12 @@ void session_disown(struct session *s, struct box *box)
 }
 
 /* The pool has found a sandbox. */
-static void on_box(struct run *model, struct box *box)
+static void on_box(struct run *order, struct box *box)
 {
-    struct session *s = model->user;
+    struct session *s = order->user;
     struct error err = {0};
 
-    if (box_keep(box, model, &session_box_events, s, &err) == 0) {
+    if (box_keep(box, &order->terms, &session_box_events, s, &err) == 0) {
         s->box = box;
         if (s->is_closing)
             box_kill(box);
@@ -479,7 +467,7 @@ static void on_box(struct run *model, struct box *box)
     if (err.code == E_BUSY) { /* it died unnoticed: the next one */
         error_done(&err);
         session_disown(s, box);
-        pool_submit(s->table->pool, model);
+        pool_submit(s->table->pool, order);
         return;
     }
     box_kill(box);
@@ -489,11 +477,11 @@ static void on_box(struct run *model, struct box *box)
 }
 
 /* There is no sandbox, or it was called off. */
-static void on_model_done(struct run *model)
+static void on_no_box(struct run *order)
 {
-    struct session *s = model->user;
+    struct session *s = order->user;
 
-    session_begin_end(s, model->result.error.message ? model->result.error.message
+    session_begin_end(s, order->result.error.message ? order->result.error.message
                                                      : "Belljar is stopping");
     session_copy_cancel(s);
     session_finish_end(s);
@@ -629,14 +617,14 @@ int session_check_kept(const struct session *s, uint64_t more, struct error *err
         if (strcmp(other->owner, s->owner) == 0)
             share.own += bytes;
     }
-    if (own_images > IMAGES_PER_MEMORY * s->model->terms.limits.memory_bytes)
+    if (own_images > IMAGES_PER_MEMORY * s->order->terms.limits.memory_bytes)
         return refuse_kept("for one session", own_images, err);
     if (share.total && !share_allows(&share, more))
         return refuse_kept(share.has_others ? "for this token" : "in all", share.own, err);
     return 0;
 }
 
-struct session *session_new(struct sessions *table, struct run *model,
+struct session *session_new(struct sessions *table, struct run *order,
                             const struct session_options *options)
 {
     struct session *s = calloc(1, sizeof(*s));
@@ -644,7 +632,7 @@ struct session *session_new(struct sessions *table, struct run *model,
     if (!s)
         return NULL;
     *s = (struct session){.table = table,
-                          .model = model,
+                          .order = order,
                           .owner = strdup(options->owner),
                           .names = table->options.has_names ? pseudonyms_new() : NULL,
                           .idle = loop_timer(table->loop, on_idle_limit, s),
@@ -659,43 +647,43 @@ struct session *session_new(struct sessions *table, struct run *model,
     if (id_make(s->id, "ses_") == 0)
         s->name = strdup(options->name ? options->name : s->id);
     if (s->owner && s->idle && s->lifetime && s->name && !s->names == !table->options.has_names &&
-        run_add_env(model, "SESSION_ID", s->name, NULL) == 0 && link_session(s) == 0)
+        run_add_env(order, "SESSION_ID", s->name, NULL) == 0 && link_session(s) == 0)
         return s;
-    s->model = NULL;
+    s->order = NULL;
     free_session(s);
     return NULL;
 }
 
-void session_submit_model(struct session *s)
+void session_order_box(struct session *s)
 {
-    s->model->on_box = on_box;
-    s->model->on_done = on_model_done;
-    s->model->user = s;
+    s->order->on_box = on_box;
+    s->order->on_done = on_no_box;
+    s->order->user = s;
     if (s->lifetime_ms)
         loop_timer_start(s->lifetime, s->lifetime_ms);
-    pool_submit(s->table->pool, s->model);
+    pool_submit(s->table->pool, s->order);
 }
 
-int sessions_open(struct sessions *table, struct run *model, const struct session_options *options,
+int sessions_open(struct sessions *table, struct run *order, const struct session_options *options,
                   struct session **ret_session, struct error *err)
 {
     struct session *s;
 
     if (check_name(table, options, err) < 0 ||
         session_make_room(table, options->owner, options->max_own, 1, err) < 0) {
-        run_free(model);
+        run_free(order);
         return -1;
     }
-    s = session_new(table, model, options);
+    s = session_new(table, order, options);
     if (!s) {
-        run_free(model);
+        run_free(order);
         return error_memory(err);
     }
     if (session_tell(s, "open", NULL, NULL, NULL, err) < 0) {
         session_discard(s);
         return -1;
     }
-    session_submit_model(s);
+    session_order_box(s);
     *ret_session = s;
     return 0;
 }
@@ -708,9 +696,9 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .id = s->id,
         .name = s->name,
         .owner = s->owner,
-        .profile = s->model->terms.profile,
-        .terms = &s->model->terms,
-        .uses_grants = s->model->terms.uses_grants,
+        .profile = s->order->terms.profile,
+        .terms = &s->order->terms,
+        .uses_grants = s->order->terms.uses_grants,
         .state = !s->box || s->fork      ? SESSION_STARTING
                  : s->current || s->copy ? SESSION_BUSY
                                          : SESSION_IDLE,
@@ -720,7 +708,7 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .idle_ms = s->current ? 0 : (now - s->rested_ns) / 1000000,
         .idle_limit_ms = s->idle_ms,
         .lifetime_ms = s->lifetime_ms,
-        .limits = &s->model->terms.limits,
+        .limits = &s->order->terms.limits,
     };
 }
 

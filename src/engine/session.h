@@ -66,11 +66,10 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
 void sessions_end(struct sessions *table);
 void sessions_free(struct sessions *table);
 
-/* Opens a session. `model` is an admitted run without code: its profile, limits, grants and
- * variables are those of every cell. It is the session's from here on, also on failure. Cells can
- * be submitted at once and wait for the sandbox. E_BUSY: too many. E_INVALID: the name is taken or
- * is none. */
-int sessions_open(struct sessions *table, struct run *model, const struct session_options *options,
+/* Opens a session. `order` is an admitted run without code: its terms are those of every cell. It
+ * is the session's from here on, also on failure. Cells can be submitted at once and wait for the
+ * sandbox. E_BUSY: too many. E_INVALID: the name is taken, or is not a valid name. */
+int sessions_open(struct sessions *table, struct run *order, const struct session_options *options,
                   struct session **ret_session, struct error *err);
 
 /* By name or id. Unknown, ended and somebody else's get the same E_NOT_FOUND. */

@@ -48,7 +48,7 @@ struct session_copy {
     struct image *image;
     struct error err; /* the first thing that went wrong */
     /* RESTORE */
-    struct run *model; /* for the new sandbox, then the old one's */
+    struct run *order; /* for the new sandbox, then the old one's */
     struct box *box;   /* the new one; then the old one, until it is gone */
     bool is_queued;    /* in the pool */
     bool has_taken_over;
@@ -68,7 +68,7 @@ static double ms_since(uint64_t ns)
 static void free_copy(struct session_copy *c)
 {
     image_unref(c->image);
-    run_free(c->model);
+    run_free(c->order);
     error_done(&c->err);
     free(c->sessions);
     free(c);
@@ -242,7 +242,7 @@ static bool is_weighed_down(const struct session *s)
 
     for (const struct checkpoint *c = s->checkpoints; c; c = c->next)
         (void)image_count(c->image, mark);
-    return image_count(s->origin, mark) > s->model->terms.limits.memory_bytes / 2;
+    return image_count(s->origin, mark) > s->order->terms.limits.memory_bytes / 2;
 }
 
 static int take_image(struct session_copy *c, struct error *err)
@@ -336,56 +336,18 @@ const char *session_checkpoint_name(const struct session *s, size_t index)
     return c ? c->name : NULL;
 }
 
-/* --- models: what a sandbox is made for --- */
+/* --- orders for a sandbox like the session's --- */
 
-static char **copy_strings(char *const *strings)
+static struct run *copy_order(const struct session *s)
 {
-    size_t n = 0;
-    char **copy;
-
-    while (strings[n])
-        n++;
-    copy = calloc(n + 1, sizeof(*copy));
-    for (size_t i = 0; copy && i < n; i++)
-        copy[i] = strdup(strings[i]);
-    return copy;
-}
-
-static int copy_grants(const struct run *model, struct run *copy)
-{
-    for (size_t i = 0; i < model->terms.n_grants; i++) {
-        const struct run_grant *grant = &model->terms.grants[i];
-        int fd = fcntl(grant->fd, F_DUPFD_CLOEXEC, 3);
-
-        copy->terms.grants[copy->terms.n_grants++] =
-            (struct run_grant){.path = strdup(grant->path), .fd = fd, .mode = grant->mode};
-        if (fd < 0 || !copy->terms.grants[i].path)
-            return -1;
-    }
-    return 0;
-}
-
-static struct run *copy_model(const struct session *s)
-{
-    const struct run *model = s->model;
     struct run *copy = run_new();
 
-    if (!copy)
-        return NULL;
-    copy->program.language = model->program.language;
-    session_take_terms(copy, model);
-    copy->terms.masking = model->terms.masking;
-    copy->zygote = box_zygote(s->box);
-    copy->terms.net = net_ref(model->terms.net);
-    if (model->terms.env)
-        copy->terms.env = copy_strings(model->terms.env);
-    if (model->terms.workdir)
-        copy->terms.workdir = strdup(model->terms.workdir);
-    if ((model->terms.env && !copy->terms.env) || (model->terms.workdir && !copy->terms.workdir) ||
-        copy_grants(model, copy) < 0) {
+    if (copy && run_terms_copy(&copy->terms, &s->order->terms) < 0) {
         run_free(copy);
         return NULL;
     }
+    if (copy)
+        copy->zygote = box_zygote(s->box);
     return copy;
 }
 
@@ -395,7 +357,7 @@ static void on_restored(void *owner, struct box *box, struct error *err)
 {
     struct session *s = owner;
     struct session_copy *c = s->copy;
-    struct run *old_model = s->model;
+    struct run *old_order = s->order;
 
     if (err->code != E_NONE || s->is_closing) {
         fail(c, err);
@@ -406,23 +368,23 @@ static void on_restored(void *owner, struct box *box, struct error *err)
     c->has_taken_over = true;
     c->box = s->box;
     s->box = box;
-    s->model = c->model;
-    c->model = old_model;
+    s->order = c->order;
+    c->order = old_order;
     image_unref(s->origin);
     s->origin = image_ref(c->image);
     box_kill(c->box);
 }
 
-static void on_new_box(struct run *model, struct box *box)
+static void on_new_box(struct run *order, struct box *box)
 {
-    struct session *s = model->user;
+    struct session *s = order->user;
     struct session_copy *c = s->copy;
     struct error err = {0};
 
-    if (box_keep(box, model, &session_box_events, s, &err) < 0 && err.code == E_BUSY) {
+    if (box_keep(box, &order->terms, &session_box_events, s, &err) < 0 && err.code == E_BUSY) {
         error_done(&err); /* it died unnoticed: the next one */
         session_disown(s, box);
-        pool_submit(s->table->pool, model);
+        pool_submit(s->table->pool, order);
         return;
     }
     c->is_queued = false;
@@ -435,14 +397,14 @@ static void on_new_box(struct run *model, struct box *box)
     }
 }
 
-static void on_no_box(struct run *model)
+static void on_no_box(struct run *order)
 {
-    struct session *s = model->user;
+    struct session *s = order->user;
     struct session_copy *c = s->copy;
 
     c->is_queued = false;
-    if (model->result.error.code != E_NONE)
-        fail(c, &model->result.error);
+    if (order->result.error.code != E_NONE)
+        fail(c, &order->result.error);
     else
         error_set(&c->err, E_SYSTEM, "the session ended");
     finish(c);
@@ -463,18 +425,18 @@ int session_restore(struct session *s, const char *name, session_copied_fn fn, v
         return -1;
     memcpy(c->name, from->name, sizeof(c->name));
     c->image = image_ref(from->image);
-    c->model = copy_model(s);
-    if (!c->model) {
+    c->order = copy_order(s);
+    if (!c->order) {
         free_copy(c);
         return error_memory(err);
     }
     loop_timer_stop(s->idle);
-    c->model->on_box = on_new_box;
-    c->model->on_done = on_no_box;
-    c->model->user = s;
+    c->order->on_box = on_new_box;
+    c->order->on_done = on_no_box;
+    c->order->user = s;
     c->is_queued = true;
     s->copy = c;
-    pool_submit(s->table->pool, c->model);
+    pool_submit(s->table->pool, c->order);
     return 0;
 }
 
@@ -568,11 +530,11 @@ static void make_sessions(struct session_copy *c)
 
     c->pending = 1; /* the image */
     for (size_t i = 0; i < c->wanted; i++) {
-        struct run *model = copy_model(c->session);
-        struct session *s = model ? session_new(c->session->table, model, &c->options) : NULL;
+        struct run *order = copy_order(c->session);
+        struct session *s = order ? session_new(c->session->table, order, &c->options) : NULL;
 
         if (!s) {
-            run_free(model);
+            run_free(order);
             error_memory(&err);
             fail(c, &err);
             error_done(&err);
@@ -588,7 +550,7 @@ static void make_sessions(struct session_copy *c)
         s->names = pseudonyms_ref(c->session->names);
         s->fork = c;
         c->pending++;
-        session_submit_model(s);
+        session_order_box(s);
     }
 }
 
@@ -666,7 +628,7 @@ void session_copy_cancel(struct session *s)
     if (!c || c->kind != RESTORE)
         return; /* an image ends with the sandbox; a fork goes on */
     if (c->is_queued)
-        pool_cancel(s->table->pool, c->model);
+        pool_cancel(s->table->pool, c->order);
     else if (c->box)
         box_kill(c->box);
 }

@@ -23,8 +23,8 @@ struct session {
     char id[32];
     char *name, *owner;
     struct key by_name, by_id;
-    struct run *model;
-    struct box *box;       /* NULL until the pool has given one */
+    struct run *order; /* for its sandbox, which the pool answers; its terms are the session's */
+    struct box *box;   /* NULL until the pool has given one */
     struct run_list queue; /* of cells that wait */
     struct run *current;
     struct loop_watch *idle, *lifetime;
@@ -72,9 +72,9 @@ extern const struct box_events session_box_events;
 /* Kills a sandbox that was not kept; it may outlive the session. */
 void session_disown(struct session *s, struct box *box);
 
-struct session *session_new(struct sessions *table, struct run *model,
+struct session *session_new(struct sessions *table, struct run *order,
                             const struct session_options *options);
-void session_submit_model(struct session *s);
+void session_order_box(struct session *s);
 void session_started(struct session *s);
 void session_go_on(struct session *s);
 
@@ -91,9 +91,6 @@ int session_make_room(struct sessions *table, const char *owner, long max_own, s
 
 /* Whether the session may have so many bytes more outside of its sandbox. E_TOO_LARGE: no. */
 int session_check_kept(const struct session *s, uint64_t more, struct error *err);
-
-/* The parts of the session's terms that every cell and every copy has. */
-void session_take_terms(struct run *run, const struct run *model);
 
 /* --- session_copy.c --- */
 

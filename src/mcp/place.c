@@ -35,12 +35,12 @@ static void add_masked(const struct mcp_host *host, const struct buf *text, stru
         (void)buf_add(out, masked, len, NULL);
 }
 
-static void add_line(const struct mcp_host *host, const struct run *run, struct buf *out)
+static void add_line(const struct mcp_host *host, const struct run_terms *terms, struct buf *out)
 {
     cleanup(buf_done) struct buf line = {0};
 
     buf_init(&line, TEXT_BYTES);
-    if (place_add_line(&run->terms, &line) < 0 || !line.len)
+    if (place_add_line(terms, &line) < 0 || !line.len)
         return;
     if (line.len <= LINE_BYTES)
         add_masked(host, &line, out);
@@ -57,24 +57,32 @@ void mcp_place_instruct(const struct mcp_server *server, const struct caller *ca
 
     buf_init(&line, TEXT_BYTES);
     if (run)
-        add_line(host, run, &line);
+        add_line(host, &run->terms, &line);
     if (line.len)
         (void)buf_printf(out, NULL, "%s\n", buf_str(&line));
 }
 
+static const struct run_terms *terms_of(const struct session *session)
+{
+    struct session_info info;
+
+    session_info(session, &info);
+    return info.terms;
+}
+
 void mcp_place_note(const struct mcp_call *call, struct session *session, struct buf *out)
 {
-    add_line(mcp_host_of(call), session_model(session), out);
+    add_line(mcp_host_of(call), terms_of(session), out);
 }
 
 void mcp_place_add(const struct mcp_call *call, struct session *session, struct buf *out)
 {
     const struct mcp_host *host = mcp_host_of(call);
     cleanup(run_free_p) struct run *fresh = session ? NULL : fresh_run(host, call->caller);
-    const struct run *run = session ? session_model(session) : fresh;
+    const struct run_terms *terms = session ? terms_of(session) : fresh ? &fresh->terms : NULL;
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, TEXT_BYTES);
-    if (run && place_add(host->api->config, &run->terms, &text) == 0)
+    if (terms && place_add(host->api->config, terms, &text) == 0)
         add_masked(host, &text, out);
 }
