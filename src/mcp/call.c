@@ -254,25 +254,14 @@ void mcp_call_rest(struct mcp_call *call)
         call->exchange->rest(call->exchange);
 }
 
-bool mcp_call_become_task(struct mcp_call *call)
+void mcp_call_part(struct mcp_call *call, json_t *result)
 {
     struct mcp_exchange *exchange = call->exchange;
-    json_t *result;
 
-    if (call->task)
-        return true;
-    if (!call->tool || !mcp_call_client_has(call, "extensions." EXTENSION_TASKS))
-        return false;
-    call->task = mcp_task_new(call);
-    if (!call->task)
-        return false;
     unlink_call(call);
     exchange->call = NULL;
     call->exchange = NULL;
-    result = mcp_task_json(call->task);
-    set(result, "resultType", json_string("task"));
     end_exchange(exchange, mcp_result_json(call->server, call->era, call->id, result), 200);
-    return true;
 }
 
 /* --- questions --- */
@@ -579,16 +568,22 @@ static size_t add_names(const struct mcp_tool *const *table, const char **known,
 static void refuse_tool(struct mcp_request *request, const char *name)
 {
     const struct mcp_server_options *options = &request->server->options;
+    const struct mcp_tool *const *listed = mcp_list_tools(request->peer);
     const char *known[NAMES_MAX], *nearest;
-    char message[256];
+    char message[320];
     size_t count;
 
-    count = add_names(mcp_list_tools(request->peer), known, 0);
+    count = add_names(listed, known, 0);
     count = add_names(options->all_tools, known, count);
     count = add_names(options->unlisted, known, count);
     nearest = suggest_nearest(name, known, count);
-    (void)snprintf(message, sizeof(message), "Unknown tool: %.100s%s%s%s", name,
-                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+    if (nearest)
+        (void)snprintf(message, sizeof(message), "Unknown tool: %.100s; did you mean %s?", name,
+                       nearest);
+    else
+        (void)snprintf(message, sizeof(message), "Unknown tool: %.100s; %s", name,
+                       find_in(listed, "more") ? "more {\"topic\": \"tools\"} names all tools"
+                                               : "tools/list names the tools");
     mcp_request_error(request, MCP_INVALID_PARAMS, message, NULL);
 }
 

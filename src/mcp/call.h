@@ -97,6 +97,7 @@ struct mcp_call {
     const json_t *arguments;    /* an object, maybe empty, never NULL */
     const char *uri;            /* of a resource */
     size_t max_tokens;          /* of a tool's answer; 0: no bound */
+    uint64_t shown[2];          /* bytes of stdout and stderr that earlier answers have shown */
     bool is_brief;              /* the tool that was called is of the short list: text is enough */
     const json_t *capabilities; /* of the client, an object */
 
@@ -210,6 +211,23 @@ const struct spool *mcp_kept_find(const struct mcp_server *server, const char *o
 /* From here on it is a task: the client has been told, and asks for it later. False: it takes none,
  * or the call is no tool's. */
 bool mcp_call_become_task(struct mcp_call *call);
+
+/* --- runs that go on after their answer --- */
+
+/* How many of one owner's may go on at a time. */
+#define MCP_LEFT_MAX 16
+
+bool mcp_left_has_room(const struct mcp_server *server, const char *owner);
+
+/* Answers the client with the result, and goes on without it: the call's own answer is kept, to be
+ * found by that name. One of the legacy era ends with its connection. False: there is no room, or
+ * it is a task already, and the client still waits. Takes the result in any case. */
+bool mcp_call_leave(struct mcp_call *call, const char *name, json_t *result);
+
+/* What became of it. *ret_result: its answer, lent; NULL: it goes on, or was cancelled. False:
+ * there is none with that name. */
+bool mcp_left_find(struct mcp_server *server, const char *owner, const char *name,
+                   bool *ret_goes_on, json_t **ret_result);
 
 /* See struct mcp_exchange. */
 void mcp_call_rest(struct mcp_call *call);

@@ -172,6 +172,10 @@ void mcp_call_free(struct mcp_call *call);  /* out of every list; nobody is told
 void mcp_call_cancel(struct mcp_call *call, bool is_told);
 void mcp_call_answered(struct mcp_call *call, const char *id, const json_t *response);
 
+/* Answers the request with the result (taken). The call goes on as a task; it may be gone when this
+ * returns, with its peer. */
+void mcp_call_part(struct mcp_call *call, json_t *result);
+
 /* --- bound.c --- */
 
 /* Cuts what a tool's answer has beyond the bound of its call, and keeps the whole. */
@@ -221,6 +225,8 @@ struct mcp_task {
     struct mcp_task *before, *after;
     struct mcp_server *server;
     char id[32];
+    char name[32];         /* by which a tool finds it (mcp_call_leave), or "" */
+    struct mcp_peer *peer; /* with which it ends, or NULL */
     char owner[REQUEST_OWNER_MAX];
     enum mcp_task_status status;
     struct mcp_call *call; /* NULL: it is over */
@@ -240,6 +246,7 @@ void mcp_task_end(struct mcp_task *task, enum mcp_task_status status, json_t *ou
 void mcp_task_ask(struct mcp_task *task, json_t *requests);
 bool mcp_tasks_have_room(const struct mcp_server *server, const char *owner);
 void mcp_tasks_sweep(struct mcp_server *server);
+void mcp_tasks_part(struct mcp_peer *peer); /* the peer goes, and with it what ends with it */
 void mcp_tasks_free(struct mcp_server *server);
 
 /* --- mcp_batch.c --- */

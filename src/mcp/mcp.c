@@ -518,6 +518,7 @@ void mcp_peer_free(struct mcp_peer *peer)
         mcp_batch_gone(peer->batches);
     while (peer->first_call)
         mcp_call_cancel(peer->first_call, false);
+    mcp_tasks_part(peer);
     while (peer->listens)
         mcp_listen_end(peer->listens, false);
     if (server->options.on_peer_end)

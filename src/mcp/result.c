@@ -173,8 +173,10 @@ static int add_ends(const struct run_stream *stream, const char *text, size_t le
     return add_lines(out, text + tail, len - tail, MCP_WORDS_LINES);
 }
 
+/* `shown`: bytes of it that the reader has seen. A stream that was cut is shown as a whole again:
+ * its parts have other places. */
 static int add_stream(const struct mcp_call *call, const struct run_stream *stream,
-                      const char *label, struct buf *out)
+                      const char *label, uint64_t shown, struct buf *out)
 {
     cleanup(buf_done) struct buf text = {0};
     size_t budget = call->max_tokens / STREAM_PART;
@@ -183,6 +185,8 @@ static int add_stream(const struct mcp_call *call, const struct run_stream *stre
     buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
     if (run_stream_render(stream, &text, NULL) < 0)
         return -1;
+    if (shown && !stream->spool && !stream->dropped)
+        buf_consume(&text, shown < text.len ? (size_t)shown : text.len);
     if (!text.len)
         return 0;
     if (label && buf_add_str(out, label, NULL) < 0)
@@ -386,13 +390,17 @@ static int add_denials(const struct mcp_call *call, const struct run *run, struc
 int mcp_result_text(const struct mcp_call *call, const struct run *run, const char *note,
                     struct buf *out)
 {
-    if (add_status(call, run, out) < 0 || add_stream(call, &run->result.out, NULL, out) < 0 ||
-        add_stream(call, &run->result.err, "[stderr]\n", out) < 0 || add_traceback(run, out) < 0 ||
+    if (add_status(call, run, out) < 0 ||
+        add_stream(call, &run->result.out, NULL, call->shown[0], out) < 0 ||
+        add_stream(call, &run->result.err, "[stderr]\n", call->shown[1], out) < 0 ||
+        add_traceback(run, out) < 0 ||
         (run->result.value_text && strcmp(run->result.value_text, "None") != 0 &&
          add_value("[result] ", run->result.value_text, strlen(run->result.value_text), out) < 0) ||
         add_displays(run, out) < 0)
         return -1;
-    if (!out->len && buf_add_str(out, "(no output)\n", NULL) < 0)
+    if (!out->len &&
+        buf_add_str(out, call->shown[0] || call->shown[1] ? "(no more output)\n" : "(no output)\n",
+                    NULL) < 0)
         return -1;
     if (add_files(call, run, out) < 0 || add_rest(call, run, out) < 0 || add_state(run, out) < 0 ||
         add_denials(call, run, out) < 0 || add_masked(run, out) < 0)

@@ -1,4 +1,5 @@
 /* Tasks (extension io.modelcontextprotocol/tasks): calls that were answered with a promise. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,6 +179,74 @@ void mcp_task_ask(struct mcp_task *task, json_t *requests)
     json_decref(task->requests);
     task->requests = json_copy(requests);
     change(task, TASK_INPUT);
+}
+
+bool mcp_call_become_task(struct mcp_call *call)
+{
+    json_t *result;
+
+    if (call->task)
+        return true;
+    if (!call->tool || !mcp_call_client_has(call, "extensions." EXTENSION_TASKS))
+        return false;
+    call->task = mcp_task_new(call);
+    if (!call->task)
+        return false;
+    result = mcp_task_json(call->task);
+    (void)json_object_set_new(result, "resultType", json_string("task"));
+    mcp_call_part(call, result);
+    return true;
+}
+
+/* --- calls that were left, which are tasks that no client knows as such --- */
+
+bool mcp_left_has_room(const struct mcp_server *server, const char *owner)
+{
+    size_t count = 0;
+
+    for (const struct mcp_task *task = server->first_task; task; task = task->after)
+        count += *task->name && task->call && strcmp(task->owner, owner) == 0;
+    return count < MCP_LEFT_MAX && mcp_tasks_have_room(server, owner);
+}
+
+bool mcp_call_leave(struct mcp_call *call, const char *name, json_t *result)
+{
+    if (!call->task && call->exchange && mcp_left_has_room(call->server, call->owner))
+        call->task = mcp_task_new(call);
+    else
+        name = NULL;
+    if (!name || !call->task) {
+        json_decref(result);
+        return false;
+    }
+    (void)snprintf(call->task->name, sizeof(call->task->name), "%s", name);
+    call->task->peer = call->era == MCP_LEGACY ? call->peer : NULL;
+    mcp_bound(call, result);
+    mcp_call_part(call, result);
+    return true;
+}
+
+bool mcp_left_find(struct mcp_server *server, const char *owner, const char *name,
+                   bool *ret_goes_on, json_t **ret_result)
+{
+    for (struct mcp_task *task = server->first_task; task; task = task->after)
+        if (*task->name && strcmp(task->name, name) == 0 && strcmp(task->owner, owner) == 0) {
+            *ret_goes_on = task->call != NULL;
+            *ret_result = task->status == TASK_COMPLETED ? task->outcome : NULL;
+            return true;
+        }
+    return false;
+}
+
+void mcp_tasks_part(struct mcp_peer *peer)
+{
+    for (struct mcp_task *task = peer->server->first_task; task; task = task->after) {
+        if (task->peer != peer)
+            continue;
+        task->peer = NULL;
+        if (task->call)
+            mcp_call_cancel(task->call, false);
+    }
 }
 
 /* --- methods --- */

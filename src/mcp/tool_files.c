@@ -580,7 +580,7 @@ static const struct schema_field write_fields[] = {
     {"content", SCHEMA_STRING, .is_required = true, .example = "\"a,b\\n1,2\\n\"",
      .help = "the whole file"},
     {"encoding", SCHEMA_STRING, .choices = "utf-8,base64", .example = "\"base64\"",
-     .help = "encoding of content (default utf-8)"},
+     .help = "default utf-8"},
     MCP_SESSION_FIELD,
     {0},
 };

@@ -68,6 +68,12 @@ static const struct topic topics[] = {
      "its own.\n",
      NULL, {&mcp_door_run, &mcp_tool_status, &mcp_tool_interrupt, &mcp_tool_restart, &mcp_tool_fork,
             &mcp_tool_open_sessions, &mcp_tool_end}},
+    {"long", "code that takes long: an answer before its end, wait, interrupt",
+     "`wait_s` in the arguments of the call that runs code: it is answered after so many seconds at "
+     "the latest, and the code goes on, until `timeout_s`.\n",
+     NULL, {&mcp_door_run, &mcp_tool_wait, &mcp_tool_interrupt}},
+    {"check", "problems of code before it runs",
+     NULL, NULL, {&mcp_tool_check}},
     {"state", "JSON that outlives sessions and conversations",
      NULL, NULL, {&mcp_tool_work_create, &mcp_tool_work_save, &mcp_tool_work_load,
                   &mcp_tool_work_list, &mcp_tool_work_delete}},
@@ -238,6 +244,7 @@ static void add_tools(const struct mcp_call *call, struct buf *out)
     (void)buf_add_str(out, mcp_door_run.name, NULL);
     for (const struct mcp_tool *const *t = host->listed; *t; t++)
         (void)buf_printf(out, NULL, ", %s", (*t)->name);
+    (void)buf_printf(out, NULL, ", %s", mcp_tool_check.name);
     (void)buf_add_str(out, "\nA name as topic explains that tool.\n", NULL);
     add_ways(call, call->era == MCP_LEGACY, out);
 }
@@ -376,6 +383,7 @@ static const struct schema_field run_fields[] = {
     {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"new\"",
      .help = "a session of an earlier result, or \"new\"; without it, the connection's own"},
     API_TIMEOUT_FIELD,
+    MCP_WAIT_FIELD,
     {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS, .example = "[\"api.example.org\"]",
      .help = "hosts to reach, among those the operator allows; only when a session is opened"},
     {0},
@@ -398,7 +406,7 @@ const struct mcp_tool mcp_door_run = {
     .input = run_fields,
     .input_json = "{\"type\":\"object\",\"properties\":{\"code\":" STRING ","
                   "\"language\":{\"type\":\"string\",\"enum\":[\"python\",\"bash\"]},"
-                  "\"session_id\":" STRING "},\"required\":[\"code\"]}",
+                  "\"session_id\":" STRING ",\"wait_s\":{\"type\":\"number\"}},\"required\":[\"code\"]}",
     .call = run_code,
     .accepts = {"command", "code"},
     .may_be_task = true,

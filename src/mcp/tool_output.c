@@ -157,6 +157,11 @@ static const struct spool *find_spool(const struct mcp_call *call, struct error 
         error_hint(err, "`handle` is what a cut answer names; outputs are kept for a while");
         return NULL;
     }
+    if (job_run(job)) {
+        error_set(err, E_NOT_FOUND, "the run goes on");
+        error_hint(err, "%s shows what it has printed", mcp_tool_wait.name);
+        return NULL;
+    }
     spool = job_spool(job, is_stderr);
     if (!spool) {
         error_set(err, E_NOT_FOUND, "the answer has all of this %s",
@@ -272,13 +277,13 @@ static const struct schema_field output_fields[] = {
     {"handle", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"run_…\"",
      .help = "as a cut answer names it"},
     {"stream", SCHEMA_STRING, .choices = "stdout,stderr", .example = "\"stdout\"",
-     .help = "stdout (default) or stderr"},
-    {"line", SCHEMA_INTEGER, .min = 1, .max = 1e15, .example = "1", .help = "first line (default 1)"},
+     .help = "default stdout"},
+    {"line", SCHEMA_INTEGER, .min = 1, .max = 1e15, .example = "1", .help = "first line"},
     {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e15, .example = "8000", .help = "inside a long line"},
     {"limit", SCHEMA_INTEGER, .min = 1, .max = 1000, .example = "100",
-     .help = "most lines or matches (default 200)"},
+     .help = "most lines (default 200)"},
     {"search", SCHEMA_STRING, .max_len = LIMIT_PATTERN_BYTES, .example = "\"error|warning\"",
-     .help = "a regular expression: only lines that match"},
+     .help = "regular expression"},
     {"ignore_case", SCHEMA_BOOLEAN, .example = "true", .help = "of search"},
     {0},
 };

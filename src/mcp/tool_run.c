@@ -9,6 +9,7 @@
 #include "base/net.h"
 #include "base/terminal_text.h"
 #include "calls/approval.h"
+#include "mcp/running.h"
 #include "mcp/tools.h"
 #include "store/skill.h"
 
@@ -20,34 +21,14 @@
 #define PROGRESS_MS    200
 #define PROGRESS_BYTES (4 * KIB)
 
-/* Clients give up on a request after a minute in which they heard nothing. */
-#define QUIET_MS 15000
-
 /* Of a question to the client. */
 #define QUESTION_BYTES (8 * KIB)
 
-struct mcp_running {
-    struct mcp_call *call; /* NULL: the client was asked, and comes back with a call of its own */
-    struct mcp_running *next; /* of those */
-    struct mcp_host *host;
-    struct job *job;
-    char *note;
-    json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
-    struct loop_watch *timer;
-    bool is_waiting; /* for the timer */
-    bool has_news;   /* not passed on yet */
-    struct buf said; /* of it; a report need not have words */
-    double done, total;
-    uint64_t told_ns;
-    unsigned n_told;
-    char approval[32]; /* what the client is asked; "": nothing */
-    uint64_t hidden;   /* bytes of it that masks hide */
-    uint64_t unseen;   /* bytes that the question does not show: a yes has to repeat the number */
-};
-
-static void free_running(struct mcp_running *r)
+/* Returns the call that waits for the run, if there is one: it is to be answered. */
+static struct mcp_call *free_running(struct mcp_running *r)
 {
     struct mcp_running **at = &r->host->asked;
+    struct mcp_call *waiter = mcp_wait_end(r);
 
     while (*at && *at != r)
         at = &(*at)->next;
@@ -57,6 +38,7 @@ static void free_running(struct mcp_running *r)
     buf_done(&r->said);
     free(r->note);
     free(r);
+    return waiter;
 }
 
 /* --- progress --- */
@@ -149,8 +131,8 @@ static void ask(struct mcp_running *r, const struct approval *approval)
     bool ends = call->era == MCP_MODERN && !call->task;
     json_t *asks;
 
-    if (*r->approval)
-        return; /* one at a time */
+    if (*r->approval || r->is_left)
+        return; /* one at a time, and nobody is there to be asked for a run that was left */
     memcpy(r->approval, approval->id, sizeof(r->approval));
     r->hidden = approval->hidden;
     asks = question(approval, &r->unseen);
@@ -261,6 +243,7 @@ static void on_event(void *user, const struct run_event *event)
     struct mcp_running *r = user;
     size_t len = event->len < PROGRESS_BYTES ? event->len : PROGRESS_BYTES;
 
+    mcp_wait_keep(r, event);
     if (event->kind == RUN_EVENT_APPROVAL && r->call)
         ask(r, event->approval);
     if (event->kind == RUN_EVENT_DISPLAY || event->kind == RUN_EVENT_APPROVAL || !r->call ||
@@ -283,7 +266,7 @@ static void on_tick(struct mcp_call *call)
     struct mcp_running *r = call->user;
     char text[64];
 
-    if (!mcp_call_wants_progress(call) || (loop_now_ns() - r->told_ns) / 1000000 < QUIET_MS)
+    if (!mcp_call_wants_progress(call) || (loop_now_ns() - r->told_ns) / 1000000 < MCP_QUIET_MS)
         return;
     (void)snprintf(text, sizeof(text), "running for %llu s",
                    (unsigned long long)((loop_now_ns() - call->begun_ns) / 1000000000));
@@ -295,9 +278,16 @@ static void on_tick(struct mcp_call *call)
 static void on_cancel(struct mcp_call *call)
 {
     struct mcp_running *r = call->user;
+    struct mcp_call *waiter;
+    struct error err = {0};
 
     job_abandon(r->job);
-    free_running(r);
+    waiter = free_running(r);
+    if (!waiter)
+        return;
+    error_set(&err, E_NOT_FOUND, "the run was cancelled");
+    error_hint(&err, "it ended with the connection, or the task, that it belonged to");
+    mcp_call_fail(waiter, &err);
 }
 
 /* Clients that watch these files are notified, and the list of resources has changed. */
@@ -331,28 +321,38 @@ static void log_run(struct mcp_call *call, const struct run *run)
                                run->origin.session));
 }
 
-static void on_done(void *user, const struct run *run)
+static void answer_run(struct mcp_running *r, const struct run *run)
 {
-    struct mcp_running *r = user;
     struct mcp_call *call = r->call;
     struct error err = {0};
     json_t *result;
 
-    if (!call) { /* the client did not come back; the answer is kept like any other */
-        free_running(r);
-        return;
-    }
     if (run->result.error.code != E_NONE) {
         error_copy(&err, &run->result.error);
-        free_running(r);
         mcp_call_fail(call, &err);
         return;
     }
     tell_files(call, run);
     log_run(call, run);
     result = r->answer(call, run, r->note);
-    free_running(r);
     mcp_call_answer(call, result);
+}
+
+static void on_done(void *user, const struct run *run)
+{
+    struct mcp_running *r = user;
+    struct mcp_call *waiter;
+
+    /* Without a call the client did not come back; the answer is kept like any other. */
+    if (r->call) {
+        r->call->on_cancel = NULL;
+        r->call->on_tick = NULL;
+        r->call->user = NULL;
+        answer_run(r, run);
+    }
+    waiter = free_running(r);
+    if (waiter)
+        mcp_wait_answer(waiter, run->id);
 }
 
 /* --- the beginning --- */
@@ -374,6 +374,7 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
         .profile = program->profile,
         .masks_all = program->masks_all,
         .session_name = program->session_name,
+        .is_check = program->is_check,
         .max_output_bytes = output_bytes(call),
         .can_ask = json_object_get(call->capabilities, "elicitation") != NULL,
     };
@@ -399,7 +400,7 @@ static struct mcp_running *new_running(struct mcp_call *call, const struct mcp_p
     r->host = mcp_host_of(call);
     r->note = program->note ? strdup(program->note) : NULL;
     r->answer = program->answer;
-    r->told_ns = loop_now_ns();
+    r->told_ns = r->begun_ns = loop_now_ns();
     buf_init(&r->said, PROGRESS_BYTES);
     r->timer = loop_timer(mcp_host_of(call)->api->loop, on_timer, r);
     if (!r->timer) {
@@ -425,10 +426,11 @@ static void start(struct mcp_call *call, const struct mcp_program *program)
     if (!r)
         error_memory(&err);
     call->user = r;
-    if (!r || admit(call, program, &order.run, &err) < 0 ||
+    if (!r || (program->has_wait && mcp_wait_begin(r, program->wait_s, &err) < 0) ||
+        admit(call, program, &order.run, &err) < 0 ||
         jobs_start(api->jobs, &order, &retry_s, &r->job, &err) < 0) {
         if (r)
-            free_running(r);
+            (void)free_running(r);
         if (retry_s && !err.hint)
             error_hint(&err, "try again in %u s", retry_s);
         mcp_call_fail(call, &err);
@@ -465,13 +467,16 @@ static void add_greeting(const struct mcp_call *call, struct mcp_program *progra
 void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language)
 {
     const json_t *code = json_object_get(call->arguments, argument),
-                 *timeout = json_object_get(call->arguments, "timeout_s");
+                 *timeout = json_object_get(call->arguments, "timeout_s"),
+                 *wait = json_object_get(call->arguments, "wait_s");
     struct mcp_program program = {
         .code = json_string_value(code),
         .len = json_string_length(code),
         .language = language,
         .has_timeout = timeout != NULL,
         .timeout_s = json_number_value(timeout),
+        .has_wait = wait != NULL,
+        .wait_s = json_number_value(wait),
         .answer = mcp_result,
     };
     const char *id = json_string_value(json_object_get(call->arguments, "session_id"));
@@ -508,8 +513,9 @@ static const struct schema_field python_fields[] = {
     {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
      .help = "Python source", .example = "\"print(1 + 1)\""},
     {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"new\"",
-     .help = "a session of an earlier result, or \"new\"; without it, the connection's own"},
+     .help = "of an earlier result, or \"new\"; default: the connection's own"},
     API_TIMEOUT_FIELD,
+    MCP_WAIT_FIELD,
     {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS, .example = "[\"api.example.org\"]",
      .help = "granted hosts to reach, when a session is opened"},
     {0},
@@ -519,10 +525,12 @@ static const struct schema_field bash_fields[] = {
     {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
      .help = "shell commands", .example = "\"ls -l\""},
     {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"new\"",
-     .help = "as for execute_python_code"},
+     .help = "a session"},
     API_TIMEOUT_FIELD,
+    {"wait_s", SCHEMA_NUMBER, .min = 0, .max = MCP_WAIT_MAX, .example = "10",
+     .help = "answer by then"},
     {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS, .example = "[\"api.example.org\"]",
-     .help = "as for execute_python_code"},
+     .help = "hosts to reach"},
     {0},
 };
 
@@ -530,7 +538,7 @@ static const struct schema_field bash_fields[] = {
 #define RUN_OUTPUT                                                                                 \
     "{\"type\":\"object\",\"properties\":{"                                                        \
     "\"status\":{\"type\":\"string\",\"enum\":[\"success\",\"error\",\"timeout\","                 \
-    "\"memory_exceeded\",\"refused\",\"cancelled\"]},"                                             \
+    "\"memory_exceeded\",\"refused\",\"cancelled\",\"running\"]},"                               \
     "\"exit_code\":{\"type\":\"integer\"},\"stdout\":{\"type\":\"string\"},"                       \
     "\"stderr\":{\"type\":\"string\"},\"result\":{\"type\":\"object\"},"                           \
     "\"error\":{\"type\":\"object\"},\"violations\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}," \
@@ -542,11 +550,10 @@ const struct mcp_tool mcp_tool_python = {
     .name = "execute_python_code",
     .title = "Run Python",
     .description =
-        "Run Python in a sealed sandbox. Variables, imports and files stay for later "
-        "calls in the session. numpy, pandas, scipy, scikit-learn, matplotlib, sympy and "
-        "networkx are loaded. Plots come back as images; the last expression, or a variable named "
-        "`result`, as the result. No network but granted hosts. A timeout stops the code and keeps "
-        "the session.",
+        "Run Python in a sandbox. Variables, imports and /workspace stay for later calls in the "
+        "session. numpy, pandas, scipy, sklearn, matplotlib, sympy, networkx are loaded. "
+        "Plots come back as images, the last expression or a variable `result` as the result. A "
+        "timeout keeps the session.",
     .input = python_fields,
     .output_json = RUN_OUTPUT,
     .call = execute_python,
@@ -557,8 +564,8 @@ const struct mcp_tool mcp_tool_python = {
 const struct mcp_tool mcp_tool_bash = {
     .name = "execute_bash_code",
     .title = "Run Bash",
-    .description = "Run shell commands in the sandbox of execute_python_code. "
-                   "Directory, variables and functions stay for later calls in the session.",
+    .description = "Run shell commands in the session of execute_python_code. Directory, variables "
+                   "and functions stay.",
     .input = bash_fields,
     .output_json = RUN_OUTPUT,
     .call = execute_bash,

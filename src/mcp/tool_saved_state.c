@@ -201,7 +201,7 @@ static const struct schema_field create_fields[] = {
 static const struct schema_field save_fields[] = {
     NAME_FIELD,
     {"state", SCHEMA_OBJECT, .is_required = true, .example = "{\"done\": [\"a.py\"]}",
-     .help = "all that the next step needs, up to 1 MiB"},
+     .help = "up to 1 MiB"},
     {"version", SCHEMA_INTEGER, .min = 0, .max = 1e15, .example = "3",
      .help = "the version it was made from: refused if there is a newer one"},
     {0},
@@ -210,7 +210,7 @@ static const struct schema_field save_fields[] = {
 static const struct schema_field load_fields[] = {
     NAME_FIELD,
     {"version", SCHEMA_INTEGER, .min = 1, .max = 1e15, .example = "3",
-     .help = "an earlier one; without it, the last"},
+     .help = "default: the last"},
     {0},
 };
 

@@ -238,11 +238,32 @@ static void show_status(struct mcp_call *call)
         answer_no_session(call);
 }
 
-static void interrupt(struct mcp_call *call)
+/* One run, wherever it runs. Its result goes to whoever waits for it. */
+static void interrupt_run(struct mcp_call *call, const char *run_id)
 {
     struct error err = {0};
-    struct session *session = mcp_session_need(call, &err);
+    struct job *job = jobs_find(mcp_host_of(call)->api->jobs, call->owner, run_id, &err);
+    bool runs = job && job_run(job);
 
+    if (!job) {
+        mcp_call_fail(call, &err);
+        return;
+    }
+    job_cancel(job);
+    mcp_call_answer_text(call, runs ? "interrupted" : "the run has ended already", false);
+}
+
+static void interrupt(struct mcp_call *call)
+{
+    const char *run_id = json_string_value(json_object_get(call->arguments, "run_id"));
+    struct error err = {0};
+    struct session *session;
+
+    if (run_id) {
+        interrupt_run(call, run_id);
+        return;
+    }
+    session = mcp_session_need(call, &err);
     if (!session)
         mcp_call_fail(call, &err);
     else
@@ -447,15 +468,21 @@ static const struct schema_field session_fields[] = {
     {0},
 };
 
+static const struct schema_field interrupt_fields[] = {
+    MCP_SESSION_FIELD,
+    {"run_id", SCHEMA_STRING, .max_len = 64, .example = "\"run_…\"", .help = "only this run"},
+    {0},
+};
+
 static const struct schema_field restart_fields[] = {
     {"language", SCHEMA_STRING, .choices = "python,bash", .example = "\"python\"",
-     .help = "python (default) or bash"},
+     .help = "default python"},
     MCP_SESSION_FIELD,
     {0},
 };
 
 static const struct schema_field fork_fields[] = {
-    {"n", SCHEMA_INTEGER, .min = 1, .max = 64, .example = "2", .help = "number of copies (default 1)"},
+    {"n", SCHEMA_INTEGER, .min = 1, .max = 64, .example = "2", .help = "copies (default 1)"},
     MCP_SESSION_FIELD,
     {0},
 };
@@ -472,8 +499,8 @@ const struct mcp_tool mcp_tool_status = {
 const struct mcp_tool mcp_tool_interrupt = {
     .name = "interrupt",
     .title = "Interrupt",
-    .description = "Stop the code that runs in the session, as Ctrl-C does. Variables stay.",
-    .input = session_fields,
+    .description = "Stop running code, as Ctrl-C does. Variables stay.",
+    .input = interrupt_fields,
     .hints = MCP_IDEMPOTENT,
     .call = interrupt,
 };
@@ -481,7 +508,7 @@ const struct mcp_tool mcp_tool_interrupt = {
 const struct mcp_tool mcp_tool_restart = {
     .name = "restart_kernel",
     .title = "Restart a kernel",
-    .description = "Start the Python or Bash kernel anew: its variables are lost, files stay.",
+    .description = "Restart a kernel: its variables are lost, files stay.",
     .input = restart_fields,
     .hints = MCP_DESTRUCTIVE | MCP_IDEMPOTENT,
     .call = restart,
@@ -490,8 +517,7 @@ const struct mcp_tool mcp_tool_restart = {
 const struct mcp_tool mcp_tool_fork = {
     .name = "fork_session",
     .title = "Fork a session",
-    .description = "Copy the session, Python variables and files included, into n new ones, in "
-                   "milliseconds: to try several ways from the same point.",
+    .description = "Copy the session, variables and files included, into n new ones.",
     .input = fork_fields,
     .call = fork_session,
 };

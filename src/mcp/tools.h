@@ -26,7 +26,8 @@ struct mcp_host {
     /* Runs whose clients were asked and have not returned. Each ends when its question expires.
      */
     struct mcp_running *asked;
-    bool is_pipe; /* one client, which owns this process: its session has no clocks */
+    struct mcp_running *left; /* that go on after the answer of their call (tool_wait.c) */
+    bool is_pipe;             /* one client, which owns this process: its session has no clocks */
 
     const struct mcp_tool *few[MCP_TOOLS_MAX + 1];    /* what most work needs */
     const struct mcp_tool *listed[MCP_TOOLS_MAX + 1]; /* all that the host has a use for */
@@ -66,6 +67,9 @@ struct mcp_program {
     const char *profile; /* of a fresh run; NULL: that of the settings */
     bool has_timeout;
     double timeout_s;
+    bool has_wait; /* the client is answered after so many seconds, and the code goes on */
+    double wait_s;
+    bool is_check;            /* nothing of it is run */
     bool masks_all;           /* personal data, too */
     struct session *session;  /* NULL: a fresh sandbox, */
     const char *session_name; /* that knows the session by this name; or NULL */
@@ -181,8 +185,9 @@ json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files
                           const char *uri, struct error *err);
 
 extern const struct mcp_tool mcp_tool_python, mcp_tool_bash, mcp_tool_status, mcp_tool_interrupt,
-    mcp_tool_restart, mcp_tool_fork, mcp_tool_open_sessions, mcp_tool_end, mcp_tool_output,
-    mcp_tool_read, mcp_tool_write, mcp_tool_list, mcp_tool_changes, mcp_tool_undo;
+    mcp_tool_restart, mcp_tool_fork, mcp_tool_wait, mcp_tool_check, mcp_tool_open_sessions,
+    mcp_tool_end, mcp_tool_output, mcp_tool_read, mcp_tool_write, mcp_tool_list, mcp_tool_changes,
+    mcp_tool_undo;
 extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_work_load,
     mcp_tool_work_list, mcp_tool_work_delete, mcp_tool_skill_save, mcp_tool_skill_list,
     mcp_tool_skill_info, mcp_tool_skill_file, mcp_tool_apis;
@@ -197,4 +202,11 @@ void mcp_resources_list(struct mcp_call *call, json_t *list);
 #define MCP_SESSION_FIELD                                                                          \
     {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"ses_…\"",                           \
      .help = "a session"}
+
+/* Seconds: no client waits longer for an answer. */
+#define MCP_WAIT_MAX 3600
+
+#define MCP_WAIT_FIELD                                                                             \
+    {"wait_s", SCHEMA_NUMBER, .min = 0, .max = MCP_WAIT_MAX, .example = "10",                      \
+     .help = "answer by then; code goes on"}
 /* clang-format on */

@@ -10,9 +10,9 @@
 #define MARK "| "
 
 /* The beginnings of lines of a result (result.c). */
-static const char *const labels[] = {"[stderr]",  "[traceback]", "[message]", "[result]",
-                                     "[display]", "[images]",    "[files]",   "[output]",
-                                     "[state]",   "[denied]",    "[masked]",  "[note]"};
+static const char *const labels[] = {
+    "[stderr]", "[traceback]", "[message]", "[result]", "[display]", "[images]", "[files]",
+    "[output]", "[state]",     "[denied]",  "[masked]", "[note]",    "[running]"};
 
 /* The first lines of a result. */
 static const char *const statuses[] = {
