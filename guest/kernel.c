@@ -18,16 +18,16 @@
 #include "guest/bash.h"
 #include "guest/call.h"
 #include "guest/cells.h"
+#include "guest/hotset.h"
 #include "guest/image/image.h"
+#include "guest/interpreter.h"
+#include "guest/memory_holder.h"
 #include "guest/python.h"
 #include "guest/report.h"
+#include "guest/seed.h"
 #include "sandbox/seccomp.h"
 #include "wire/frame.h"
 #include "wire/policy.h"
-#include "guest/memory_holder.h"
-#include "guest/hotset.h"
-#include "guest/interpreter.h"
-#include "guest/seed.h"
 
 #define EXIT_FAILED 125
 

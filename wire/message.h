@@ -249,7 +249,8 @@ enum wire_run_flag {
     WIRE_RUN_CHECK = 64, /* `code` is files, "path NUL source NUL" each: nothing of them is run */
     WIRE_RUN_INSTALLS = 128,   /* some modules are installed when they are imported */
     WIRE_RUN_CHECK_CELL = 256, /* `code` is one cell: it is checked, and nothing of it is run */
-    WIRE_RUN_CHECK_ONLY = 512, /* `code` is a program: the same, and what it imports is looked for */
+    WIRE_RUN_CHECK_ONLY =
+        512, /* `code` is a program: the same, and what it imports is looked for */
 };
 
 /* The text that a Bash kernel gets on its standard input for a cell, before the cell's text and a

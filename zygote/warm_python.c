@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "guest/call.h"
-#include "library/code/module.h"
 #include "guest/display.h"
 #include "guest/exit_hooks.h"
 #include "guest/interpreter.h"
@@ -20,6 +19,7 @@
 #include "guest/masking.h"
 #include "guest/policy/policy.h"
 #include "guest/python.h"
+#include "library/code/module.h"
 
 static int check_status(PyStatus status, struct error *err)
 {

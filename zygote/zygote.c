@@ -19,15 +19,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "guest/hotset.h"
 #include "guest/image/image.h"
+#include "guest/interpreter.h"
+#include "guest/kernel.h"
 #include "sandbox/root.h"
 #include "wire/frame.h"
-#include "guest/hotset.h"
-#include "guest/interpreter.h"
-#include "zygote/warm_python.h"
-#include "guest/kernel.h"
 #include "zygote/rebase.h"
 #include "zygote/spawn.h"
+#include "zygote/warm_python.h"
 
 #define SOCKET 3
 #define STEADY 4

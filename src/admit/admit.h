@@ -2,9 +2,9 @@
  * here, in one place for every door. */
 #pragma once
 
+#include "admit/profile.h"
 #include "base/config.h"
 #include "base/run.h"
-#include "admit/profile.h"
 
 /* The profile of the settings, from the operator's or our own directory. */
 int admit_load_profile(const struct config *config, struct profile **ret_profile,

@@ -15,10 +15,10 @@ static const struct {
     const char *variable, *below_home;
     bool is_hidden; /* false: environments, which programs are shown */
 } usual[] = {
-    {"XDG_CONFIG_HOME", ".config",      true },
-    {"XDG_STATE_HOME",  ".local/state", true },
-    {"XDG_RUNTIME_DIR", NULL,           true },
-    {"XDG_DATA_HOME",   ".local/share", false},
+    {"XDG_CONFIG_HOME", ".config", true},
+    {"XDG_STATE_HOME", ".local/state", true},
+    {"XDG_RUNTIME_DIR", NULL, true},
+    {"XDG_DATA_HOME", ".local/share", false},
 };
 
 static int add(const char *path, bool is_hidden, struct error *err)

@@ -4,9 +4,9 @@
 
 #include <jansson.h>
 
+#include "admit/profile.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "admit/profile.h"
 #include "wire/message.h"
 #include "wire/policy.h"
 

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "admit/caller.h"
 #include "base/error.h"
 #include "base/loop.h"
-#include "admit/caller.h"
 
 struct queue;
 

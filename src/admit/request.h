@@ -51,7 +51,7 @@ struct run_request {
     uint64_t seed;
     const char *session_name; /* by which the program and the operator's functions know the session,
                                  of a run with its own sandbox; NULL: it has none */
-    const char *filename; /* what it goes by; NULL: it has no name unless it has arguments */
+    const char *filename;     /* what it goes by; NULL: it has no name unless it has arguments */
     struct run_request_words args;
     struct run_request_file *files; /* that are in /workspace when it begins */
     size_t n_files;
@@ -62,7 +62,7 @@ struct run_request {
     const char *profile;     /* NULL: that of the settings, or the first of the token */
     const char *environment; /* NULL: that of the settings */
     struct run_request_words allow, net;
-    const char *workdir; /* where it starts; NULL: as the settings and the grants say */
+    const char *workdir;     /* where it starts; NULL: as the settings and the grants say */
     bool has_allow, has_net; /* they were named, perhaps as an empty list */
     struct run_request_variable *env;
     size_t n_env;
@@ -101,7 +101,8 @@ struct admission {
     const struct caller *caller; /* NULL: the user whose command this is, and who may do anything */
     bool has_settings_grants;    /* the sandbox gets the directories and hosts of the settings */
     const struct run *granted;   /* directories and hosts that every sandbox gets; NULL: none */
-    bool gives_all; /* a request that names none gets all that its caller may have of the settings */
+    bool
+        gives_all; /* a request that names none gets all that its caller may have of the settings */
     const struct session *session; /* the run is a cell of it; NULL: it has its own sandbox */
     enum admission_cow cow;
     bool has_skills;     /* the program finds skills, */

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "admit/rights.h"
 #include "base/date.h"
 #include "base/error.h"
 #include "base/sha256.h"
-#include "admit/rights.h"
 
 /* "bj_" and 256 bits in hex. */
 #define TOKEN_LEN 67

@@ -11,8 +11,8 @@
 
 #include <jansson.h>
 
-#include "base/cleanup.h"
 #include "audit/segment.h"
+#include "base/cleanup.h"
 
 #define INDEX_NAME "index.sqlite"
 

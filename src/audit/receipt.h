@@ -7,10 +7,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
-#include "base/error.h"
 #include "audit/key.h"
 #include "audit/record.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 #define RECEIPT_FIELDS  11
 #define RECEIPT_VERSION 2

@@ -22,10 +22,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/loop.h"
 #include "audit/key.h"
 #include "audit/record.h"
+#include "base/error.h"
+#include "base/loop.h"
 
 /* The longest that a record waits for the disk. */
 #define TRAIL_SYNC_MS 200

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "audit/trail_internal.h"
+#include "base/cleanup.h"
 
 /* The two oldest files, and all of them together. */
 struct oldest {

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "audit/trail_internal.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "audit/trail_internal.h"
 
 #define TEMPORARY_SIZE 48
 

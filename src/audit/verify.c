@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-#include "base/cleanup.h"
 #include "audit/segment.h"
+#include "base/cleanup.h"
 
 /* The trail as it was at one moment: a process that writes meanwhile is not in the way. */
 struct snapshot {

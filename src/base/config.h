@@ -30,15 +30,10 @@ enum config_type {
     CONFIG_LIST,   /* struct config_list; comma-separated as text */
 };
 
-/* Each is stronger than those before it. CONFIG_COMPAT: a rule of the system that `mcp_compat` names.
+/* Each is stronger than those before it. CONFIG_COMPAT: a rule of the system that `mcp_compat`
+ * names.
  */
-enum config_origin {
-    CONFIG_DEFAULT,
-    CONFIG_COMPAT,
-    CONFIG_FILE,
-    CONFIG_ENVIRONMENT,
-    CONFIG_FLAG
-};
+enum config_origin { CONFIG_DEFAULT, CONFIG_COMPAT, CONFIG_FILE, CONFIG_ENVIRONMENT, CONFIG_FLAG };
 
 struct config_list {
     char **items;

@@ -64,8 +64,8 @@ struct loop_line {
 void loop_work_post(struct loop *loop, struct loop_work *work, loop_fn fn, void *arg);
 void loop_work_cancel(struct loop_work *work);
 
-/* Like loop_work_post(), but after the work that already waits in the line. NULL: the work has a place
- * of its own. */
+/* Like loop_work_post(), but after the work that already waits in the line. NULL: the work has a
+ * place of its own. */
 void loop_line_post(struct loop *loop, struct loop_line *line, struct loop_work *work, loop_fn fn,
                     void *arg);
 bool loop_line_is_empty(const struct loop_line *line);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/changes_view.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "api/changes_view.h"
 #include "base/terminal_text.h"
 
 /* A name is a stranger's, and so is the server that sends it: nothing of it moves the cursor,

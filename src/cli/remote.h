@@ -8,10 +8,10 @@
 
 #include <jansson.h>
 
+#include "admit/request.h"
 #include "base/config.h"
 #include "base/run.h"
 #include "http/client.h"
-#include "admit/request.h"
 
 #define REMOTE_FLAGS_MAX 32
 #define REMOTE_TOKEN_MAX 256

@@ -4,10 +4,10 @@
 
 #include <getopt.h>
 
+#include "admit/request.h"
 #include "base/config.h"
 #include "base/run.h"
 #include "cli/cmd.h"
-#include "admit/request.h"
 
 #define REQUEST_OPTIONS_MAX 64
 

@@ -8,10 +8,10 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
+#include "base/terminal_text.h"
 #include "cli/cmd.h"
 #include "cli/remote.h"
 #include "cli/session.h"
-#include "base/terminal_text.h"
 
 static int help(void)
 {

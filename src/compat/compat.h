@@ -13,9 +13,9 @@
 #include <jansson.h>
 
 #include "api/router.h"
+#include "api/schema.h"
 #include "base/run.h"
 #include "http/request.h"
-#include "api/schema.h"
 
 struct compat {
     json_t *body;   /* the fields that were given, as the types of the table */

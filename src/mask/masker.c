@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "mask/pseudonyms.h"
 #include "mask/internal.h"
+#include "mask/pseudonyms.h"
 
 /* Block, what waits, what is looked back at, and the window of a matcher. */
 #define VIEW_MAX (4 * MASKER_BLOCK)

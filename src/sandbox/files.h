@@ -59,7 +59,6 @@ int files_open_bill(struct files *files, files_reserve_fn reserve, void *user, s
 
 /* Compares it with what the file system holds. */
 void files_settle_bill(const struct files *files);
-uint64_t files_bill_bytes(const struct files *files);
 
 /* Bytes of memory that the whole file system holds, whoever wrote it. */
 uint64_t files_used(const struct files *files);

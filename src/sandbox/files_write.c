@@ -71,11 +71,6 @@ void files_close_bill(const struct files *files)
         files->bill->reserve = NULL;
 }
 
-uint64_t files_bill_bytes(const struct files *files)
-{
-    return files->bill ? files->bill->bytes : 0;
-}
-
 static uint64_t round_up(uint64_t bytes, uint64_t unit)
 {
     return (bytes + unit - 1) / unit * unit;

@@ -111,11 +111,6 @@ size_t layers_count(const struct layers *layers)
     return layers ? layers->count : 0;
 }
 
-const char *layers_path(const struct layers *layers, size_t index)
-{
-    return layers->items[index].path;
-}
-
 int layers_take(struct layers *layers, size_t index, int layer_fd, int seen_fd, struct error *err)
 {
     struct layer *layer = &layers->items[index];

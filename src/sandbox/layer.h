@@ -33,7 +33,6 @@ struct layers *layers_ref(struct layers *layers);
 void layers_unref(struct layers *layers); /* accepts NULL */
 
 size_t layers_count(const struct layers *layers);
-const char *layers_path(const struct layers *layers, size_t index);
 
 /* The two descriptors of WIRE_SEALED, which are taken over. */
 int layers_take(struct layers *layers, size_t index, int layer_fd, int seen_fd, struct error *err);

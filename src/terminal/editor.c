@@ -15,8 +15,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "terminal/history.h"
 #include "base/terminal_text.h"
+#include "terminal/history.h"
 
 /* A key that sends several bytes sends them at once; a lone Escape is known by what does not
  * follow. The loop stands still for that long. */

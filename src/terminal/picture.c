@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/display.h"
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "api/display.h"
 
 /* A picture a terminal is asked to decode: a few bytes may stand for gigabytes of pixels. */
 #define DRAWN_BYTES (4 * MIB)

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/config.h"
 #include "fixtures.h"
-#include "api/api.h"
 #include "http/listen.h"
 #include "mcp/http.h"
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "api/api.h"
 #include "serve/routes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -7,15 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/key.h"
+#include "audit/receipt.h"
+#include "audit/signed_head.h"
+#include "audit/trail.h"
+#include "audit/verify.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/paths.h"
 #include "cli/audit/audit.h"
-#include "audit/signed_head.h"
-#include "audit/key.h"
-#include "audit/receipt.h"
-#include "audit/trail.h"
-#include "audit/verify.h"
 
 /* More are counted. */
 #define FINDINGS_SHOWN 100

@@ -9,12 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "audit/record.h"
 #include "base/cleanup.h"
 #include "base/date.h"
 #include "base/limits.h"
-#include "cli/audit/audit.h"
 #include "base/terminal_text.h"
-#include "audit/record.h"
+#include "cli/audit/audit.h"
 
 /* --- times --- */
 

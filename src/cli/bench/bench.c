@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admit/admit.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/meminfo.h"
 #include "cli/bench/bench.h"
 #include "cli/cmd.h"
-#include "admit/admit.h"
 #include "engine/box.h"
 #include "sandbox/monitor.h"
 

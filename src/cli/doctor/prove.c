@@ -19,9 +19,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
+#include "base/terminal_text.h"
 #include "cli/doctor/prove_bait.h"
 #include "cli/doctor/prove_program.h"
-#include "base/terminal_text.h"
 
 /* Beyond its own limit a program gets this long before it counts as hung; a busy host is no breach.
  */

@@ -1,17 +1,17 @@
 /* Private to shell*.c: a person at a prompt, and a session behind it. */
 #pragma once
 
+#include "admit/profiles.h"
+#include "admit/request.h"
 #include "base/buf.h"
 #include "base/config.h"
 #include "base/run.h"
 #include "cli/output_sink.h"
 #include "cli/request.h"
-#include "terminal/editor.h"
-#include "terminal/picture.h"
-#include "admit/profiles.h"
-#include "admit/request.h"
 #include "engine/engine.h"
 #include "engine/session.h"
+#include "terminal/editor.h"
+#include "terminal/picture.h"
 
 /* Names that were typed, for completion. */
 #define SHELL_NAMES_MAX 1000

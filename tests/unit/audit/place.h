@@ -3,10 +3,10 @@
 
 #include "unit.h"
 
-#include "base/buf.h"
 #include "audit/segment.h"
 #include "audit/trail.h"
 #include "audit/verify.h"
+#include "base/buf.h"
 
 #define PLACE_FILE_BYTES ((uint64_t)1 << 40)
 

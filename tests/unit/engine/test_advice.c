@@ -39,11 +39,11 @@ TEST(a_missing_skill_is_no_missing_package)
         const char *message;
         bool is_skill;
     } cases[] = {
-        {"No module named 'skills'",      true },
-        {"No module named 'skills.nope'", true },
-        {"No module named 'skillset'",    false},
-        {"No module named 'skills",       false},
-        {"",                              false},
+        {"No module named 'skills'", true},
+        {"No module named 'skills.nope'", true},
+        {"No module named 'skillset'", false},
+        {"No module named 'skills", false},
+        {"", false},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

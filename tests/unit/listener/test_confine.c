@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "sandbox/child.h"
 #include "listener/internal.h"
+#include "sandbox/child.h"
 
 #define BAD ((long)1) /* no address a process has */
 
