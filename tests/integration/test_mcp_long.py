@@ -195,7 +195,7 @@ def test_nothing_is_left_behind_at_the_end_of_the_pipe(who):
 
 
 def test_over_http_a_run_ends_with_its_connection(who):
-    """The same id is a run of the HTTP API; another token finds nothing."""
+    """Its id is that of a run of the HTTP API."""
     both = {"Accept": "application/json, text/event-stream"}
 
     def ask(server, params, method="tools/call", headers=None):
