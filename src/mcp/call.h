@@ -224,7 +224,7 @@ bool mcp_left_has_room(const struct mcp_server *server, const char *owner);
  * it is a task already, and the client still waits. Takes the result in any case. */
 bool mcp_call_leave(struct mcp_call *call, const char *name, json_t *result);
 
-/* What became of it. *ret_result: its answer, lent; NULL: it goes on, or was cancelled. False:
+/* Finds such a call. *ret_result: its answer, lent; NULL: it goes on, or was cancelled. False:
  * there is none with that name. */
 bool mcp_left_find(struct mcp_server *server, const char *owner, const char *name,
                    bool *ret_goes_on, json_t **ret_result);

@@ -45,7 +45,7 @@ static void mark_shown(struct mcp_running *r)
     buf_clear(&r->fresh);
 }
 
-/* Where the run stands, and how to come back to it. */
+/* Adds the state of the run, and the calls that continue it. */
 static void add_state(const struct mcp_running *r, const struct mcp_call *reader, struct buf *out)
 {
     const struct run *run = job_run(r->job);
