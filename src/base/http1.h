@@ -68,9 +68,9 @@ ssize_t http_read_response(const char *data, size_t len, const struct http_limit
                            size_t *scanned, struct http_head *ret_head,
                            struct http_refusal *ret_why);
 
-/* The same rules for a request whose head another process has taken apart: method, target, is_old
- * and headers are given and checked, framing and length are worked out from them. -1: it breaks a
- * rule, and no reader of ours would have let it through. */
+/* Applies these rules to a request whose head another process has taken apart: method, target,
+ * is_old and headers are given and checked, framing and length are worked out from them. -1: it
+ * breaks a rule, and no reader of ours would have let it through. */
 int http_check_request(struct http_head *head, const struct http_limits *limits,
                        struct http_refusal *ret_why);
 

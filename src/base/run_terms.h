@@ -70,7 +70,7 @@ struct run_terms {
 void run_terms_init(struct run_terms *terms);
 void run_terms_done(struct run_terms *terms);
 
-/* What each cell has of its session's terms: rules and limits. They belong to the session. */
+/* Gives a cell its session's rules and limits, which belong to the session. */
 void run_terms_lend(struct run_terms *cell, const struct run_terms *session);
 
 /* A copy for a sandbox that is a copy of another one. `copy` has been initialised. -1: out of

@@ -65,7 +65,7 @@ struct http_connection {
     struct request *request;
 };
 
-/* Where an id leads: it is the slot's number, and how often that was given away. */
+/* An id leads to a slot: it is the slot's number, and how often that was given away. */
 struct http_slot {
     struct http_connection *connection; /* NULL: free */
     uint32_t uses;

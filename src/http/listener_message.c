@@ -11,7 +11,7 @@
 
 enum { HAS_NO_CONNECTION, HAS_CONNECTION };
 
-/* Who may say what, about what, and how long it is. */
+/* Messages: the sender, the state of the connection, and the length of each. */
 static const struct permitted {
     enum listener_type type;
     enum listener_side from;

@@ -1,4 +1,4 @@
-/* What `belljar serve` (the engine) and `belljar-listener` say to each other.
+/* Messages between `belljar serve` (the engine) and `belljar-listener`.
  *
  * The listener reads what strangers send: TLS, heads, the framing of bodies. It holds no key but
  * that of TLS, no token and no file. The engine accepts connections, hands their descriptors over,
@@ -81,7 +81,7 @@ void listener_frame_header(uint8_t header[LISTENER_HEADER_BYTES], enum listener_
 ssize_t listener_frame_parse(const void *data, size_t len, enum listener_side from,
                              struct listener_frame *ret_frame);
 
-/* What goes with a descriptor. */
+/* Facts that go with a descriptor. */
 struct listener_connection {
     uint64_t connection;
     uint8_t peer[HTTP_PEER_KEY];

@@ -15,5 +15,6 @@
 ssize_t http_request_check(const char *data, size_t len, size_t *scanned,
                            struct http_head *ret_head, struct http_refusal *ret_why);
 
-/* The same for a head that came as fields from the listener (http/listener_message.h). */
+/* Like http_request_check(), but for a head that came as fields from the listener
+ * (http/listener_message.h). */
 int http_request_check_again(struct http_head *head, struct http_refusal *ret_why);

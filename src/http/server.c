@@ -252,7 +252,7 @@ static int on_head(struct http_connection *c, const struct listener_frame *frame
     c->content = c->untold = 0;
     c->is_ended = false;
     c->is_open_body = c->request->head.framing != HTTP_NO_BODY;
-    /* Where there is a body: unless all of it is read, below. */
+    /* A body keeps the connection from being used again, unless all of it is read, below. */
     c->is_closing = server->is_stopping || !c->request->head.keeps_alive || c->is_open_body;
     c->omits_body = span_is(c->request->head.method, "HEAD");
     if (!refuse_surplus(c) && server->options.on_head(server->options.user, c->request) == 0)

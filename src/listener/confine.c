@@ -1,4 +1,4 @@
-/* What is left to the listener: the descriptors it has, and the calls to use them. */
+/* The listener keeps the descriptors it has and the calls to use them, and nothing else. */
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "sandbox/landlock.h"
 #include "sandbox/seccomp.h"
 
-/* Where root starts us: the user that owns nothing. */
+/* Started by root, the listener becomes the user that owns nothing. */
 #define NOBODY 65534
 
 /* Killed before the engine when the machine runs out of memory: it is started again. */

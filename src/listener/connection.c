@@ -334,8 +334,8 @@ static void on_end(struct connection *c, bool is_closing)
         finish(c);
 }
 
-/* What the socket takes at once need not wait for a turn of the loop. An error is left for libevent
- * to see. */
+/* Bytes that the socket takes at once need not wait for a turn of the loop. An error is left for
+ * libevent to see. */
 static size_t write_now(struct connection *c, const struct listener_frame *frame)
 {
     ssize_t n =

@@ -89,7 +89,7 @@ static int add_clause(const struct mcp_call *call, const char *text, size_t len,
     return buf_add(out, text, len, NULL);
 }
 
-/* Where the next clause begins, and how long this one is. */
+/* Returns the beginning of the next clause, and the length of this one. */
 static const char *next_clause(const char *text, size_t *ret_len)
 {
     const char *first = NULL;
