@@ -1,19 +1,14 @@
-#include "shop.h"
 #include <stdio.h>
+#include "shop.h"
 #define SQUARE(x) ((x) * (x))
 
 struct item {
     const char *name;
     int (*price)(const struct item *self);
 };
-typedef struct {
-    int x, y;
-} point;
+typedef struct { int x, y; } point;
 enum color { RED, GREEN };
-union any {
-    int i;
-    float f;
-};
+union any { int i; float f; };
 int declared(int a);
 
 /* int in_comment(void) { return 0; } */
