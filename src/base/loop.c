@@ -282,6 +282,9 @@ void loop_timer_start(struct loop_watch *timer, uint64_t ms)
 {
     struct timeval tv = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
 
+    /* libevent counts from the beginning of the turn, so a timer would strike early by its length.
+     */
+    (void)event_base_update_cache_time(event_get_base(timer->event));
     (void)event_add(timer->event,
                     &tv); /* fails only where memory for the heap does; the loop grew it before */
 }
