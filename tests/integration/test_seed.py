@@ -124,7 +124,7 @@ def test_what_is_no_seed_is_refused(who, seed):
     assert answer.code == 64 and "--seed" in answer.errors and "hint: a whole number from 0 to 9007199254740991" in answer.errors
 
 
-@pytest.mark.parametrize("seed", [-1, "x", 1.5, 9007199254740992, None, True, []])
+@pytest.mark.parametrize("seed", [-1, "x", 1.5, 9007199254740992, True, []])
 def test_what_is_no_seed_is_refused_over_http(server, seed):
     answer = server.call("POST", "/v1/run", {"code": "1", "seed": seed})
     assert answer.status == 400 and "seed" in answer.json["error"]["message"]
