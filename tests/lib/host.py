@@ -150,7 +150,8 @@ def wait_for_an_end(pids, seconds):
             except OSError:  # it has ended
                 return
             poll.register(descriptors[-1], select.POLLIN)
-        poll.poll(seconds * 1000)
+        if descriptors:
+            poll.poll(seconds * 1000)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
