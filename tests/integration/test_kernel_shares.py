@@ -52,7 +52,7 @@ def watcher(request, callers, base):
 def test_sandboxes_leave_inotify_instances_to_the_host(watcher):
     who, limit, most = watcher
     before = host_instances(who, most)
-    with Server(who, env={"BELLJAR_SESSIONS_MAX": "20"}) as server:
+    with Server(who, env={"BELLJAR_SESSIONS_MAX": "40"}) as server:
         taken = 0
         for i in range(16):
             assert server.post("/v1/sessions", {"name": f"s{i}", "profile": "open"}).status == 201
