@@ -92,7 +92,7 @@ static int open_http(struct whole *whole, const char *address, struct error *err
         return -1;
     (void)printf("http://localhost:%d/mcp\n", where.port);
     (void)fflush(stdout);
-    return http_listen(whole->http, fd, NULL, err);
+    return http_listen(whole->http, fd, HTTP_PLAIN, err);
 }
 
 static void on_idle(void *arg)
