@@ -82,8 +82,17 @@ static int call_confined(const void *user)
     return syscall(call->number, a[0], a[1], a[2], a[3], a[4], a[5]) < 0 ? errno : 0;
 }
 
+/* The address checker calls sigaltstack() when a child ends, which is refused, and has far more
+ * memory of its own than is allowed. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SKIP_WITH_CHECKER() skip()
+#else
+#define SKIP_WITH_CHECKER() ((void)0)
+#endif
+
 TEST(there_is_no_way_out)
 {
+    SKIP_WITH_CHECKER();
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         int error = in_child(call_confined, &refused[i]);
 
@@ -112,6 +121,7 @@ static int use_what_is_there(const void *user)
 
 TEST(what_is_open_can_be_used)
 {
+    SKIP_WITH_CHECKER();
     assert_int_equal(in_child(use_what_is_there, NULL), 0);
 }
 
@@ -129,9 +139,7 @@ static int take_memory(const void *user)
 
 TEST(its_memory_is_bounded)
 {
-#if defined(__SANITIZE_ADDRESS__)
-    skip(); /* the checker's own memory is far more */
-#endif
+    SKIP_WITH_CHECKER();
     assert_int_equal(in_child(take_memory, NULL), 0);
 }
 
