@@ -417,17 +417,19 @@ static void note_leftovers(struct box *b, struct run *run)
         box_close_gate(b); /* before the run's own record, which is its last */
 }
 
-/* The state that the session's next cell will find. */
+/* The state that the session's next cell will find. A kernel that ended after this cell was done
+ * has taken its state along: the next cell is told, as this one went well. */
 static void note_state(struct box *b, struct run *run)
 {
     bool was_sent = cell_has_been(&b->cell, CELL_SENT);
+    bool is_kept = cell_is_done(&b->cell);
 
     if (b->terms)
-        run->result.state = !cell_is_done(&b->cell)           ? RUN_STATE_LOST
+        run->result.state = !is_kept                          ? RUN_STATE_LOST
                             : was_sent && b->active->was_lost ? RUN_STATE_FRESH
                                                               : RUN_STATE_KEPT;
     if (was_sent)
-        b->active->was_lost = false;
+        b->active->was_lost = is_kept && cell_has_been(&b->cell, CELL_EXITED);
 }
 
 static void judge(struct box *b, struct run *run)

@@ -410,10 +410,16 @@ static bool may_retry(const struct box_cell *cell)
            !cell->is_retried;
 }
 
+/* Its answer says so already. One that is still to be made looks at how the kernel ended. */
+static bool says_that_state_is_kept(const struct run *cell)
+{
+    return cell->result.state == RUN_STATE_KEPT || cell->result.state == RUN_STATE_FRESH;
+}
+
 void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exited)
 {
     struct box *b = k->box;
-    bool was_born = k->peer.state != WIRE_STATE_STARTING, was_told = false;
+    bool was_born = k->peer.state != WIRE_STATE_STARTING, is_told = false;
 
     if (box_is_checker(k)) {
         box_check_on_exited(k);
@@ -443,18 +449,19 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         if (!was_born)
             error_set(&b->run->result.error, E_BUSY,
                       "a kernel could not be started in the session");
+        is_told = !says_that_state_is_kept(b->run);
         box_answer(b);
-        was_told = true;
-    }
-    if (was_told && b->run && was_born) { /* it is not answered yet */
-        b->next_due = k;
-        return;
+        if (b->run && was_born) { /* it is not answered yet */
+            k->was_lost |= !is_told;
+            b->next_due = k;
+            return;
+        }
     }
     /* The next one at once, so that the next cell need not wait; unless this one was not even born:
      * there is no room for it, and the next cell will try again. */
     if (!was_born || k->is_alive)
         return;
-    k->was_lost |= !was_told;
+    k->was_lost |= !is_told;
     if (b->state == BOX_KEPT || b->state == BOX_RUNNING)
         start_next(k);
 }

@@ -238,3 +238,24 @@ def test_a_copy_says_that_variables_were_lost_before_it_was_made(session, langua
         assert s.run("true" if language == "bash" else "1", language=language)["session_state"] == "fresh"
         assert s.run("true" if language == "bash" else "1", language=language)["session_state"] == "kept"
     copy.end()
+
+
+LATE_KILLS = {
+    "python": "n = globals().get('n', 0) + 1; import os, subprocess;"
+              " subprocess.Popen(['/bin/sh', '-c', f'sleep {%s}; kill -9 {os.getpid()}']); print('x' * %d); print(n)",
+    "bash": "n=$((n + 1)); (sleep %s; kill -9 $$) & printf '%%*s\\n' %d x; echo $n",
+}
+
+
+@pytest.mark.parametrize("language", LATE_KILLS)
+def test_a_kernel_that_dies_around_its_answer_is_never_called_kept(session, language):
+    """Wherever between the end of a cell and the next cell it dies: a count that starts again was announced."""
+    known = 0
+    for n in range(60):
+        answer = session.run(LATE_KILLS[language] % (n % 20 / 1000, 4000000), language=language)
+        if answer["session_state"] == "lost":  # it died before the cell was done
+            known = 0
+            continue
+        count = int(answer["stdout"].split()[-1])
+        assert count == (1 if answer["session_state"] == "fresh" else known + 1), (n, known, answer["session_state"], count)
+        known = count
