@@ -190,6 +190,9 @@ json_t *mcp_bound_data(json_t *data);
 
 /* --- kept.c --- */
 
+/* The most that is kept of one answer. */
+#define MCP_KEPT_BYTES ((size_t)8 * MIB)
+
 /* Keeps the text for its owner and returns the id it is found by, or NULL. */
 const char *mcp_keep(struct mcp_server *server, const char *owner, const char *text, size_t len);
 void mcp_kept_forget(struct mcp_server *server, const char *owner); /* NULL: everybody's */

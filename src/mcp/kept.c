@@ -6,12 +6,11 @@
 #include "base/id.h"
 #include "mcp/internal.h"
 
-/* Of one answer, of one owner's, and of all. The oldest ones go first. */
-#define ANSWER_BYTES ((size_t)8 * MIB)
-#define OWNER_BYTES  ((uint64_t)16 * MIB)
-#define OWNER_MAX    32
-#define STORE_BYTES  ((uint64_t)64 * MIB)
-#define STORE_MAX    256
+/* Of one owner's answers, and of all. The oldest ones go first. */
+#define OWNER_BYTES ((uint64_t)16 * MIB)
+#define OWNER_MAX   32
+#define STORE_BYTES ((uint64_t)64 * MIB)
+#define STORE_MAX   256
 
 struct mcp_kept_answer {
     struct mcp_kept_answer *before, *after; /* in order of their age */
@@ -90,12 +89,12 @@ const char *mcp_keep(struct mcp_server *server, const char *owner, const char *t
 {
     struct mcp_kept_answer *kept = calloc(1, sizeof(*kept));
 
-    if (len > ANSWER_BYTES)
-        len = ANSWER_BYTES;
+    if (len > MCP_KEPT_BYTES)
+        len = MCP_KEPT_BYTES;
     make_room(server, owner, len);
     if (!kept || id_make(kept->id, "ans_") < 0 ||
         (!server->kept &&
-         spool_store_new(NULL, STORE_BYTES + ANSWER_BYTES, &server->kept, NULL) < 0) ||
+         spool_store_new(NULL, STORE_BYTES + MCP_KEPT_BYTES, &server->kept, NULL) < 0) ||
         spool_new(server->kept, NULL, &kept->spool, NULL) < 0) {
         free(kept);
         return NULL;

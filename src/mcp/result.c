@@ -256,7 +256,7 @@ static bool is_result(const struct run *run, size_t i)
 /* Displays other than pictures, in their plainest form; pictures follow the text. */
 static int add_displays(const struct run *run, struct buf *out)
 {
-    size_t pictures = 0;
+    size_t pictures = 0, more = run->result.displays_more;
 
     for (size_t i = 0; i < run->result.n_displays; i++) {
         const struct run_display *display = &run->result.displays[i];
@@ -265,6 +265,10 @@ static int add_displays(const struct run *run, struct buf *out)
         pictures += picture_of(display) != NULL;
         if (picture_of(display) || is_result(run, i))
             continue;
+        if (out->len > MCP_KEPT_BYTES) { /* nobody could read it */
+            more++;
+            continue;
+        }
         if (!form)
             form = run_display_form(display, "text/markdown");
         if (!form && display->n_forms && strncmp(display->forms[0].mime, "text/", 5) == 0)
@@ -277,9 +281,7 @@ static int add_displays(const struct run *run, struct buf *out)
     }
     if (pictures && buf_printf(out, NULL, "[images] %zu\n", pictures) < 0)
         return -1;
-    return run->result.displays_more ? buf_printf(out, NULL, "[display] %u more were left out\n",
-                                                  run->result.displays_more)
-                                     : 0;
+    return more ? buf_printf(out, NULL, "[display] %zu more were left out\n", more) : 0;
 }
 
 /* Names are a program's words as well. */

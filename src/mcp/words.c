@@ -1,4 +1,5 @@
 /* A program's text beside Belljar's own lines. What looks like one of them is marked. */
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -47,10 +48,25 @@ static bool begins(const char *text, size_t len, const char *const *words, size_
     return false;
 }
 
+/* Eight bytes at once, as long as they are ASCII and not control characters: none ends a line. */
+static size_t plain_length(const char *text, size_t len)
+{
+    size_t at = 0;
+    uint64_t word;
+
+    while (len - at >= sizeof(word)) {
+        memcpy(&word, text + at, sizeof(word));
+        if ((word | (word - UINT64_C(0x2020202020202020))) & UINT64_C(0x8080808080808080))
+            break;
+        at += sizeof(word);
+    }
+    return at;
+}
+
 /* The end of the line: after its newline, or after what some readers take for one. */
 static size_t line_length(const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; (i += plain_length(text + i, len - i)) < len; i++) {
         unsigned char c = (unsigned char)text[i];
 
         if (c == '\n' || c == '\r' || c == '\v' || c == '\f')
