@@ -15,8 +15,16 @@
  * The kernel of Linux counts them as ours. They are taken off what the sandbox may have, so that
  * both together stay within its limit. */
 
-/* A program needs a little, whatever it is sent. */
-#define SPARE (4 * MIB)
+/* A program needs a little, whatever it is sent: at least to delete it again. */
+#define SPARE_MOST (8 * MIB)
+#define SPARE_PART 8
+
+static uint64_t spare(const struct box *b)
+{
+    uint64_t part = b->allowed.memory_bytes / SPARE_PART;
+
+    return part < SPARE_MOST ? part : SPARE_MOST;
+}
 
 int box_limit(struct box *b, const struct cgroup_limits *allowed, struct error *err)
 {
@@ -39,16 +47,15 @@ static int refuse_files(const struct box *b, struct error *err)
 static int reserve(void *user, uint64_t bytes, struct error *err)
 {
     struct box *b = user;
-    uint64_t before = b->outside;
-    struct cgroup_usage usage = {0};
+    uint64_t before = b->outside, own;
     cleanup_error struct error why = {0};
 
     if (bytes > before) {
         if (b->events->on_reserve && b->events->on_reserve(b->owner, b, bytes - before, err) < 0)
             return -1;
-        if (cgroup_read(b->cgroup, CGROUP_PRESENT, &usage, err) < 0)
+        if (box_own_memory(b, &own, err) < 0)
             return -1;
-        if (usage.memory_bytes + SPARE + bytes > b->allowed.memory_bytes)
+        if (own + spare(b) + bytes > b->allowed.memory_bytes)
             return refuse_files(b, err);
     }
     b->outside = bytes;

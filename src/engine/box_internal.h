@@ -80,6 +80,8 @@ struct box {
     struct run_limits limits;     /* what it was made for */
     struct cgroup_limits allowed; /* what it may have now, files from outside included */
     uint64_t outside;             /* for those files */
+    uint64_t own_memory;          /* without those files, where no cgroup counts it, */
+    uint64_t own_memory_ns;       /* and when that was read */
     uint32_t layers;
     bool is_touched;
     struct error failure; /* why it could not be made */
@@ -137,6 +139,10 @@ void box_on_tick(void *arg);
 
 /* The deadline of a run has come: true when it has more time, since its clock stood for a while. */
 bool box_is_held(struct box *b);
+
+/* Memory of the sandbox without files from outside. Where no cgroup counts it the figure may be a
+ * tick old: reading it takes a while. */
+int box_own_memory(struct box *b, uint64_t *ret_bytes, struct error *err);
 
 /* Ends the run for a reason of ours; the answer follows when the sandbox is gone. */
 void box_end_run(struct box *b, enum box_verdict verdict);

@@ -256,22 +256,52 @@ static uint64_t broker_cpu_ns(const struct box *b)
     return b->broker ? broker_client_cpu_ns(b->broker) : 0;
 }
 
+/* Memory of the sandbox where no cgroup counts it, files included. */
+static uint64_t monitored_memory(const struct box *b, const struct monitor_usage *usage)
+{
+    uint64_t bytes = usage->memory_bytes, disk = files_used(&b->files);
+
+    /* Files are memory, too. Those that are mapped have been counted. */
+    if (disk > usage->shared_bytes)
+        bytes += disk - usage->shared_bytes;
+    /* Nobody outside can see what the buffers of sockets hold: they count as full. */
+    if (usage->sockets > SOCKETS_FREE)
+        bytes += (uint64_t)(usage->sockets - SOCKETS_FREE) * SOCKET_BYTES;
+    return bytes;
+}
+
+int box_own_memory(struct box *b, uint64_t *ret_bytes, struct error *err)
+{
+    struct cgroup_usage counted = {0};
+    struct monitor_usage usage;
+    uint64_t files;
+
+    if (cgroup_host_kind(b->cgroups) != CGROUP_NONE) {
+        if (cgroup_read(b->cgroup, CGROUP_PRESENT, &counted, err) < 0)
+            return -1;
+        *ret_bytes = counted.memory_bytes;
+        return 0;
+    }
+    if (loop_now_ns() - b->own_memory_ns >= TICK_MS * 1000000ULL) {
+        monitor_read(box_pid(b), &usage);
+        files = files_used(&b->files);
+        b->own_memory = monitored_memory(b, &usage) - (files < b->outside ? files : b->outside);
+        b->own_memory_ns = loop_now_ns();
+    }
+    *ret_bytes = b->own_memory;
+    return 0;
+}
+
 static void look(struct box *b)
 {
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
         struct monitor_usage usage;
-        uint64_t disk;
+        uint64_t bytes;
 
         monitor_read(box_pid(b), &usage);
-        /* Files are memory, too. Those that are mapped have been counted. */
-        disk = files_used(&b->files);
-        if (disk > usage.shared_bytes)
-            usage.memory_bytes += disk - usage.shared_bytes;
-        /* Nobody outside can see what the buffers of sockets hold: they count as full. */
-        if (usage.sockets > SOCKETS_FREE)
-            usage.memory_bytes += (uint64_t)(usage.sockets - SOCKETS_FREE) * SOCKET_BYTES;
-        if (usage.memory_bytes > b->cell.memory_peak)
-            b->cell.memory_peak = usage.memory_bytes;
+        bytes = monitored_memory(b, &usage);
+        if (bytes > b->cell.memory_peak)
+            b->cell.memory_peak = bytes;
         if (usage.processes > b->cell.processes_peak)
             b->cell.processes_peak = usage.processes;
         usage.cpu_ms += broker_cpu_ns(b) / 1000000;

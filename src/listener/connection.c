@@ -17,9 +17,11 @@
 /* An answer is written into a socket's buffer in jumps, and a phone sleeps. */
 #define OUT_PACE_MS 30000
 
-/* After the last answer: what the client still sends is read for so long, since closing on unread
- * bytes would destroy the answer on its way (RFC 9112, 9.6). */
-#define LINGER_MS 2000
+/* After the last answer: what the client still sends is read, since closing on unread bytes would
+ * destroy the answer on its way (RFC 9112, 9.6). Until nothing has come for LINGER_MS, and no
+ * longer than LINGER_MOST_MS. */
+#define LINGER_MS      2000
+#define LINGER_MOST_MS 30000
 
 /* Bytes that may wait while a request is being handled: the next one's head. Whoever sends more is
  * not read for so long; then the connection is cut, since its end would not be seen, either. */
@@ -91,6 +93,7 @@ static void linger(struct connection *c)
     struct evbuffer *input = bufferevent_get_input(c->socket);
 
     enter(c, LINGERING);
+    c->heard_ns = c->since_ns;
     if (c->is_tls)
         tls_close(c->socket);
     (void)shutdown(bufferevent_getfd(c->socket), SHUT_WR);
@@ -236,6 +239,12 @@ static void go_on_in_turn(struct connection *c)
         go_on_later(c);
 }
 
+/* What it sends is read and thrown away. */
+static bool is_ignored(const struct connection *c)
+{
+    return c->state == LINGERING || c->is_refused || (c->state == WRITING && c->is_closing);
+}
+
 /* libevent reads 4 KB at a time. Of a body that is there, a whole piece is taken at once: each
  * costs a turn here and one in the engine. What ends the connection is left for libevent to see. */
 static void read_more(struct connection *c)
@@ -245,7 +254,7 @@ static void read_more(struct connection *c)
     struct evbuffer_iovec room;
     ssize_t n;
 
-    if (c->state != BODY || c->is_tls || c->is_stalled || len >= READ_BYTES)
+    if ((c->state != BODY && !is_ignored(c)) || c->is_tls || c->is_stalled || len >= READ_BYTES)
         return;
     (void)evbuffer_unfreeze(input, 0);
     if (evbuffer_reserve_space(input, (ssize_t)(READ_BYTES - len), &room, 1) == 1) {
@@ -264,7 +273,8 @@ static void on_read(struct bufferevent *socket, void *arg)
     struct evbuffer *input = bufferevent_get_input(socket);
 
     read_more(c);
-    if (c->state == LINGERING || c->is_refused || (c->state == WRITING && c->is_closing)) {
+    if (is_ignored(c)) {
+        c->heard_ns = loop_now_ns();
         (void)evbuffer_drain(input, evbuffer_get_length(input));
         return;
     }
@@ -411,6 +421,14 @@ static bool keeps_pace(struct pace *pace, uint64_t bytes, uint64_t now, uint64_t
     return is_fine;
 }
 
+/* While the server stops, a client that goes on sending does not hold it up. */
+static bool has_lingered(const struct connection *c, uint64_t now, uint64_t ms)
+{
+    uint64_t most_ms = c->listener->is_stopping ? LINGER_MS : LINGER_MOST_MS;
+
+    return c->state == LINGERING && (ms >= most_ms || now - c->heard_ns >= LINGER_MS * 1000000ULL);
+}
+
 /* Its patience is over, and there is nothing to say. */
 static bool is_overdue(struct connection *c, uint64_t now, uint64_t ms)
 {
@@ -425,7 +443,7 @@ static bool is_overdue(struct connection *c, uint64_t now, uint64_t ms)
         return true;
     if (c->state == IDLE)
         return c->listener->is_stopping || ms >= c->listener->idle_ms;
-    return c->state == LINGERING && ms >= LINGER_MS;
+    return has_lingered(c, now, ms);
 }
 
 /* A body for which the engine has no room is not the client's delay. */

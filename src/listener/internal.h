@@ -38,6 +38,7 @@ struct connection {
     struct bufferevent *socket;
     enum state state;
     uint64_t since_ns; /* in this state */
+    uint64_t heard_ns; /* the last bytes that were thrown away */
     struct pace in, out;
     uint64_t received; /* bytes of the body, its framing included */
     uint64_t added;    /* bytes of answers, all of them */

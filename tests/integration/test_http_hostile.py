@@ -1,5 +1,6 @@
 """Requests that mean harm, or know no better: each gets its exact answer, none is ever a 500, and the server lives on."""
 import json
+import signal
 import socket
 import threading
 import time
@@ -133,6 +134,35 @@ def test_chunked_bodies_and_old_clients_are_served(server):
     assert reply.status == 200 and reply.json["status"] == "success"
     old = framing(server, b"Content-Length: 15\r\n", b'{"code":"pass"}').replace(b"HTTP/1.1", b"HTTP/1.0", 1)
     assert parse(server.raw(old))[0].status == 200
+
+
+def send_slowly(s, seconds):
+    """Pieces of a body, for as long. A server that has closed the connection ends it with an error."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        s.sendall(b"x" * 1000)
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_an_answer_waits_for_a_client_that_still_sends(server):
+    """Closing would destroy the answer that the client has not read yet."""
+    with server.open() as s:
+        s.sendall(framing(server, b"Content-Length: 104857600\r\n"))
+        send_slowly(s, 4)
+        assert read_head(s).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.slow
+def test_a_client_that_still_sends_does_not_hold_up_the_end(callers):
+    own = Server(callers["user"], "--socket", "none")
+    with own.open() as s:
+        s.sendall(framing(own, b"Content-Length: 104857600\r\n"))
+        assert read_head(s).startswith(b"HTTP/1.1 413 ")
+        own.process.send_signal(signal.SIGTERM)
+        with pytest.raises(OSError):
+            send_slowly(s, 20)
+    assert own.wait() == 0, own.said
 
 
 def test_a_client_may_ask_before_it_sends(server):
