@@ -10,6 +10,7 @@
 #include "guest/call.h"
 #include "guest/display.h"
 #include "guest/exit_hooks.h"
+#include "guest/library.h"
 #include "guest/policy/policy.h"
 #include "guest/report.h"
 
@@ -28,7 +29,9 @@ int python_prepare(void)
     ast = report_module("_ast");
     expression_type = ast ? PyObject_GetAttrString(ast, "Expression") : NULL;
     Py_XDECREF(ast);
-    return compile_function && expression_type && display_prepare() == 0 ? policy_prepare() : -1;
+    return compile_function && expression_type && display_prepare() == 0 && library_prepare() == 0
+               ? policy_prepare()
+               : -1;
 }
 
 /* A run, or a cell of a session. */

@@ -1,4 +1,7 @@
-"""Read first by every Python that a program starts. If pip fails for lack of a package index, it says what would help."""
+"""Read first by every Python that a program starts: makes `api` importable there.
+
+If pip fails for lack of a package index, it says what would help.
+"""
 
 import sys
 
@@ -87,6 +90,9 @@ def _watch(words):
         os.environ.setdefault("PIP_BREAK_SYSTEM_PACKAGES", "1")
     sys.exit = exit
 
+
+if sys.flags.isolated == 0:
+    sys.path.append("/etc/belljar-library")  # last: it stands in for no module of the program
 
 if (_words := _asked()) is not None:
     _watch(_words)

@@ -29,6 +29,8 @@
 #include "zygote/spawn.h"
 #include "zygote/warm_python.h"
 
+extern const struct root_file library_files[]; /* made by tools/embed-files.py */
+
 #define SOCKET 3
 #define STEADY 4
 
@@ -259,7 +261,7 @@ static void warm_up(struct zygote *z)
     z->is_warm = setup.warm;
     if (setup.warm)
         rebase_prepare();
-    if (root_build(&setup.binds, setup.steady ? STEADY : -1, &err) < 0) {
+    if (root_build(&setup.binds, library_files, setup.steady ? STEADY : -1, &err) < 0) {
         error_wrap(&err, "build the root");
         give_up(&err);
     }

@@ -7,9 +7,11 @@ _NAMES = {"fs": "api.filesystem", "code": "api.code_analysis", "transform": "api
 _MEMBERS = {
     "api.masking": ("mask_secrets", "PIIDetector", "mask_result", "detect_secrets"),
     "api._call": ("CallError",),
-    "execution_runtime._sessions": ("Session", "create_session", "create_refactoring_session", "save_session_state", "load_session", "list_sessions", "delete_session"),
+    "execution_runtime._sessions": ("Session", "create_session", "create_refactoring_session", "save_session_state",
+                                    "load_session_state", "load_session", "list_sessions", "delete_session"),
     "execution_runtime._guard": ("ImportGuard", "is_import_allowed", "restrict_import"),
     "execution_runtime._skills": ("save_skill", "save_reusable_skill", "load_skill", "list_skills", "delete_skill", "get_skill_path"),
+    "api": ("list_available_apis",),
 }
 _MODULES = {name: module for module, names in _MEMBERS.items() for name in names}
 

@@ -76,6 +76,14 @@ def save_session_state(session_id, state):
     return call("state.save", session_id=session_id, state=state)
 
 
+def load_session_state(session_id, version=None):
+    """As the tool of that name: {"state", "history", ...}, of the last save or of a version.
+
+    >>> load_session_state("rename-api")["state"]
+    """
+    return call("state.load", session_id=session_id, version=version)
+
+
 def load_session(name):
     """The session of that name. FileNotFoundError: there is none.
 

@@ -5,13 +5,37 @@ import ast
 from api._call import CallError, call
 
 
+def _same(name, code):
+    """The stored skill, if it is this very code: saving it again changes nothing. Otherwise None."""
+    try:
+        stored = call("skills.load", skill_name=name)
+    except CallError:
+        return None
+    return {"path": f"skills/{name}.py", **stored} if code in (stored["code"], stored["code"].partition("\n")[2]) else None
+
+
+def _place(name, code):
+    """Programs get the skills that they name when they start; this one has to have its own now."""
+    import importlib
+    import os
+
+    try:
+        os.makedirs(get_skill_path(), exist_ok=True)
+        with open(f"{get_skill_path()}/{name}.py", "w", encoding="utf-8") as file:
+            file.write(code)
+    except OSError:  # the profile allows no files; later programs have it
+        return
+    importlib.invalidate_caches()
+
+
 def save_skill(name, code, description=None):
     """Saves Python code; later programs import it: from skills.NAME import f. Older versions are kept.
 
     >>> save_skill("adder", "def add(a, b):\\n    return a + b\\n", "adds two numbers")
     """
     ast.parse(code, filename=f"skills/{name}.py")
-    saved = call("skills.save", name=name, code=code, description=description)
+    saved = _same(name, code) or call("skills.save", name=name, code=code, description=description)
+    _place(name, code)
     return {
         "status": "success",
         "skill_name": name,

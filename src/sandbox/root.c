@@ -218,7 +218,27 @@ static void limit_zygote(void)
     limit_part("/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches");
 }
 
-int root_build(const struct wire_strings *binds, int steady_fd, struct error *err)
+static int show_library(const struct root_file *file, struct error *err)
+{
+    char path[PATH_MAX];
+
+    for (; file && file->path; file++) {
+        char *slash;
+
+        (void)snprintf(path, sizeof(path), "%s/%s", ROOT_LIBRARY + 1, file->path);
+        slash = strrchr(path, '/');
+        *slash = '\0';
+        if (mount_make_point(path, true, err) < 0)
+            return -1;
+        *slash = '/';
+        if (make_file(path, (const char *)file->data, file->len, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int root_build(const struct wire_strings *binds, const struct root_file *files, int steady_fd,
+               struct error *err)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return error_errno(err, "make the mounts private");
@@ -235,7 +255,8 @@ int root_build(const struct wire_strings *binds, int steady_fd, struct error *er
         if (symlink(links[i].target, links[i].path) < 0)
             return error_errno(err, "symlink %s", links[i].path);
     if (show_system(err) < 0 || show_etc(err) < 0 || show_devices(err) < 0 ||
-        show_binds(binds, err) < 0 || (steady_fd >= 0 && copy_fd(steady_fd, ROOT_STEADY, err) < 0))
+        show_library(files, err) < 0 || show_binds(binds, err) < 0 ||
+        (steady_fd >= 0 && copy_fd(steady_fd, ROOT_STEADY, err) < 0))
         return -1;
 
     /* The zygote's own /proc. It has to be whole: the kernel lets a sandbox mount one of its own

@@ -19,9 +19,20 @@
 /* The path of the steady library inside. */
 #define ROOT_STEADY "/etc/belljar-steady.so"
 
-/* `binds`: further trees shown read-only at their own place. `steady_fd`: that library, or -1. Must
- * be called in a mount namespace of our own, as its root. */
-int root_build(const struct wire_strings *binds, int steady_fd, struct error *err);
+/* A file of ours that every sandbox has, below ROOT_LIBRARY. Its path has a directory at most. */
+struct root_file {
+    const char *path; /* NULL: the end of a table */
+    const unsigned char *data;
+    size_t len;
+};
+
+/* Modules for every Python that a program starts; library/sitecustomize.py names the place, too. */
+#define ROOT_LIBRARY "/etc/belljar-library"
+
+/* `binds`: further trees shown read-only at their own place. `steady_fd`: that library, or -1.
+ * `files`: or NULL. Must be called in a mount namespace of our own, as its root. */
+int root_build(const struct wire_strings *binds, const struct root_file *files, int steady_fd,
+               struct error *err);
 
 /* In the sandbox's own namespaces, before privileges are dropped: private /proc, /workspace, /tmp,
  * /dev/shm, and the granted directories (`grant_fds`: one detached mount each, in order, in whose

@@ -1,5 +1,5 @@
-/* The module as a file that any interpreter can load: tests compare it with `ast` over whole trees.
- */
+/* The module as a file that any interpreter can load: those that programs start, and tests, which
+ * compare it with `ast` over whole trees. */
 #include <Python.h>
 
 #include "library/code/module.h"
