@@ -78,6 +78,8 @@ struct run {
     void (*on_event)(struct run *run, const struct run_event *event); /* as things arrive */
     void (*on_done)(struct run *run);
     void *user;
+    bool is_unmetered; /* nobody else waits for its supervisor: output is worked on without a budget
+                        */
 
     /* --- the engine's own --- */
     struct masks *masks;          /* of its engine: the pool fills it in */

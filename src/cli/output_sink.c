@@ -1,144 +1,221 @@
 #include "cli/output_sink.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/display.h"
 #include "base/cleanup.h"
-#include "base/file.h"
-#include "base/stream.h"
 
-void output_sink_init(struct output_sink *outlet, int fd, const char *color)
+/* What waits at most where the program cannot be held, as on a server: the answer of one has less.
+ * Beyond it we wait for the reader. */
+#define WAITING_MAX ((size_t)4 * LIMIT_OUTPUT_BYTES_MAX)
+
+/* O_NONBLOCK on the descriptor itself would hold for all processes that share it, such as the
+ * shell. A pipe or terminal can be opened a second time; others are written to in small pieces when
+ * poll(2) says so. */
+static int open_twin(int fd)
 {
-    *outlet = (struct output_sink){.fd = fd, .is_terminal = isatty(fd)};
-    terminal_begin(&outlet->terminal, terminal_has_color(fd, color));
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-static int outlet_write(struct output_sink *outlet, const char *data, size_t len)
+void output_sink_init(struct output_sink *sink, int fd, const char *color)
 {
-    cleanup(buf_done) struct buf visible = {0};
+    struct stat st;
 
-    if (!outlet->is_terminal)
-        return file_write_all(outlet->fd, data, len);
-    buf_init(&visible, SIZE_MAX / 2);
-    if (terminal_feed(&outlet->terminal, data, len, &visible, NULL) < 0)
-        return -1;
-    return file_write_all(outlet->fd, buf_str(&visible), visible.len);
+    *sink = (struct output_sink){.fd = fd, .twin = -1, .is_terminal = isatty(fd) == 1};
+    buf_init(&sink->waiting, SIZE_MAX / 2);
+    terminal_begin(&sink->terminal, terminal_has_color(fd, color));
+    if (fstat(fd, &st) < 0)
+        return;
+    sink->is_socket = S_ISSOCK(st.st_mode);
+    sink->is_file = S_ISREG(st.st_mode);
+    if (sink->is_terminal || S_ISFIFO(st.st_mode))
+        sink->twin = open_twin(fd);
 }
 
-static bool is_writable(int fd)
+void output_sink_follow(struct output_sink *sink, struct loop *loop, loop_fn on_room, void *user)
+{
+    sink->loop = loop;
+    sink->on_room = on_room;
+    sink->user = user;
+}
+
+static void unwatch(struct output_sink *sink)
+{
+    loop_watch_free(sink->watch);
+    sink->watch = NULL;
+}
+
+void output_sink_unfollow(struct output_sink *sink)
+{
+    unwatch(sink);
+    sink->loop = NULL;
+}
+
+void output_sink_done(struct output_sink *sink)
+{
+    output_sink_unfollow(sink);
+    if (sink->twin >= 0)
+        close_fd(&sink->twin);
+    buf_done(&sink->waiting);
+}
+
+static bool is_writable(int fd, int timeout_ms)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
 
-    return poll(&p, 1, 0) == 1;
+    return poll(&p, 1, timeout_ms) == 1;
+}
+
+/* Writes without waiting: as write(2), EAGAIN for a reader that takes nothing now. */
+static ssize_t write_now(struct output_sink *sink, const char *data, size_t len)
+{
+    if (sink->twin >= 0)
+        return write(sink->twin, data, len);
+    if (sink->is_socket)
+        return send(sink->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sink->is_file)
+        return write(sink->fd, data, len);
+    if (!is_writable(sink->fd, 0)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(sink->fd, data, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
+/* Returns how much of it was written, less than all where the reader takes no more now. */
+static size_t write_some(struct output_sink *sink, const char *data, size_t len, bool waits)
+{
+    size_t done = 0;
+
+    while (done < len && !sink->failure) {
+        ssize_t n = write_now(sink, data + done, len - done);
+
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno == EAGAIN && !waits)
+            break;
+        else if (errno == EAGAIN)
+            (void)is_writable(sink->fd, -1);
+        else if (errno != EINTR)
+            sink->failure = errno;
+    }
+    return done;
+}
+
+static void write_waiting(struct output_sink *sink, bool waits)
+{
+    sink->written += write_some(sink, buf_str(&sink->waiting) + sink->written,
+                                sink->waiting.len - sink->written, waits);
+    if (sink->written == sink->waiting.len || sink->failure) { /* nobody will have the rest */
+        buf_clear(&sink->waiting);
+        sink->written = 0;
+    }
+}
+
+static void on_writable(void *arg)
+{
+    struct output_sink *sink = arg;
+
+    write_waiting(sink, false);
+    if (output_sink_is_behind(sink))
+        return;
+    unwatch(sink);
+    sink->on_room(sink->user);
+}
+
+/* Without a watch, what waits goes with the next piece. */
+static void watch(struct output_sink *sink)
+{
+    if (sink->loop && !sink->watch && !sink->is_paused && output_sink_is_behind(sink))
+        sink->watch = loop_watch_fd(sink->loop, sink->twin >= 0 ? sink->twin : sink->fd, LOOP_WRITE,
+                                    on_writable, sink);
+}
+
+static int settle(struct output_sink *sink)
+{
+    if (!sink->is_paused)
+        write_waiting(sink, sink->waiting.len - sink->written > WAITING_MAX);
+    watch(sink);
+    return sink->failure ? -1 : 0;
+}
+
+static int add(struct output_sink *sink, const char *data, size_t len)
+{
+    struct error err = {0};
+    int r;
+
+    if (sink->failure)
+        return -1;
+    if (sink->is_terminal) {
+        r = terminal_feed(&sink->terminal, data, len, &sink->waiting, &err);
+    } else {
+        size_t n = 0;
+
+        if (!sink->is_paused && !output_sink_is_behind(sink))
+            n = write_some(sink, data, len, false);
+        r = buf_add(&sink->waiting, data + n, len - n, &err);
+    }
+    if (r < 0) {
+        sink->failure = ENOMEM;
+        error_done(&err);
+    }
+    return settle(sink);
 }
 
 /* The text of a thing that was shown, where print() would have put it. */
-static const struct run_form *text_of(const struct run_display *display)
+static int add_display(struct output_sink *sink, const struct run_display *display)
 {
     uint32_t width, height;
+    const struct run_form *text =
+        display_picture(display, &width, &height) ? NULL : run_display_form(display, "text/plain");
 
-    return display_picture(display, &width, &height) ? NULL
-                                                     : run_display_form(display, "text/plain");
-}
-
-/* The rest of one text and a newline. Returns 1 when it is out, 0 when our reader is slow. */
-static int show_text(struct output_sink *outlet, const struct run_form *text, bool waits)
-{
-    while (text && outlet->display_at <= text->len) {
-        size_t n = text->len - outlet->display_at;
-
-        if (!waits && !is_writable(outlet->fd))
-            return 0;
-        n = n < PIPE_BUF ? n : PIPE_BUF;
-        if ((n ? outlet_write(outlet, text->data + outlet->display_at, n)
-               : outlet_write(outlet, "\n", 1)) < 0)
-            return -1;
-        outlet->display_at += n ? n : 1;
-    }
-    outlet->displays++;
-    outlet->display_at = 0;
-    return 1;
-}
-
-static int show(struct output_sink *outlet, const struct run *run)
-{
-    int r = 1;
-
-    while (r == 1 && outlet->displays < run->result.n_displays)
-        r = show_text(outlet, text_of(&run->result.displays[outlet->displays]), false);
-    return r < 0 ? -1 : 0;
-}
-
-void output_sink_show_rest(struct output_sink *outlet, const struct run *run, bool begun)
-{
-    if (begun && !outlet->display_at)
-        return;
-    while (outlet->displays < run->result.n_displays &&
-           show_text(outlet, text_of(&run->result.displays[outlet->displays]), true) == 1 && !begun)
-        ;
-    if (!begun)
-        outlet->displays = outlet->display_at = 0; /* ready for the next program */
-}
-
-/* A pipe that is writable takes PIPE_BUF bytes without blocking. */
-int output_sink_pass(struct output_sink *outlet, const struct run *run,
-                     const struct run_event *event)
-{
-    const char *data = event->data;
-    size_t len = event->len;
-
-    if (event->kind == RUN_EVENT_DISPLAY && outlet->shown == run->result.out.total)
-        return show(outlet, run);
-    if (event->kind != RUN_EVENT_STDOUT && event->kind != RUN_EVENT_STDERR)
+    if (!text)
         return 0;
-    if (outlet->display_at && (show(outlet, run) < 0 || outlet->display_at))
-        return outlet->display_at ? 0 : -1;
-    if (outlet->shown < event->offset || outlet->shown >= run->terms.limits.output_bytes)
-        return 0; /* our reader fell behind: order matters more than haste */
-    if (len > run->terms.limits.output_bytes - outlet->shown)
-        len = (size_t)(run->terms.limits.output_bytes - outlet->shown);
-    while (len && is_writable(outlet->fd)) {
-        size_t n = len < PIPE_BUF ? len : PIPE_BUF;
+    return add(sink, text->data, text->len) < 0 || add(sink, "\n", 1) < 0 ? -1 : 0;
+}
 
-        if (outlet_write(outlet, data, n) < 0)
-            return -1;
-        outlet->shown += n;
-        data += n;
-        len -= n;
-    }
+int output_sink_pass(struct output_sink *sink, const struct run_event *event)
+{
+    if (event->kind == RUN_EVENT_DISPLAY)
+        return add_display(sink, event->display);
+    if (event->kind == RUN_EVENT_STDOUT || event->kind == RUN_EVENT_STDERR)
+        return add(sink, event->data, event->len);
     return 0;
 }
 
-int output_sink_catch_up(struct output_sink *outlet, const struct run *run, bool is_stderr)
+int output_sink_pause(struct output_sink *sink, bool is_paused)
 {
-    const struct run_stream *stream = is_stderr ? &run->result.err : &run->result.out;
-    cleanup(buf_done) struct buf rest = {0};
-    struct run_event event = {.kind = is_stderr ? RUN_EVENT_STDERR : RUN_EVENT_STDOUT,
-                              .offset = outlet->shown};
-
-    if (stream->total > run->terms.limits.output_bytes || outlet->shown >= stream->total)
-        return 0;
-    buf_init(&rest, LIMIT_OUTPUT_BYTES_MAX + KIB);
-    if (run_stream_render_rest(stream, outlet->shown, &rest, NULL) < 0 || !rest.len)
-        return 0;
-    event.data = rest.data;
-    event.len = rest.len;
-    return output_sink_pass(outlet, run, &event);
+    sink->is_paused = is_paused;
+    if (is_paused)
+        unwatch(sink);
+    return settle(sink);
 }
 
-void output_sink_finish(struct output_sink *outlet, const struct run_stream *stream)
+int output_sink_finish(struct output_sink *sink)
 {
-    cleanup(buf_done) struct buf rest = {0};
+    unwatch(sink);
+    sink->is_paused = false;
+    if (sink->is_terminal && terminal_finish(&sink->terminal, &sink->waiting, NULL) < 0 &&
+        !sink->failure)
+        sink->failure = ENOMEM;
+    write_waiting(sink, true);
+    return sink->failure ? -1 : 0;
+}
 
-    buf_init(&rest, LIMIT_OUTPUT_BYTES_MAX + KIB);
-    if (run_stream_render_rest(stream, outlet->shown, &rest, NULL) == 0 && rest.len)
-        (void)outlet_write(outlet, buf_str(&rest), rest.len);
-    if (outlet->is_terminal) {
-        buf_clear(&rest);
-        if (terminal_finish(&outlet->terminal, &rest, NULL) == 0)
-            (void)file_write_all(outlet->fd, buf_str(&rest), rest.len);
-    }
-    outlet->shown = 0;
+int output_sink_check(const struct output_sink *sink, const char *name, struct error *err)
+{
+    if (!sink->failure)
+        return 0;
+    errno = sink->failure;
+    return error_errno(err, "write to %s", name);
 }

@@ -1,41 +1,62 @@
-/* One of our own streams, to which a program's output is passed as it comes.
+/* One of our own streams, to which a program's output is passed as it comes: all of it.
  *
- * Our reader may be slow and the clock of the run must go on, so nothing here waits for it while
- * the program runs: output that cannot be written now is kept, within the limit, and follows at the
- * end.
+ * The reader may be slow, and the clock of the run and its signals must go on, so nothing here
+ * blocks while the program runs. What the reader does not take at once waits in memory. The owner
+ * then holds the program's output (pool_hold), so that no more than a piece ever waits, and lets it
+ * flow again when on_room is called.
  */
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
+#include "base/loop.h"
 #include "base/run.h"
 #include "base/terminal_text.h"
 
+#define OUTPUT_SINK_NONE ((struct output_sink){.fd = -1, .twin = -1})
+
 struct output_sink {
     int fd;
-    uint64_t shown;    /* bytes of the program's stream that were passed on */
-    size_t displays;   /* things shown whose text was passed on, */
-    size_t display_at; /* and how much of the next one's */
+    int twin; /* the same pipe or terminal, opened again so that writes do not block; or -1 */
     bool is_terminal;
+    bool is_socket;
+    bool is_file;   /* a write never waits for a reader */
+    bool is_paused; /* everything waits */
+    int failure;    /* errno of a write that failed, after which nothing is written; 0: none did */
     struct terminal terminal;
+    struct buf waiting;
+    size_t written;    /* of it */
+    struct loop *loop; /* NULL: what waits is written with the next piece, or at the end */
+    struct loop_watch *watch;
+    loop_fn on_room;
+    void *user;
 };
 
 /* `color` is the option of that name. */
-void output_sink_init(struct output_sink *outlet, int fd, const char *color);
+void output_sink_init(struct output_sink *sink, int fd, const char *color);
 
-/* Passes a chunk of output on, or the text of a thing that was shown; a picture has none, and other
- * events are ignored. -1: nobody reads us any more. */
-int output_sink_pass(struct output_sink *outlet, const struct run *run,
-                     const struct run_event *event);
+/* While something waits, the sink writes whenever its reader takes more; `on_room` is called when
+ * all of it is written, or a write failed. */
+void output_sink_follow(struct output_sink *sink, struct loop *loop, loop_fn on_room, void *user);
+void output_sink_unfollow(struct output_sink *sink);
 
-/* Passes on what the program wrote while nothing was passed on. What was dropped, and what our
- * reader does not take now, follows at the end. -1: nobody reads us any more. */
-int output_sink_catch_up(struct output_sink *outlet, const struct run *run, bool is_stderr);
+/* Passes on a chunk of output, or the text of a thing that was shown; a picture has none, and other
+ * events are ignored. -1: nobody reads it any more, or the write failed. */
+int output_sink_pass(struct output_sink *sink, const struct run_event *event);
 
-/* Writes what was kept back of the stream; afterwards it is ready for the next program. */
-void output_sink_finish(struct output_sink *outlet, const struct run_stream *stream);
+/* Keeps everything back, or lets it go. */
+int output_sink_pause(struct output_sink *sink, bool is_paused);
 
-/* Texts of things shown that were kept back, before or after the rest of the stream: `begun` is for
- * the one of which our reader has half already. */
-void output_sink_show_rest(struct output_sink *outlet, const struct run *run, bool begun);
+static inline bool output_sink_is_behind(const struct output_sink *sink)
+{
+    return sink->waiting.len > sink->written;
+}
+
+/* The program has ended: writes what waits, however long the reader takes. Afterwards the sink is
+ * ready for the next program. -1 as above. */
+int output_sink_finish(struct output_sink *sink);
+
+/* The errno of a write that failed, as an error: what was lost, and why. 0: none did. */
+int output_sink_check(const struct output_sink *sink, const char *name, struct error *err);
+
+void output_sink_done(struct output_sink *sink);

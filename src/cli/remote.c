@@ -399,7 +399,7 @@ static void on_display(struct run *run, const json_t *data)
 
 /* Marks the bytes dropped between the beginning, which came as events, and the end. The marker
  * stands where the first half of the limit ends, whatever the program wrote itself. */
-static void add_end(struct run *run, bool is_stderr, const char *text)
+static void add_end(struct remote *remote, struct run *run, bool is_stderr, const char *text)
 {
     static const char marker[] = "\n… [";
     struct run_stream *stream = is_stderr ? &run->result.err : &run->result.out;
@@ -422,8 +422,9 @@ static void add_end(struct run *run, bool is_stderr, const char *text)
     dropped = strtoull(at + strlen(marker), NULL, 10);
     total = (uint64_t)(at - text) + dropped + strlen(tail);
     if (total - strlen(tail) > seen) {
+        remote->dropped[is_stderr] = total - strlen(tail) - seen;
         (void)snprintf(said, sizeof(said), "\n… [%" PRIu64 " bytes dropped] …\n",
-                       total - strlen(tail) - seen);
+                       remote->dropped[is_stderr]);
         add_text(run, is_stderr, said, strlen(said));
     } else {
         tail += seen - (total - strlen(tail));
@@ -440,7 +441,7 @@ static int on_result(struct remote *remote, struct run *run, const json_t *data,
         const char *text = json_string_value(json_object_get(data, names[i]));
 
         if (text && json_is_true(json_object_get(json_object_get(data, "truncated"), names[i])))
-            add_end(run, i, text);
+            add_end(remote, run, i, text);
     }
     return result_read(data, run, err);
 }

@@ -33,7 +33,8 @@ struct remote {
     struct client client;
     char *socket;
     char run_id[64];
-    json_t *result; /* as it came */
+    json_t *result;      /* as it came */
+    uint64_t dropped[2]; /* bytes of stdout and stderr that the server did not keep */
 };
 
 /* Reads the environment for what the command line does not set. */

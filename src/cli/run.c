@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ struct job {
     struct store *kept; /* what its programs find again */
     struct remote remote;
     struct consent consent;
-    bool is_held;    /* output was kept back while a question was open */
+    bool is_held;    /* the program waits until its output is taken */
     struct run *run; /* NULL until it is admitted */
     struct output_sink out, err;
     struct save save;
@@ -428,6 +429,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
     if (admit_request(&admission, &job->asked, &job->run, err) < 0 || check_cow(job, err) < 0)
         return -1;
     job->run->terms.keeps_layers = true;
+    job->run->is_unmetered = true;
     return 0;
 }
 
@@ -441,43 +443,48 @@ static void stop(struct job *job)
         remote_cancel(&job->remote);
 }
 
-/* Shows what was kept back while a question was open. */
-static void show_held(struct job *job)
+/* The program waits while our readers do not take what it wrote, and while a question is open: its
+ * words could pass for the question. */
+static void hold(struct job *job)
 {
-    job->is_held = false;
-    if (output_sink_catch_up(&job->out, job->run, false) < 0 ||
-        output_sink_catch_up(&job->err, job->run, true) < 0)
-        stop(job);
+    bool is_held = consent_is_open(&job->consent) || output_sink_is_behind(&job->out) ||
+                   output_sink_is_behind(&job->err);
+
+    if (job->out.failure || job->err.failure)
+        stop(job); /* nobody reads us any more */
+    if (is_held != job->is_held)
+        pool_hold(job->run, is_held);
+    job->is_held = is_held;
+}
+
+static void pause_output(struct job *job, bool is_paused)
+{
+    (void)output_sink_pause(&job->out, is_paused);
+    (void)output_sink_pause(&job->err, is_paused);
+    hold(job);
+}
+
+static void on_room(void *user)
+{
+    hold(user);
 }
 
 static void on_closed(void *user)
 {
-    struct job *job = user;
-
-    if (job->is_held)
-        show_held(job);
+    pause_output(user, false);
 }
 
 static void on_event(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
-    struct output_sink *outlet = event->kind == RUN_EVENT_STDERR ? &job->err : &job->out;
 
-    if (event->kind == RUN_EVENT_APPROVAL)
+    if (event->kind == RUN_EVENT_APPROVAL) {
         consent_ask(&job->consent, job->engine.loop, event->approval);
-    if (job->is_json || event->kind == RUN_EVENT_APPROVAL)
-        return;
-    if (consent_is_open(&job->consent)) {
-        job->is_held = true; /* the program's words could pass for the question */
-        return;
+        pause_output(job, consent_is_open(&job->consent));
+    } else if (!job->is_json) {
+        (void)output_sink_pass(event->kind == RUN_EVENT_STDERR ? &job->err : &job->out, event);
+        hold(job);
     }
-    if (job->is_held) {
-        show_held(job); /* with this event's text: the stream has it */
-        if (event->kind != RUN_EVENT_DISPLAY)
-            return;
-    }
-    if (output_sink_pass(outlet, run, event) < 0)
-        stop(job); /* nobody reads us any more */
 }
 
 static int print_json(const struct job *job, struct error *err)
@@ -500,6 +507,20 @@ static int print_json(const struct job *job, struct error *err)
     return r;
 }
 
+/* A server keeps the beginning and the end of long output. */
+static void say_dropped(const struct job *job)
+{
+    static const char *const names[] = {"stdout", "stderr"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (job->remote.dropped[i])
+            (void)fprintf(stderr,
+                          "belljar: the server dropped %" PRIu64
+                          " bytes in the middle of the program's %s\n"
+                          "hint: raise --output, or run without --server to get all of it\n",
+                          job->remote.dropped[i], names[i]);
+}
+
 /* On a terminal always; elsewhere only what the program's own output cannot tell. */
 static void print_human(struct job *job)
 {
@@ -507,10 +528,7 @@ static void print_human(struct job *job)
     const struct run *run = job->run;
     bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
 
-    output_sink_show_rest(&job->out, run, true);
-    output_sink_finish(&job->out, &run->result.out);
-    output_sink_show_rest(&job->out, run, false);
-    output_sink_finish(&job->err, &run->result.err);
+    say_dropped(job);
     buf_init(&text, SIZE_MAX / 2);
     if ((!job->err.is_terminal &&
                  (run->result.status == RUN_SUCCESS || run->result.status == RUN_ERROR)
@@ -603,10 +621,31 @@ static size_t print_changes(const struct job *job)
     return 0;
 }
 
-static int finish(struct job *job)
+/* Writes what our readers have not taken yet. Returns 0, or the exit code of a run whose output
+ * cannot be written, as that of a program that is killed by SIGPIPE. */
+static int finish_output(struct job *job)
 {
     struct error err = {0};
 
+    if (job->is_json)
+        return 0;
+    (void)output_sink_finish(&job->out);
+    (void)output_sink_finish(&job->err);
+    if (job->out.failure == EPIPE || job->err.failure == EPIPE)
+        return 128 + SIGPIPE;
+    if (output_sink_check(&job->out, "standard output", &err) < 0 ||
+        output_sink_check(&job->err, "standard error", &err) < 0)
+        return cmd_fail_run(&err);
+    return 0;
+}
+
+static int finish(struct job *job)
+{
+    struct error err = {0};
+    int r = finish_output(job);
+
+    if (r > 0)
+        return r;
     if (job->run->result.error.code != E_NONE)
         return fail(job, &job->run->result.error);
     name_the_flag(job->run, job->remote.result);
@@ -654,9 +693,13 @@ static int execute(struct job *job, struct error *err)
     job->run->on_event = on_event;
     job->consent.on_closed = on_closed;
     job->consent.user = job;
+    output_sink_follow(&job->out, job->engine.loop, on_room, job);
+    output_sink_follow(&job->err, job->engine.loop, on_room, job);
     pool_submit(job->engine.pool, job->run);
     r = job->is_done ? 0 : loop_run(job->engine.loop, err);
     consent_done(&job->consent); /* before its loop */
+    output_sink_unfollow(&job->out);
+    output_sink_unfollow(&job->err);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);
     if (r == 0 && !job->is_done)
@@ -714,6 +757,8 @@ static int execute_remote(struct job *job, struct request *request, struct error
 
 static void job_done(struct job *job)
 {
+    output_sink_done(&job->out);
+    output_sink_done(&job->err);
     remote_done(&job->remote);
     consent_done(&job->consent);
     engine_close(&job->engine);
@@ -734,7 +779,10 @@ static void job_done(struct job *job)
 
 int cmd_run(int argc, char **argv)
 {
-    cleanup(job_done) struct job job = {.config = config_new(), .save = {.dir = -1}};
+    cleanup(job_done) struct job job = {.config = config_new(),
+                                        .save = {.dir = -1},
+                                        .out = OUTPUT_SINK_NONE,
+                                        .err = OUTPUT_SINK_NONE};
     struct request request = {0};
     struct error err = {0};
     int r;

@@ -45,7 +45,7 @@ static uint64_t budget_ms(const struct run *run)
 bool box_spend(struct box *b, uint64_t cpu_ns)
 {
     b->cell.work_ns += cpu_ns;
-    return b->run && b->cell.work_ns / 1000000 >= budget_ms(b->run);
+    return b->run && !b->run->is_unmetered && b->cell.work_ns / 1000000 >= budget_ms(b->run);
 }
 
 static void charge(struct box *b, uint64_t cpu_ns)
@@ -172,6 +172,8 @@ void box_hold(struct box *b, bool is_held)
 {
     struct error err = {0};
 
+    if (b->cell.state == CELL_ANSWERING) /* all there was has been read */
+        return;
     box_unwatch_output(b->active);
     if (peer_hold(&b->active->peer, is_held, &err) < 0 ||
         (!is_held && box_watch_output(b->active, &err) < 0)) {

@@ -34,8 +34,6 @@ PROGRAMS = {
     "memory": (["--memory", "64", "-c", "x = ' ' * 10**9"], 137),
     "refused": (["--profile", "strict", "-c", "import os\nimport socket"], 126),
     "bash": (["-l", "bash", "--profile", "open", "--env", "A=b c", "-c", "echo $A; cat; exit 4", "--stdin", "-"], 4),
-    "truncated": (["--output", "1000", "-c", "for i in range(2000): print(i)"], 0),
-    "truncated letters": (["--output", "1001", "-c", "print('äöü€' * 1000)"], 0),
     "a little too much": (["--output", "1000", "-c", "print('x' * 1200)"], 0),
     "just enough": (["--output", "1000", "-c", "print('x' * 999)"], 0),
     "display": (["--profile", "open", "-c", "from belljar import display\nprint(1)\ndisplay({'text/plain': 'shown'}, raw=True)\nprint(2)"], 0),
@@ -56,6 +54,19 @@ def test_output_and_exit_code_are_the_same(server, name):
         # Time and memory of the status line differ.
         numbers = re.compile(rb"\d+(\.\d+)? (ms|s|MB)")
         assert numbers.sub(b"N", there.err) == numbers.sub(b"N", here.err)
+
+
+def test_output_that_the_server_drops_is_reported(server):
+    for limit, code, begin, end in (
+        (1000, "for i in range(2000): print(i)", b"0\n1\n", b"1998\n1999\n"),
+        (1001, "print('\u00e4\u00f6\u00fc\u20ac' * 1000)", "\u00e4\u00f6".encode(), "\u20ac\n".encode()),
+    ):
+        here, there = both(server, "--output", limit, "-c", code)
+        assert b"dropped" not in here.out and here.err == b"", here
+        assert there.code == here.code == 0
+        assert there.out.startswith(begin) and there.out.endswith(end) and b" bytes dropped] " in there.out and len(there.out) < 1600
+        dropped = int(re.search(rb"\[(\d+) bytes dropped\]", there.out)[1])
+        assert b"the server dropped %d bytes in the middle of the program's stdout" % dropped in there.err and b"--output" in there.err
 
 
 def test_files_and_their_arguments(server):

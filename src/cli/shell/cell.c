@@ -1,5 +1,6 @@
 /* One cell: handed to the session, and what comes back of it, as it comes. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,21 +86,27 @@ static void show_picture(struct shell *shell, const struct run_form *form, uint3
 static void show_text(struct shell *shell, const struct run_display *display)
 {
     const struct run_form *form = run_display_form(display, "text/plain");
-    cleanup(buf_done) struct buf visible = {0};
-    struct terminal terminal;
     size_t len = form ? (form->len < SHOWN_MAX ? form->len : SHOWN_MAX) : 0;
 
     if (!len)
         return;
-    buf_init(&visible, 8 * SHOWN_MAX);
-    terminal_begin(&terminal, false);
-    if (shell->out.is_terminal ? terminal_feed(&terminal, form->data, len, &visible, NULL) < 0 ||
-                                     terminal_finish(&terminal, &visible, NULL) < 0
-                               : buf_add(&visible, form->data, len, NULL) < 0)
-        return;
+    (void)output_sink_pass(&shell->out, &(struct run_event){.data = form->data, .len = len});
     if (form->data[len - 1] != '\n')
-        (void)buf_add_str(&visible, "\n", NULL);
-    (void)file_write_all(STDOUT_FILENO, buf_str(&visible), visible.len);
+        (void)output_sink_pass(&shell->out, &(struct run_event){.data = "\n", .len = 1});
+}
+
+void shell_hold(void *arg)
+{
+    struct shell *shell = arg;
+    bool is_held = output_sink_is_behind(&shell->out) || output_sink_is_behind(&shell->err);
+
+    if (shell->out.failure || shell->err.failure) {
+        shell->exit_code = 128 + SIGPIPE; /* nobody reads us any more */
+        shell_end(shell);
+    }
+    if (is_held != shell->is_held && shell->cell)
+        pool_hold(shell->cell, is_held);
+    shell->is_held = is_held;
 }
 
 static void on_event(struct run *run, const struct run_event *event)
@@ -119,11 +126,10 @@ static void on_event(struct run *run, const struct run_event *event)
             show_picture(shell, picture, width, height);
         else
             show_text(shell, event->display);
-    } else if (output_sink_pass(event->kind == RUN_EVENT_STDERR ? &shell->err : &shell->out, run,
-                                event) < 0) {
-        shell->exit_code = 130; /* nobody reads us any more */
-        shell_end(shell);
+    } else {
+        (void)output_sink_pass(event->kind == RUN_EVENT_STDERR ? &shell->err : &shell->out, event);
     }
+    shell_hold(shell);
 }
 
 static void on_done(struct run *run)
@@ -132,9 +138,10 @@ static void on_done(struct run *run)
     cleanup(buf_done) struct buf text = {0};
 
     clear_progress(shell);
-    output_sink_finish(&shell->out, &run->result.out);
-    output_sink_finish(&shell->err, &run->result.err);
+    (void)output_sink_finish(&shell->out);
+    (void)output_sink_finish(&shell->err);
     shell->cell = NULL;
+    shell->is_held = false;
     if (run->result.error.code != E_NONE) {
         shell_fail(shell, &run->result.error);
     } else {
@@ -164,6 +171,7 @@ static int make_cell(struct shell *shell, struct run **ret_cell, struct error *e
     (*ret_cell)->user = shell;
     (*ret_cell)->on_event = on_event;
     (*ret_cell)->on_done = on_done;
+    (*ret_cell)->is_unmetered = true;
     return 0;
 }
 

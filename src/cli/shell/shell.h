@@ -33,6 +33,7 @@ struct shell {
     struct run *cell; /* that runs, or NULL */
     bool is_interrupted;
     struct output_sink out, err;
+    bool is_held; /* the cell waits until its output is taken */
     bool has_color;
     bool has_progress; /* a line of it stands on the terminal */
     enum picture_protocol protocol;
@@ -64,6 +65,9 @@ void shell_fail(struct shell *shell, struct error *err);
 
 /* The text is run; shell_ask() follows when it is done. */
 void shell_run_cell(struct shell *shell);
+
+/* The cell waits while the reader of the shell does not take what it wrote. */
+void shell_hold(void *shell);
 
 /* For requests of the user of the shell; in its session, where that is open. */
 struct admission shell_admission(const struct shell *shell);

@@ -1,0 +1,180 @@
+"""What a program prints with `belljar run` arrives whole, however much it is and however slowly it is read."""
+import fcntl
+import hashlib
+import os
+import pty
+import struct
+import subprocess
+import termios
+import time
+
+import belljar
+
+# Numbered lines, so that a piece that is missing or doubled changes the hash.
+LINES = """
+import sys
+block = ''.join('%%07d abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789 the quick brown fox\\n' %% i for i in range(10000))
+for n in range(%d):
+    sys.stdout.write('%%d\\n' %% n)
+    sys.stdout.write(block)
+"""
+
+
+def expected(rounds):
+    block = "".join("%07d abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789 the quick brown fox\n" % i for i in range(10000)).encode()
+    digest, size = hashlib.sha256(), 0
+    for n in range(rounds):
+        for piece in (b"%d\n" % n, block):
+            digest.update(piece)
+            size += len(piece)
+    return digest.hexdigest(), size
+
+
+def peak_kb(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmHWM:"))
+
+
+def fill(process):
+    """Waits until the program's output has filled the pipe that nobody reads."""
+    fd = process.stdout.fileno()
+    room = fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
+    end = time.monotonic() + belljar.HANG_SECONDS
+    while struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"0000"))[0] < room - 8192:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "the pipe does not fill"
+        time.sleep(0.01)
+
+
+def test_three_hundred_megabytes_arrive_whole_in_constant_memory(user):
+    want, size = expected(320)
+    assert size > 290_000_000
+    process = user.start("run", "--timeout", "300", "-c", LINES % 320)
+    fill(process)
+    digest, got, early, late = hashlib.sha256(), 0, None, None
+    while piece := process.stdout.read1(1 << 16):
+        digest.update(piece)
+        got += len(piece)
+        if early is None and got > 8_000_000:
+            early = peak_kb(process.pid)
+        if late is None and got > size - 2_000_000:
+            late = peak_kb(process.pid)
+    errors = process.stderr.read()
+    assert process.wait(belljar.HANG_SECONDS) == 0, errors
+    assert (digest.hexdigest(), got) == (want, size)
+    assert errors == b""
+    if "ASAN_OPTIONS" not in os.environ:  # which keeps freed memory
+        assert late - early < 16 * 1024, (early, late)
+
+
+def test_a_file_gets_all_of_both_streams(who):
+    out, err = who.home / "tmp" / "big.out", who.home / "tmp" / "big.err"
+    code = "import sys\nfor i in range(300000):\n    print(i, 'out')\n    print(i, 'err', file=sys.stderr)"
+    with open(out, "wb") as o, open(err, "wb") as e:
+        answer = who.call("run", "--timeout", "120", "-c", code, stdout=o, stderr=e)
+    assert answer.code == 0
+    assert out.read_bytes() == b"".join(b"%d out\n" % i for i in range(300000))
+    assert err.read_bytes() == b"".join(b"%d err\n" % i for i in range(300000))
+    out.unlink(), err.unlink()
+
+
+def test_secrets_are_masked_all_the_way(user):
+    code = "for i in range(60000):\n    print(i, 'password=hunter2hunter2' if i % 1000 == 999 else 'x' * 80)"
+    answer = user.call("run", "--profile", "open", "--timeout", "120", "-c", code)
+    assert answer.code == 0, answer.errors
+    assert b"hunter2" not in answer.out
+    lines = answer.out.splitlines()
+    assert len(lines) == 60000 and lines[-1].startswith(b"59999 password=[") and lines[-2] == b"59998 " + b"x" * 80
+
+
+def test_a_reader_that_goes_ends_the_program_like_sigpipe(who, watch):
+    process = who.start("run", "-c", "i = 0\nwhile True:\n    print('line', i)\n    i += 1")
+    assert process.stdout.readline() == b"line 0\n"
+    process.stdout.close()
+    assert process.wait(belljar.HANG_SECONDS) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_a_program_that_ended_before_its_reader_went(user):
+    process = user.start("run", "-c", "print('x' * 300000)")
+    fill(process)
+    process.stdout.close()
+    assert process.wait(belljar.HANG_SECONDS) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_a_full_disk_is_reported(user):
+    with open("/dev/full", "wb") as full:
+        answer = user.call("run", "-c", "print('x' * 100000)", stdout=full)
+    assert answer.code == belljar.EXIT_OWN
+    assert "write to standard output: No space left on device" in answer.errors
+
+
+def test_the_clock_goes_on_while_nobody_reads(user):
+    process = user.start("run", "--timeout", "1", "-c", "while True: print('x' * 1000)")
+    fill(process)
+    out, err = process.communicate(timeout=belljar.HANG_SECONDS)
+    assert process.returncode == 124, err
+    assert set(out) == set(b"x\n")
+
+
+def test_ctrl_c_while_nobody_reads(user):
+    process = user.start("run", "-c", "while True: print('x' * 1000)")
+    fill(process)
+    process.send_signal(2)
+    process.communicate(timeout=belljar.HANG_SECONDS)
+    assert process.returncode == 130
+
+
+def test_our_own_end_of_the_pipe_stays_blocking(user):
+    """O_NONBLOCK would hold for every process that shares the pipe."""
+    read, write = os.pipe()
+    process = user.start("run", "-c", "print(1)", stdout=write)
+    assert process.wait(belljar.HANG_SECONDS) == 0
+    assert not fcntl.fcntl(write, fcntl.F_GETFL) & os.O_NONBLOCK
+    os.close(write)
+    assert os.read(read, 10) == b"1\n"
+    os.close(read)
+    process.stderr.close()
+
+
+def test_a_terminal_gets_everything(user):
+    ours, theirs = pty.openpty()
+    process = user.start("run", "--timeout", "120", "-c", "for i in range(400000): print(i)", stdout=theirs)
+    os.close(theirs)
+    got = bytearray()
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # the other side is closed
+            break
+        got += piece
+    os.close(ours)
+    assert process.wait(belljar.HANG_SECONDS) == 0
+    process.stderr.close()
+    assert bytes(got).replace(b"\r\n", b"\n") == b"".join(b"%d\n" % i for i in range(400000))
+
+
+def test_a_shell_gets_all_output_of_a_cell(user):
+    answer = user.call("shell", input=b"for i in range(400000): print(i)\n\n", hang=2 * belljar.HANG_SECONDS)
+    assert answer.out == b"".join(b"%d\n" % i for i in range(400000)), answer.errors
+
+
+def test_json_keeps_beginning_and_end(user):
+    answer = user.run("for i in range(300000): print(i)")
+    assert answer.json["truncated"]["stdout"] and len(answer.json["stdout"]) < 1_100_000
+
+
+def test_a_socket_as_standard_output(user):
+    import socket
+
+    ours, theirs = socket.socketpair()
+    process = user.start("run", "-c", "for i in range(200000): print(i)", stdout=theirs.fileno())
+    theirs.close()
+    with ours.makefile("rb") as f:
+        assert f.read() == b"".join(b"%d\n" % i for i in range(200000))
+    ours.close()
+    assert process.wait(belljar.HANG_SECONDS) == 0
+    process.stderr.close()
