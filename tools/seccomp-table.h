@@ -47,7 +47,7 @@ struct row {
     enum verdict otherwise;    /* when no clause holds */
     const char *condition;     /* the clauses in words */
     const char *reason;
-    const char *told; /* of a TELL that depends on arguments: what was refused, behind the name of
+    const char *how; /* of a TELL that depends on arguments: what was refused, behind the name of
                          the call */
 };
 
@@ -115,7 +115,7 @@ static const struct row base_rows[] = {
      TELL, "flags, copies, locks, seals, and the size of a pipe",
      "a lease (`F_SETLEASE`) on a file of a granted directory holds up whoever opens it on the host, and `F_NOTIFY` and "
      "signals to owners are obsolete",
-     .told = "for a lease or another refused command"},
+     .how = "for a lease or another refused command"},
     {"splice", MISSING, .reason = "it hands pages of files to pipes and sockets, by which bugs elsewhere became writes into "
                                   "files that can only be read; libraries fall back to `sendfile` or `read`"},
     {"tee vmsplice", TELL, .reason = "they lend pages between pipes and processes: a frequent part of kernel exploits "
@@ -131,22 +131,22 @@ static const struct row base_rows[] = {
     {"open", ALLOW, WHEN(ONE(NOT(1, MAKES_A_FILE)), ONE(MODE(2))), TELL,
      "unless it creates a file with a set-user-id or set-group-id bit",
      "such a file in a writable directory of the host would lend its owner's rights to whoever runs it there",
-     .told = "to set a set-user-id or set-group-id bit"},
+     .how = "to set a set-user-id or set-group-id bit"},
     {"openat", ALLOW, WHEN(ONE(NOT(2, MAKES_A_FILE)), ONE(MODE(3))), TELL,
      "unless it creates a file with a set-user-id or set-group-id bit", "as `open`",
-     .told = "to set a set-user-id or set-group-id bit"},
+     .how = "to set a set-user-id or set-group-id bit"},
     {"creat chmod fchmod", ALLOW, WHEN(ONE(MODE(1))), TELL,
      "without set-user-id and set-group-id bits", "as `open`",
-     .told = "to set a set-user-id or set-group-id bit"},
+     .how = "to set a set-user-id or set-group-id bit"},
     {"fchmodat fchmodat2", ALLOW, WHEN(ONE(MODE(2))), TELL,
      "without set-user-id and set-group-id bits", "as `open`",
-     .told = "to set a set-user-id or set-group-id bit"},
+     .how = "to set a set-user-id or set-group-id bit"},
     {"mknod", ALLOW, WHEN(ONE(KIND(1, 0)), ONE(KIND(1, S_IFREG)), ONE(KIND(1, S_IFIFO)), ONE(KIND(1, S_IFSOCK))), TELL,
      "regular files, FIFOs and sockets, without set-id bits", "a device node is a door to the kernel's drivers",
-     .told = "to make a device node or to set a set-id bit"},
+     .how = "to make a device node or to set a set-id bit"},
     {"mknodat", ALLOW, WHEN(ONE(KIND(2, 0)), ONE(KIND(2, S_IFREG)), ONE(KIND(2, S_IFIFO)), ONE(KIND(2, S_IFSOCK))),
      TELL, "regular files, FIFOs and sockets, without set-id bits", "as `mknod`",
-     .told = "to make a device node or to set a set-id bit"},
+     .how = "to make a device node or to set a set-id bit"},
     {"ioctl", ALLOW,
      WHEN(ONE(IS(1, TCGETS)), ONE(IS(1, FIONREAD)), ONE(IS(1, FIONBIO)), ONE(IS(1, FIOCLEX)), ONE(IS(1, FIONCLEX)),
           ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)), ONE(IS(1, TCSETSF)),
@@ -176,16 +176,16 @@ static const struct row base_rows[] = {
      TELL_MISSING, "without priority inheritance, which is answered with `ENOSYS`",
      "the code behind `FUTEX_LOCK_PI` and its relatives has been broken again and again, and no ordinary program uses it; "
      "`pthread_mutex_init` then says that the protocol is not supported",
-     .told = "with priority inheritance"},
+     .how = "with priority inheritance"},
     {"futex_waitv", MISSING, .reason = "for emulators of other systems; libraries fall back to `futex`"},
     {"set_robust_list set_tid_address rseq arch_prctl sched_yield getcpu restart_syscall", ALLOW, .reason = "threads"},
     {"fork vfork execve execveat exit exit_group wait4 waitid",
      ALLOW, .reason = "processes; profiles without new processes add a filter of their own"},
     {"clone", ALLOW, WHEN(ONE(NOT(0, CLONE_NEW_ANY))), TELL, "without `CLONE_NEW*` flags",
      "a nested user namespace opens much of the kernel that only root reaches otherwise",
-     .told = "to make namespaces"},
+     .how = "to make namespaces"},
     {"unshare", ALLOW, WHEN(ONE(NOT(0, UNSHARE_NEW_ANY))), TELL, "without `CLONE_NEW*` flags", "as `clone`",
-     .told = "to make namespaces"},
+     .how = "to make namespaces"},
     {"clone3", MISSING, .reason = "its flags are in memory, where a filter cannot look; libraries fall back to `clone`"},
     {"openat2", MISSING, .reason = "its mode is in memory, where a filter cannot look; libraries fall back to `openat`"},
     {"kill tkill tgkill rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigqueueinfo "
@@ -204,18 +204,18 @@ static const struct row base_rows[] = {
      WHEN(ONE(IS(0, CLOCK_REALTIME)), ONE(IS(0, CLOCK_MONOTONIC)), ONE(IS(0, CLOCK_BOOTTIME))), TELL,
      "`CLOCK_REALTIME`, `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME`",
      "timers on the CPU time of a process race with its end in the kernel; `setitimer` has them for profilers",
-     .told = "on the CPU time of a process"},
+     .how = "on the CPU time of a process"},
     {"getrlimit setrlimit getpriority setpriority ioprio_get ioprio_set sched_getaffinity sched_setaffinity "
      "sched_getparam sched_setparam sched_getscheduler sched_getattr sched_get_priority_max sched_get_priority_min "
      "sched_rr_get_interval",
      ALLOW, .reason = "limits and priorities: without capabilities they can only be lowered"},
     {"prlimit64", ALLOW, WHEN(ONE(IS(0, 0))), TELL, "of the calling process (pid 0)",
      "no process sets the limits of another",
-     .told = "for another process"},
+     .how = "for another process"},
     {"sched_setscheduler", ALLOW,
      WHEN(ONE(POLICY(SCHED_OTHER)), ONE(POLICY(SCHED_BATCH)), ONE(POLICY(SCHED_IDLE))), TELL,
      "`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`", "a real-time task can take a core from the host",
-     .told = "with a real-time policy"},
+     .how = "with a real-time policy"},
     {"sched_setattr", TELL, .reason = "the policy is in memory, where a filter cannot look: see `sched_setscheduler`"},
     {"prctl", ALLOW,
      WHEN(ONE(IS(0, PR_SET_NAME)), ONE(IS(0, PR_GET_NAME)), ONE(IS(0, PR_SET_PDEATHSIG)),
@@ -233,7 +233,7 @@ static const struct row base_rows[] = {
      "the others rearrange memory maps, tracing, privileges or filters of the process"},
     {"personality", ALLOW, WHEN(ONE(IS(0, 0)), ONE(IS(0, WORD))), TELL, "0, or the query 0xffffffff",
      "other personalities switch off address randomisation or change how pages are mapped",
-     .told = "to change how memory is laid out"},
+     .how = "to change how memory is laid out"},
     {"getrandom", ALLOW, .reason = "random numbers"},
     {"landlock_create_ruleset landlock_add_rule landlock_restrict_self",
      ALLOW, .reason = "a program may fence itself in further"},
@@ -250,20 +250,20 @@ static const struct row base_rows[] = {
      "they are for processes of the sandbox among themselves and for the gate to granted hosts, which listens on "
      "127.0.0.1: nothing in there needs IPv6. Raw, packet, netlink, vsock, crypto and exotic protocols are kernel surface; "
      "vsock also crosses network namespaces, and a protocol nobody uses may load a kernel module",
-     .told = "of a refused family, type or protocol"},
+     .how = "of a refused family, type or protocol"},
     {"socketpair", ALLOW,
      WHEN({{IS(0, AF_UNIX), TYPE(SOCK_STREAM)}}, {{IS(0, AF_UNIX), TYPE(SOCK_DGRAM)}},
           {{IS(0, AF_UNIX), TYPE(SOCK_SEQPACKET)}}),
      TELL, "Unix only", "as `socket`",
-     .told = "of a refused family or type"},
+     .how = "of a refused family or type"},
     {"bind connect listen accept accept4 getsockname getpeername shutdown",
      ALLOW, .reason = "use sockets: the network namespace is empty"},
     {"sendmsg recvmsg", ALLOW, WHEN(ONE(MESSAGE(2))), TELL, "without `MSG_OOB` and `MSG_ZEROCOPY`",
      "out-of-band data of Unix sockets was a way from a sandbox into the kernel, and nobody uses it",
-     .told = "with `MSG_OOB` or `MSG_ZEROCOPY`"},
+     .how = "with `MSG_OOB` or `MSG_ZEROCOPY`"},
     {"sendto recvfrom sendmmsg recvmmsg", ALLOW, WHEN(ONE(MESSAGE(3))), TELL, "without `MSG_OOB` and `MSG_ZEROCOPY`",
      "as `sendmsg`",
-     .told = "with `MSG_OOB` or `MSG_ZEROCOPY`"},
+     .how = "with `MSG_OOB` or `MSG_ZEROCOPY`"},
     {"setsockopt", ALLOW,
      WHEN(OPTION(SOL_SOCKET, SO_REUSEADDR), OPTION(SOL_SOCKET, SO_KEEPALIVE), OPTION(SOL_SOCKET, SO_SNDBUF),
           OPTION(SOL_SOCKET, SO_RCVBUF), OPTION(SOL_SOCKET, SO_LINGER), OPTION(SOL_SOCKET, SO_REUSEPORT),

@@ -31,11 +31,11 @@
 #define LIBRARY_MAX   ((uintptr_t)512 << 10)
 #define LIBRARY_PARTS 8
 
-#define RUNS_MAX 16384 /* the kernel allows a process 65,530 mappings */
+#define RUNS_MAX 16384 /* Linux allows a process 65,530 mappings */
 
 #define MMAP_MAX_DEFAULT 65536 /* of the C library */
 
-struct run {
+struct page_range {
     uintptr_t start;
     size_t len;
     int prot;
@@ -44,7 +44,7 @@ struct run {
 /* All of it is static and in our own data, which is left alone: between the copy and the switch
  * nothing may change that is being switched, and so nothing here calls the allocator. */
 static uint64_t page_info[512];
-static struct run runs[RUNS_MAX];
+static struct page_range runs[RUNS_MAX];
 static size_t n_runs;
 static int own_data = 1;
 
@@ -53,8 +53,8 @@ static bool holds(const struct mapping *m, const void *address)
     return (uintptr_t)address >= m->start && (uintptr_t)address < m->end;
 }
 
-/* Left as they are: what is shared, what cannot be read, the kernel's own, the stack, the thread's
- * block (the kernel writes there at any time), and this program's data, which the code below works
+/* Left as they are: what is shared, what cannot be read, Linux's own, the stack, the thread's
+ * block (Linux writes there at any time), and this program's data, which the code below works
  * with. */
 static bool is_eligible(const struct mapping *m)
 {
@@ -69,7 +69,7 @@ static int add_run(uintptr_t start, uintptr_t end, int prot, struct error *err)
 {
     if (n_runs == RUNS_MAX)
         return error_set(err, E_TOO_LARGE, "memory is too scattered");
-    runs[n_runs++] = (struct run){start, end - start, prot};
+    runs[n_runs++] = (struct page_range){start, end - start, prot};
     return 0;
 }
 

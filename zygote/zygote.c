@@ -34,14 +34,14 @@ extern const struct root_file library_files[]; /* made by tools/embed-files.py *
 #define SOCKET 3
 #define STEADY 4
 
-struct box {
+struct child {
     pid_t pid;
     uint64_t id;
 };
 
 struct zygote {
     struct frame_decoder decoder;
-    struct box *boxes;
+    struct child *boxes;
     size_t n_boxes;
     size_t size;
     bool is_warm; /* more than one sandbox is made here */
@@ -82,14 +82,14 @@ static void remember(struct zygote *z, pid_t pid, uint64_t id)
 {
     if (z->n_boxes == z->size) {
         size_t size = z->size ? z->size * 2 : 64;
-        struct box *grown = realloc(z->boxes, size * sizeof(*grown));
+        struct child *grown = realloc(z->boxes, size * sizeof(*grown));
 
         if (!grown)
             _exit(1);
         z->boxes = grown;
         z->size = size;
     }
-    z->boxes[z->n_boxes++] = (struct box){pid, id};
+    z->boxes[z->n_boxes++] = (struct child){pid, id};
 }
 
 static void reap(struct zygote *z)

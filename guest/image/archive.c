@@ -46,7 +46,7 @@ struct extent {
 };
 
 /* The first name of a file that has several: where in the archive it is. */
-struct client_link {
+struct hard_link {
     uint64_t ino;
     uint64_t name_at;
     uint32_t name_len;
@@ -61,7 +61,7 @@ struct work {
     char *buffer;
     /* writing */
     dev_t dev; /* of the tree */
-    struct client_link *links;
+    struct hard_link *links;
     uint32_t n_links;
     /* reading */
     int root;
@@ -82,20 +82,20 @@ static int __attribute__((format(printf, 2, 3))) fail(struct work *w, const char
 
 static int map_work(struct work *w, bool is_writer)
 {
-    size_t size = BUFFER + (is_writer ? LINKS_MAX * sizeof(struct client_link) : 0);
+    size_t size = BUFFER + (is_writer ? LINKS_MAX * sizeof(struct hard_link) : 0);
 
     /* A mapping of its own: the heap may be being written to an image. */
     w->buffer = mmap(NULL, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (w->buffer == MAP_FAILED)
         return fail(w, "no memory to handle the files");
-    w->links = (struct client_link *)(w->buffer + BUFFER);
+    w->links = (struct hard_link *)(w->buffer + BUFFER);
     return 0;
 }
 
 static void unmap_work(struct work *w, bool is_writer)
 {
-    (void)munmap(w->buffer, BUFFER + (is_writer ? LINKS_MAX * sizeof(struct client_link) : 0));
+    (void)munmap(w->buffer, BUFFER + (is_writer ? LINKS_MAX * sizeof(struct hard_link) : 0));
 }
 
 /* --- packing --- */
@@ -167,10 +167,10 @@ static int put_contents(struct work *w, int file, const struct stat *st)
 /* 1: a file that was packed under another name; that one is put. */
 static int put_known_link(struct work *w, const struct stat *st)
 {
-    struct client_link *end = w->links + w->n_links;
+    struct hard_link *end = w->links + w->n_links;
     char first[PATH_MAX];
 
-    for (const struct client_link *link = w->links; link < end; link++) {
+    for (const struct hard_link *link = w->links; link < end; link++) {
         if (link->ino != st->st_ino)
             continue;
         if (pread(w->fd, first, link->name_len, (off_t)link->name_at) != (ssize_t)link->name_len)
@@ -181,8 +181,7 @@ static int put_known_link(struct work *w, const struct stat *st)
     }
     if (w->n_links == LINKS_MAX)
         return fail(w, "too many files have several names");
-    *end =
-        (struct client_link){st->st_ino, w->at + sizeof(struct record), (uint32_t)strlen(w->name)};
+    *end = (struct hard_link){st->st_ino, w->at + sizeof(struct record), (uint32_t)strlen(w->name)};
     w->n_links++;
     return 0;
 }

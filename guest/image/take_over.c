@@ -241,7 +241,7 @@ static void fill(const struct image_stub *s)
 
 /* --- the rest --- */
 
-/* The kernel of Linux writes to this piece of the thread's memory whenever it moves the thread. */
+/* Linux writes to this piece of the thread's memory whenever it moves the thread. */
 static void switch_rseq(bool on)
 {
     char *thread, *area;

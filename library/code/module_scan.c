@@ -13,7 +13,7 @@
 
 #define PAUSE_MS 200
 
-struct job {
+struct scan_job {
     struct scan scan;
     struct code_cache cache;
     PyObject *paths; /* a tuple of bytes, which the files' paths point into */
@@ -40,7 +40,7 @@ static int64_t now_ms(void)
 /* Signals are looked at and somebody is told how far we are, a few times a second. */
 static bool on_pause(void *arg, size_t done)
 {
-    struct job *job = arg;
+    struct scan_job *job = arg;
     PyObject *told = NULL;
     bool goes_on;
 
@@ -61,7 +61,7 @@ static bool on_pause(void *arg, size_t done)
 
 /* ---- which names ---- */
 
-static int call_matches(const struct job *job, PyObject *name)
+static int call_matches(const struct scan_job *job, PyObject *name)
 {
     PyObject *found = PyObject_CallOneArg(job->matches, name);
     int r = found ? PyObject_IsTrue(found) : -1;
@@ -89,7 +89,7 @@ static int is_called(PyObject *callee, PyObject *name)
 }
 
 /* 1: it is one of those asked for; -1: an error. */
-static int judge(struct job *job, struct code_maker *m, struct piece piece)
+static int judge(struct scan_job *job, struct code_maker *m, struct piece piece)
 {
     const struct scan_query *q = &job->scan.query;
     const char *text = outline_text(m->o, piece);
@@ -122,13 +122,13 @@ static int judge(struct job *job, struct code_maker *m, struct piece piece)
 
 /* ---- results ---- */
 
-static bool is_full(const struct job *job)
+static bool is_full(const struct scan_job *job)
 {
     return job->limit >= 0 && job->count >= (size_t)job->limit;
 }
 
 /* Takes the entry, also when it fails. */
-static int add(struct job *job, PyObject *entry, PyObject *path)
+static int add(struct scan_job *job, PyObject *entry, PyObject *path)
 {
     int r = entry ? 0 : -1;
 
@@ -142,7 +142,7 @@ static int add(struct job *job, PyObject *entry, PyObject *path)
 }
 
 /* 1: an entry for it is wanted. 0: it is not, or counting it was all. -1: an exception. */
-static int wants_entry(struct job *job, struct code_maker *m, struct piece name)
+static int wants_entry(struct scan_job *job, struct code_maker *m, struct piece name)
 {
     int verdict = judge(job, m, name);
 
@@ -152,7 +152,7 @@ static int wants_entry(struct job *job, struct code_maker *m, struct piece name)
     return 0;
 }
 
-static int add_defs(struct job *job, struct code_maker *m, PyObject *path)
+static int add_defs(struct scan_job *job, struct code_maker *m, PyObject *path)
 {
     bool wants_classes = job->scan.query.what == SCAN_CLASSES;
 
@@ -186,7 +186,7 @@ static PyObject *make_call(struct code_maker *m, const struct outline_call *call
     return code_with_language(m->o, dict);
 }
 
-static int add_calls(struct job *job, struct code_maker *m, PyObject *path)
+static int add_calls(struct scan_job *job, struct code_maker *m, PyObject *path)
 {
     for (size_t i = 0; i < m->o->n_calls && !is_full(job); i++) {
         int wants = wants_entry(job, m, m->o->calls[i].callee);
@@ -348,7 +348,7 @@ static PyObject *make_unused(const struct scan_unused_list *list, const struct s
     return dict;
 }
 
-static int add_unused(struct job *job, const struct scan_file *file, PyObject *path)
+static int add_unused(struct scan_job *job, const struct scan_file *file, PyObject *path)
 {
     const struct scan_unused_list *list = file->unused;
 
@@ -358,7 +358,7 @@ static int add_unused(struct job *job, const struct scan_file *file, PyObject *p
     return 0;
 }
 
-static int add_outline(struct job *job, const struct scan_file *file, PyObject *path)
+static int add_outline(struct scan_job *job, const struct scan_file *file, PyObject *path)
 {
     struct code_maker m = {.o = file->found, .cache = &job->cache};
     int r;
@@ -384,7 +384,7 @@ static int add_outline(struct job *job, const struct scan_file *file, PyObject *
 
 /* ---- files ---- */
 
-static int add_skipped(struct job *job, const struct scan_file *file, PyObject *path)
+static int add_skipped(struct scan_job *job, const struct scan_file *file, PyObject *path)
 {
     PyObject *why;
 
@@ -398,7 +398,7 @@ static int add_skipped(struct job *job, const struct scan_file *file, PyObject *
 }
 
 /* Decodes a file that is not UTF-8 with the caller's function; a failure belongs to the file. */
-static int add_decoded(struct job *job, struct scan_file *file, PyObject *path)
+static int add_decoded(struct scan_job *job, struct scan_file *file, PyObject *path)
 {
     PyObject *text = PyObject_CallOneArg(job->decode, path), *why;
     PyObject *type, *value, *trace;
@@ -425,7 +425,7 @@ static int add_decoded(struct job *job, struct scan_file *file, PyObject *path)
     return is_done ? 0 : (PyErr_NoMemory(), -1);
 }
 
-static int add_file(struct job *job, size_t index)
+static int add_file(struct scan_job *job, size_t index)
 {
     struct scan_file *file = &job->scan.files[index];
     PyObject *path = PyTuple_GET_ITEM(job->names, (Py_ssize_t)index);
@@ -448,7 +448,7 @@ static int add_file(struct job *job, size_t index)
     return add_unused(job, file, path);
 }
 
-static int add_files(struct job *job, size_t *ret_seen)
+static int add_files(struct scan_job *job, size_t *ret_seen)
 {
     for (size_t i = 0; i < job->scan.n_files && !is_full(job); i++) {
         if (job->scan.files[i].state == SCAN_UNSEEN)
@@ -464,7 +464,7 @@ static int add_files(struct job *job, size_t *ret_seen)
 
 /* ---- the call ---- */
 
-static int read_what(struct job *job, const char *what)
+static int read_what(struct scan_job *job, const char *what)
 {
     static const char *const names[] = {"functions", "classes", "imports", "calls",
                                         "figures",   "unused",  "bytes"};
@@ -478,7 +478,7 @@ static int read_what(struct job *job, const char *what)
     return -1;
 }
 
-static int read_paths(struct job *job)
+static int read_paths(struct scan_job *job)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(job->names);
 
@@ -500,14 +500,14 @@ static int read_paths(struct job *job)
 }
 
 /* The rules of the sandbox hear of it as they hear of any other file that is opened. */
-static int ask(const struct job *job)
+static int ask(const struct scan_job *job)
 {
     if (!job->scan.n_files)
         return 0;
     return PySys_Audit("open", "Osi", PyTuple_GET_ITEM(job->names, 0), "r", 0);
 }
 
-static int read_pattern(struct job *job)
+static int read_pattern(struct scan_job *job)
 {
     struct scan_query *q = &job->scan.query;
     Py_ssize_t len = 0;
@@ -526,7 +526,7 @@ static int read_pattern(struct job *job)
     return q->pattern ? 0 : -1;
 }
 
-static PyObject *run(struct job *job)
+static PyObject *run(struct scan_job *job)
 {
     PyObject *results;
     size_t seen = 0;
@@ -556,7 +556,7 @@ static PyObject *run(struct job *job)
     return results ? Py_BuildValue("(NOn)", results, job->skipped, (Py_ssize_t)seen) : NULL;
 }
 
-static void job_done(struct job *job)
+static void job_done(struct scan_job *job)
 {
     scan_done(&job->scan);
     code_cache_done(&job->cache);
@@ -567,7 +567,7 @@ static void job_done(struct job *job)
     Py_XDECREF(job->skipped);
 }
 
-static int read_limit(struct job *job, PyObject *limit)
+static int read_limit(struct scan_job *job, PyObject *limit)
 {
     if (limit == Py_None)
         return 0;
@@ -581,12 +581,12 @@ PyObject *code_scan(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"paths",     "what",   "pattern", "matches",  "limit",   "count_only",
                             "with_file", "decode", "say",     "progress", "threads", NULL};
-    struct job job = {.pattern = Py_None,
-                      .matches = Py_None,
-                      .decode = Py_None,
-                      .say = Py_None,
-                      .progress = Py_None,
-                      .limit = -1};
+    struct scan_job job = {.pattern = Py_None,
+                           .matches = Py_None,
+                           .decode = Py_None,
+                           .say = Py_None,
+                           .progress = Py_None,
+                           .limit = -1};
     PyObject *paths, *limit = Py_None, *result = NULL;
     const char *what;
     int is_counting = 0, has_files = 0;

@@ -32,7 +32,7 @@
 #define PARSE_NS          500000000ll
 #define PARSE_NS_PER_BYTE 2000ll
 
-struct job {
+struct parse_job {
     const struct tree_language *language;
     const char *text;
     uint32_t len;
@@ -45,7 +45,7 @@ struct job {
     size_t stack_bytes;
 };
 
-static _Thread_local struct job *current;
+static _Thread_local struct parse_job *current;
 
 /* The kernel's own clock: that of a run with a seed stands still. */
 static int64_t cpu_ns(void)
@@ -58,21 +58,21 @@ static int64_t cpu_ns(void)
 
 static bool is_late(TSParseState *state)
 {
-    const struct job *job = state->payload;
+    const struct parse_job *job = state->payload;
 
     return cpu_ns() > job->deadline_ns;
 }
 
 static const char *give_text(void *payload, uint32_t at, TSPoint place, uint32_t *ret_len)
 {
-    const struct job *job = payload;
+    const struct parse_job *job = payload;
 
     (void)place;
     *ret_len = at < job->len ? job->len - at : 0;
     return *ret_len ? job->text + at : "";
 }
 
-static void parse(struct job *job)
+static void parse(struct parse_job *job)
 {
     const struct tree_grammar *grammar = &tree_grammars[job->language->id];
     TSInput input = {.payload = job, .read = give_text, .encoding = TSInputEncodingUTF8};
@@ -108,9 +108,9 @@ static void run_job(void)
 #endif
 }
 
-static void switch_to(struct job *job)
+static void switch_to(struct parse_job *job)
 {
-    struct job *before = current;
+    struct parse_job *before = current;
 #ifdef HAS_CHECKER
     void *fake;
 
@@ -127,7 +127,7 @@ static void switch_to(struct job *job)
 const char *tree_parse(const struct tree_language *language, const char *text, size_t len,
                        void (*use)(TSNode root, void *arg), void *arg)
 {
-    struct job job = {
+    struct parse_job job = {
         .language = language, .text = text, .len = (uint32_t)len, .use = use, .arg = arg};
 
     if (len > TREE_SIZE_MAX)

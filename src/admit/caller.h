@@ -29,7 +29,7 @@ struct caller {
     uint8_t token_hash[SHA256_BYTES]; /* none for the first */
     bool is_known;                    /* false: its token was removed */
     unsigned generation;              /* goes up when a token of this name is removed */
-    bool is_told;                     /* the trail knows that it was used */
+    bool is_recorded;                 /* the trail knows that it was used */
 
     double trail_bytes_per_hour;                   /* the server's setting; 0: any amount */
     struct quota_bucket runs, cpu_s, bytes, trail; /* admit/quota.h */

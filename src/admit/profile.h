@@ -33,7 +33,7 @@ const char *profile_file(const struct profile *profile, size_t index);
 int profile_check_language(const struct profile *profile, enum run_language language,
                            struct error *err);
 
-/* False: the kernel refuses execve and new processes from the moment the code arrives (threads are
+/* False: Linux refuses execve and new processes from the moment the code arrives (threads are
  * fine). */
 bool profile_allows_processes(const struct profile *profile);
 

@@ -58,13 +58,13 @@ void api_wait_end(struct api_waiting *w)
 /* As deep as jansson reads. */
 #define KEPT_DEPTH 2048
 
-struct store *api_kept(const struct api *api, struct error *err)
+struct store *api_store(const struct api *api, struct error *err)
 {
-    if (!api->kept) {
+    if (!api->store) {
         error_set(err, E_UNSUPPORTED, "there is no directory for stored data");
         error_hint(err, "start Belljar with HOME or XDG_STATE_HOME set");
     }
-    return api->kept;
+    return api->store;
 }
 
 /* Saved data may be a MiB of anything: it is written and masked a few milliseconds at a time. */

@@ -31,12 +31,12 @@ struct api {
     struct metrics *metrics;
     struct http_server *http;
     struct recorder *recorder;
-    struct idempotency *once;
+    struct idempotency *idempotency;
     struct mcp_http *mcp;
     struct changes_jobs changes;
     struct undo_jobs undos;
     struct openapi *openapi;
-    struct store *kept; /* what outlives runs; NULL: there is no place for it */
+    struct store *store; /* what outlives runs; NULL: there is no place for it */
 };
 
 extern const struct route api_approval_routes[];
@@ -145,7 +145,7 @@ struct api_waiting *api_wait(struct request *request, struct error *err);
 void api_wait_end(struct api_waiting *w);
 
 /* The store, or NULL and an error if there is no place for it. */
-struct store *api_kept(const struct api *api, struct error *err);
+struct store *api_store(const struct api *api, struct error *err);
 
 /* Answers with what was kept, which was a stranger's, masked. Takes the value over. */
 void api_answer_masked(struct request *request, int status, json_t *value);

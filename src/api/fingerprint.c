@@ -127,7 +127,7 @@ int fingerprint_read(struct request *request, struct error *err)
         r = feed_value(&print, request->json, err);
     if (r == 0)
         feed_files(&print, request->parts);
-    sha256_end(print.hash, request->once.body);
-    request->once.has_body = r == 0;
+    sha256_end(print.hash, request->idempotency.body);
+    request->idempotency.has_body = r == 0;
     return r;
 }

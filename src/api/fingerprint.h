@@ -8,5 +8,5 @@
 
 #include "http/request.h"
 
-/* Sets request->once.body. In a fiber that was cancelled the value is of no use. */
+/* Sets request->idempotency.body. In a fiber that was cancelled the value is of no use. */
 int fingerprint_read(struct request *request, struct error *err);

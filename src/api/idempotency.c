@@ -68,24 +68,24 @@ void idempotency_key_of(const struct idempotency_key *all, uint32_t index,
 
 /* --- the table --- */
 
-static struct item **bucket_of(const struct idempotency *once, const uint8_t *name)
+static struct item **bucket_of(const struct idempotency *keys, const uint8_t *name)
 {
-    return (struct item **)&once->buckets[((size_t)name[0] << 8 | name[1]) % BUCKETS];
+    return (struct item **)&keys->buckets[((size_t)name[0] << 8 | name[1]) % BUCKETS];
 }
 
-static struct item *find(const struct idempotency *once, const struct idempotency_key *key)
+static struct item *find(const struct idempotency *keys, const struct idempotency_key *key)
 {
-    struct item *item = *bucket_of(once, key->name);
+    struct item *item = *bucket_of(keys, key->name);
 
     while (item && memcmp(item->name, key->name, SHA256_BYTES) != 0)
         item = item->next;
     return item;
 }
 
-static void forget(struct idempotency *once, struct item *item)
+static void forget(struct idempotency *keys, struct item *item)
 {
     struct owner *owner = item->owner;
-    struct item **at = bucket_of(once, item->name);
+    struct item **at = bucket_of(keys, item->name);
 
     while (*at != item)
         at = &(*at)->next;
@@ -94,7 +94,7 @@ static void forget(struct idempotency *once, struct item *item)
     *(item->newer ? &item->newer->older : &owner->newest) = item->older;
     owner->count--;
     owner->bytes -= item->entry.len;
-    once->count--;
+    keys->count--;
     free(item->entry.answer);
     free(item);
 }
@@ -104,9 +104,9 @@ static bool is_old(const struct item *item, uint64_t now_ns)
     return (now_ns - item->at_ns) / 1000000 >= IDEMPOTENCY_MS;
 }
 
-static struct owner *owner_of(struct idempotency *once, const char *name)
+static struct owner *owner_of(struct idempotency *keys, const char *name)
 {
-    struct owner *owner = once->owners;
+    struct owner *owner = keys->owners;
 
     while (owner && strcmp(owner->name, name) != 0)
         owner = owner->next;
@@ -119,22 +119,22 @@ static struct owner *owner_of(struct idempotency *once, const char *name)
         free(owner);
         return NULL;
     }
-    owner->next = once->owners;
-    once->owners = owner;
+    owner->next = keys->owners;
+    keys->owners = owner;
     return owner;
 }
 
-const struct idempotency_entry *idempotency_find(const struct idempotency *once,
+const struct idempotency_entry *idempotency_find(const struct idempotency *keys,
                                                  const struct idempotency_key *key, uint64_t now_ns)
 {
-    const struct item *item = find(once, key);
+    const struct item *item = find(keys, key);
 
     return item && !is_old(item, now_ns) ? &item->entry : NULL;
 }
 
-static void link_item(struct idempotency *once, struct owner *owner, struct item *item)
+static void link_item(struct idempotency *keys, struct owner *owner, struct item *item)
 {
-    struct item **bucket = bucket_of(once, item->name);
+    struct item **bucket = bucket_of(keys, item->name);
 
     item->next = *bucket;
     *bucket = item;
@@ -142,13 +142,13 @@ static void link_item(struct idempotency *once, struct owner *owner, struct item
     *(owner->newest ? &owner->newest->newer : &owner->oldest) = item;
     owner->newest = item;
     owner->count++;
-    once->count++;
+    keys->count++;
 }
 
-int idempotency_add(struct idempotency *once, const char *owner, const struct idempotency_key *key,
+int idempotency_add(struct idempotency *keys, const char *owner, const struct idempotency_key *key,
                     const char *run, uint64_t now_ns, struct error *err)
 {
-    struct owner *line = owner_of(once, owner);
+    struct owner *line = owner_of(keys, owner);
     struct item *item = calloc(1, sizeof(*item));
 
     if (!line || !item) {
@@ -156,21 +156,21 @@ int idempotency_add(struct idempotency *once, const char *owner, const struct id
         return error_memory(err);
     }
     while (line->oldest && (line->count >= IDEMPOTENCY_KEPT || is_old(line->oldest, now_ns)))
-        forget(once, line->oldest);
+        forget(keys, line->oldest);
     memcpy(item->name, key->name, SHA256_BYTES);
     memcpy(item->entry.body, key->body, SHA256_BYTES);
     if (run)
         memcpy(item->entry.run, run, strnlen(run, sizeof(item->entry.run) - 1));
     item->at_ns = now_ns;
     item->owner = line;
-    link_item(once, line, item);
+    link_item(keys, line, item);
     return 0;
 }
 
-void idempotency_keep(struct idempotency *once, const struct idempotency_key *key, const char *text,
+void idempotency_keep(struct idempotency *keys, const struct idempotency_key *key, const char *text,
                       size_t len)
 {
-    struct item *item = find(once, key);
+    struct item *item = find(keys, key);
     struct owner *owner = item ? item->owner : NULL;
     char *copy = item && len <= IDEMPOTENCY_BYTES ? malloc(len + 1) : NULL;
 
@@ -178,7 +178,7 @@ void idempotency_keep(struct idempotency *once, const struct idempotency_key *ke
         return;
     owner->bytes += len - item->entry.len;
     while (owner->bytes > IDEMPOTENCY_BYTES && owner->oldest != item)
-        forget(once, owner->oldest);
+        forget(keys, owner->oldest);
     memcpy(copy, text, len);
     copy[len] = '\0';
     free(item->entry.answer);
@@ -186,23 +186,23 @@ void idempotency_keep(struct idempotency *once, const struct idempotency_key *ke
     item->entry.len = len;
 }
 
-void idempotency_drop(struct idempotency *once, const struct idempotency_key *key)
+void idempotency_drop(struct idempotency *keys, const struct idempotency_key *key)
 {
-    struct item *item = find(once, key);
+    struct item *item = find(keys, key);
 
     if (item)
-        forget(once, item);
+        forget(keys, item);
 }
 
-void idempotency_forget(struct idempotency *once, const char *owner)
+void idempotency_forget(struct idempotency *keys, const char *owner)
 {
-    for (struct owner **at = &once->owners; *at; at = &(*at)->next) {
+    for (struct owner **at = &keys->owners; *at; at = &(*at)->next) {
         struct owner *line = *at;
 
         if (strcmp(line->name, owner) != 0)
             continue;
         while (line->oldest)
-            forget(once, line->oldest);
+            forget(keys, line->oldest);
         *at = line->next;
         free(line->name);
         free(line);
@@ -210,9 +210,9 @@ void idempotency_forget(struct idempotency *once, const char *owner)
     }
 }
 
-size_t idempotency_count(const struct idempotency *once)
+size_t idempotency_count(const struct idempotency *keys)
 {
-    return once->count;
+    return keys->count;
 }
 
 int idempotency_new(struct idempotency **ret_once, struct error *err)
@@ -221,9 +221,9 @@ int idempotency_new(struct idempotency **ret_once, struct error *err)
     return *ret_once ? 0 : error_memory(err);
 }
 
-void idempotency_free(struct idempotency *once)
+void idempotency_free(struct idempotency *keys)
 {
-    while (once && once->owners)
-        idempotency_forget(once, once->owners->name);
-    free(once);
+    while (keys && keys->owners)
+        idempotency_forget(keys, keys->owners->name);
+    free(keys);
 }

@@ -34,7 +34,7 @@ struct idempotency_entry {
 };
 
 int idempotency_new(struct idempotency **ret_once, struct error *err);
-void idempotency_free(struct idempotency *once);
+void idempotency_free(struct idempotency *keys);
 
 /* Sets key->name. `text`: 1 to 255 visible characters of ASCII, else E_INVALID. */
 int idempotency_key_read(struct idempotency_key *key, const char *owner, struct span text,
@@ -45,22 +45,22 @@ void idempotency_key_of(const struct idempotency_key *all, uint32_t index,
                         struct idempotency_key *ret_key);
 
 /* NULL: it is new, or forgotten. */
-const struct idempotency_entry *idempotency_find(const struct idempotency *once,
+const struct idempotency_entry *idempotency_find(const struct idempotency *keys,
                                                  const struct idempotency_key *key,
                                                  uint64_t now_ns);
 
 /* For a key that is not there. `run` may be NULL. */
-int idempotency_add(struct idempotency *once, const char *owner, const struct idempotency_key *key,
+int idempotency_add(struct idempotency *keys, const char *owner, const struct idempotency_key *key,
                     const char *run, uint64_t now_ns, struct error *err);
 
 /* Keeps the answer; without memory, or without the key, nothing is kept. */
-void idempotency_keep(struct idempotency *once, const struct idempotency_key *key, const char *text,
+void idempotency_keep(struct idempotency *keys, const struct idempotency_key *key, const char *text,
                       size_t len);
 
 /* It had no effect, and may be tried again. */
-void idempotency_drop(struct idempotency *once, const struct idempotency_key *key);
+void idempotency_drop(struct idempotency *keys, const struct idempotency_key *key);
 
 /* All of an owner's. */
-void idempotency_forget(struct idempotency *once, const char *owner);
+void idempotency_forget(struct idempotency *keys, const char *owner);
 
-size_t idempotency_count(const struct idempotency *once);
+size_t idempotency_count(const struct idempotency *keys);

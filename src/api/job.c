@@ -300,9 +300,9 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
 /* Output that does not fit into the answer goes to a file. */
 static void spill_streams(const struct jobs *jobs, struct caller *caller, struct run *run)
 {
-    if (jobs->options.store) {
-        run_stream_spill(&run->result.out, jobs->options.store, &caller->spool_bytes);
-        run_stream_spill(&run->result.err, jobs->options.store, &caller->spool_bytes);
+    if (jobs->options.spools) {
+        run_stream_spill(&run->result.out, jobs->options.spools, &caller->spool_bytes);
+        run_stream_spill(&run->result.err, jobs->options.spools, &caller->spool_bytes);
     }
 }
 
@@ -331,7 +331,7 @@ static void on_refused(void *user, struct error *err)
     struct job *job = user;
 
     if (job->key.is_set)
-        idempotency_drop(job->jobs->options.once,
+        idempotency_drop(job->jobs->options.idempotency,
                          &job->key);         /* it had no turn, and may have one later */
     job->run->result.status = RUN_CANCELLED; /* unless there is an error */
     job->run->result.exit_code = 130;
@@ -419,8 +419,8 @@ static struct job *make_job(struct jobs *jobs, const struct job_order *order, un
         return NULL;
     }
     if (order->key && order->key->is_set) {
-        if (idempotency_add(jobs->options.once, order->owner, order->key, job->id, loop_now_ns(),
-                            err) < 0) {
+        if (idempotency_add(jobs->options.idempotency, order->owner, order->key, job->id,
+                            loop_now_ns(), err) < 0) {
             job->run = NULL;
             free_job(job);
             return NULL;
@@ -482,7 +482,7 @@ struct job_order job_order_of(struct request *request, struct run *run)
         .run = run,
         .owner = request->owner,
         .caller = request->caller,
-        .key = &request->once,
+        .key = &request->idempotency,
         .traceparent = request->traceparent,
         .request = request,
     };

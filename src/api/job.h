@@ -33,14 +33,14 @@ struct jobs_options {
     struct sessions *sessions;
     struct queue *queue; /* in front of both */
     struct metrics *metrics;
-    struct recorder *recorder; /* of what never gets to the pool */
-    struct spool_store *store; /* where whole outputs go; NULL: nowhere */
-    struct idempotency *once;  /* keys that stand for runs */
-    size_t max_kept;           /* answers of one owner, */
-    size_t max_keyed;          /* and of those that were asked for under a key */
-    size_t max_bytes;          /* of all answers */
-    uint64_t max_age_ms;       /* of an answer; 0: any */
-    size_t max_pending;        /* bytes of programs that are not over; 0: any */
+    struct recorder *recorder;       /* of what never gets to the pool */
+    struct spool_directory *spools;  /* where whole outputs go; NULL: nowhere */
+    struct idempotency *idempotency; /* keys that stand for runs */
+    size_t max_kept;                 /* answers of one owner, */
+    size_t max_keyed;                /* and of those that were asked for under a key */
+    size_t max_bytes;                /* of all answers */
+    uint64_t max_age_ms;             /* of an answer; 0: any */
+    size_t max_pending;              /* bytes of programs that are not over; 0: any */
 };
 
 int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct error *err);

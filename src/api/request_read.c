@@ -107,7 +107,7 @@ struct admission api_admission(const struct api *api, const struct caller *calle
         .profiles = api->profiles,
         .caller = caller,
         .gives_all = true,
-        .store = api->kept,
+        .store = api->store,
         .keeper = caller->keeper,
     };
 }

@@ -181,13 +181,13 @@ int result_read(const json_t *object, struct run *run, struct error *err)
 /* --- displays --- */
 
 /* The parts of one display, until it is copied into the run. */
-struct display_bundle {
+struct display_parts {
     struct wire_display display;
     struct buf texts[WIRE_FORMS_MAX];
     char metadata[64];
 };
 
-static void display_bundle_done(struct display_bundle *bundle)
+static void display_parts_done(struct display_parts *bundle)
 {
     for (size_t i = 0; i < WIRE_FORMS_MAX; i++)
         buf_done(&bundle->texts[i]);
@@ -206,7 +206,7 @@ static int read_data(const json_t *form, struct buf *text)
     return buf_add(text, json_string_value(data), json_string_length(data), NULL);
 }
 
-static void add_form(struct display_bundle *bundle, const json_t *form)
+static void add_form(struct display_parts *bundle, const json_t *form)
 {
     const json_t *mime = json_object_get(form, "mime");
     uint32_t n = bundle->display.count;
@@ -231,7 +231,7 @@ void result_read_displays(const json_t *forms, struct run *run)
     size_t i = 0, count = json_array_size(forms);
 
     while (i < count) {
-        cleanup(display_bundle_done) struct display_bundle bundle = {0};
+        cleanup(display_parts_done) struct display_parts bundle = {0};
         uint64_t number = count_of(json_array_get(forms, i), "bundle");
 
         for (; i < count && count_of(json_array_get(forms, i), "bundle") == number; i++)

@@ -341,7 +341,7 @@ static bool take_up(struct item *item, const struct idempotency_key *key)
     const struct request *request = item->batch->request;
     const struct api *api = request->api;
     const struct idempotency_entry *entry =
-        key->is_set ? idempotency_find(api->once, key, loop_now_ns()) : NULL;
+        key->is_set ? idempotency_find(api->idempotency, key, loop_now_ns()) : NULL;
     struct job *job = entry ? jobs_find(api->jobs, request->owner, entry->run, NULL) : NULL;
     struct error err = {0};
 
@@ -396,8 +396,8 @@ static bool start(struct item *item)
     struct idempotency_key key = {0};
     struct error err = {0};
 
-    if (batch->request->once.is_set)
-        idempotency_key_of(&batch->request->once, (uint32_t)index_of(item), &key);
+    if (batch->request->idempotency.is_set)
+        idempotency_key_of(&batch->request->idempotency, (uint32_t)index_of(item), &key);
     if (!route_is_known(batch->request)) {
         error_set(&err, E_AUTH, "the token was removed");
         fail(item, &err);
@@ -468,7 +468,7 @@ static void on_gone(struct request *request)
         if (!job)
             continue;
         job_unwatch(job, &batch->items[i].watch);
-        if (!request->once.is_set)
+        if (!request->idempotency.is_set)
             job_cancel(job);
     }
     free_batch(batch);
@@ -565,9 +565,10 @@ static int open_batch(struct request *request, bool is_known, struct batch **ret
     *ret_batch = new_batch(request);
     if (!*ret_batch)
         return error_memory(err);
-    if (!request->once.is_set || is_known)
+    if (!request->idempotency.is_set || is_known)
         return 0;
-    if (idempotency_add(api->once, request->owner, &request->once, NULL, loop_now_ns(), err) < 0) {
+    if (idempotency_add(api->idempotency, request->owner, &request->idempotency, NULL,
+                        loop_now_ns(), err) < 0) {
         free_batch(*ret_batch);
         return -1;
     }

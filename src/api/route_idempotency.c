@@ -38,7 +38,7 @@ static const struct idempotency_entry *find(const struct request *request)
 {
     const struct api *api = request->api;
 
-    return idempotency_find(api->once, &request->once, loop_now_ns());
+    return idempotency_find(api->idempotency, &request->idempotency, loop_now_ns());
 }
 
 int api_read_key(struct request *request)
@@ -49,13 +49,13 @@ int api_read_key(struct request *request)
 
     if (!text.data)
         return 0;
-    if (idempotency_key_read(&request->once, request->owner, text, &err) < 0 ||
-        (!request->once.has_body && fingerprint_read(request, &err) < 0)) {
+    if (idempotency_key_read(&request->idempotency, request->owner, text, &err) < 0 ||
+        (!request->idempotency.has_body && fingerprint_read(request, &err) < 0)) {
         request_answer_error(request, &err);
         return -1;
     }
     entry = find(request);
-    if (entry && sha256_differs(entry->body, request->once.body)) {
+    if (entry && sha256_differs(entry->body, request->idempotency.body)) {
         answer_other_body(request);
         return -1;
     }

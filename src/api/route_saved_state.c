@@ -11,7 +11,7 @@
 static void list_work(struct request *request)
 {
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
     json_t *list = NULL;
 
     if (!store || saved_state_list(store, request->caller->keeper, &list, &err) < 0)
@@ -32,7 +32,7 @@ static void create_work(struct request *request)
     const char *name = json_string_value(json_object_get(request->json, "name"));
     const char *description = json_string_value(json_object_get(request->json, "description"));
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
     bool is_new = false;
 
     if (!store ||
@@ -53,7 +53,7 @@ static void load_work(struct request *request)
 {
     int64_t version = (int64_t)json_integer_value(json_object_get(request->query, "version"));
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
     cleanup(buf_done) struct buf state = {0};
     json_t *work = NULL;
 
@@ -88,7 +88,7 @@ static void save_work(struct request *request)
     int64_t version = 0, from = seen ? (int64_t)json_integer_value(seen) : -1;
     cleanup(buf_done) struct buf text = {0};
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
 
     buf_init(&text, STATE_TEXT_MAX);
     if (!store || quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, &err) < 0 ||
@@ -108,7 +108,7 @@ static void save_work(struct request *request)
 static void delete_work(struct request *request)
 {
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
 
     if (!store || saved_state_delete(store, request->caller->keeper, request->params[0], &err) < 0)
         request_answer_error(request, &err);

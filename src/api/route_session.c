@@ -146,17 +146,18 @@ static int once_claim(const struct request *request, struct error *err)
 {
     const struct api *api = request->api;
 
-    if (!request->once.is_set)
+    if (!request->idempotency.is_set)
         return 0;
-    return idempotency_add(api->once, request->owner, &request->once, NULL, loop_now_ns(), err);
+    return idempotency_add(api->idempotency, request->owner, &request->idempotency, NULL,
+                           loop_now_ns(), err);
 }
 
 static void answer_unopened(struct request *request, struct error *err)
 {
     const struct api *api = request->api;
 
-    if (request->once.is_set)
-        idempotency_drop(api->once, &request->once);
+    if (request->idempotency.is_set)
+        idempotency_drop(api->idempotency, &request->idempotency);
     api_refuse(request, "session", err);
 }
 
@@ -167,10 +168,10 @@ static void answer_opened(struct request *request, const struct session *session
     json_t *value = api_session_json(session);
 
     buf_init(&text, 64 * KIB);
-    if (request->once.is_set && value &&
+    if (request->idempotency.is_set && value &&
         json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
         buf_add_str(&text, "\n", NULL) == 0)
-        idempotency_keep(api->once, &request->once, buf_str(&text), text.len);
+        idempotency_keep(api->idempotency, &request->idempotency, buf_str(&text), text.len);
     request_answer_json(request, 201, value);
 }
 

@@ -16,7 +16,7 @@
 static void list_skills(struct request *request)
 {
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
     json_t *list = NULL;
 
     if (!store || skill_list(store, request->caller->keeper, &list, &err) < 0)
@@ -39,7 +39,7 @@ static int64_t version_of(const struct request *request)
 static void show_skill(struct request *request)
 {
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
     json_t *skill = NULL;
 
     if (!store || skill_load(store, request->caller->keeper, request->params[0],
@@ -72,7 +72,7 @@ static void show_file(struct request *request)
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     const struct skill_bundle_file *file;
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
 
     if (!store || quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, &err) < 0 ||
         skill_open(store, request->caller->keeper, request->params[0], version_of(request), &folder,
@@ -192,7 +192,7 @@ static const struct schema_field put_fields[] = {
 static int begin_put(struct request *request, struct error *err)
 {
     char key[STORE_NAME_MAX + 1];
-    const struct store *store = api_kept(request->api, err);
+    const struct store *store = api_store(request->api, err);
 
     if (!store || skill_key(request->params[0], key, err) < 0 ||
         skill_check_free(store, key, err) < 0)
@@ -210,7 +210,7 @@ static int read_upload(const struct request *request, struct upload *upload, str
 
     buf_init(&upload->text, LIMIT_SKILL_BYTES + 16 * KIB);
     (void)snprintf(upload->owner, sizeof(upload->owner), "%s", request->caller->keeper);
-    upload->store = api_kept(request->api, err);
+    upload->store = api_store(request->api, err);
     if (!upload->store || skill_key(request->params[0], upload->key, err) < 0)
         return -1;
     upload->is_folder = unzip_is_zip(bytes);
@@ -290,7 +290,7 @@ static void put_skill(struct request *request)
 static void delete_skill(struct request *request)
 {
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
 
     if (!store || skill_delete(store, request->caller->keeper, request->params[0], &err) < 0)
         api_refuse(request, "skill", &err);
@@ -303,7 +303,7 @@ static const struct schema_field nothing[] = {{0}};
 static void undo_skill(struct request *request)
 {
     struct error err = {0};
-    struct store *store = api_kept(request->api, &err);
+    struct store *store = api_store(request->api, &err);
     int64_t version = 0;
 
     if (!store ||

@@ -288,8 +288,8 @@ static int authenticate(const struct router *router, struct request *request)
     (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
     request->generation = request->caller->generation;
     request->account = &request->caller->requests;
-    if (!request->caller->is_told)
-        request->caller->is_told =
+    if (!request->caller->is_recorded)
+        request->caller->is_recorded =
             recorder_token(router->recorder, "use", request->caller->name, NULL) == 0;
     if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {
         router->metrics->refusals[METRICS_OPERATOR]++;

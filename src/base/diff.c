@@ -22,7 +22,7 @@ struct line {
     struct span shown; /* with it, too */
 };
 
-struct extra_zygote {
+struct text_side {
     struct line *lines;
     size_t count;
 };
@@ -43,7 +43,7 @@ bool diff_is_text(struct span text)
     return text.len == 0 || !memchr(text.data, 0, text.len) || odd * 10 <= text.len;
 }
 
-static int split(struct span text, struct extra_zygote *ret_side)
+static int split(struct span text, struct text_side *ret_side)
 {
     const char *at = text.data, *end = text.data + text.len;
     size_t count = 0;
@@ -64,9 +64,9 @@ static int split(struct span text, struct extra_zygote *ret_side)
 }
 
 /* The lines of `shown` beside those of the text. */
-static int pair(struct extra_zygote *side, struct span shown)
+static int pair(struct text_side *side, struct span shown)
 {
-    struct extra_zygote other = {0};
+    struct text_side other = {0};
     int r = split(shown, &other) < 0 ? -1 : other.count == side->count ? 0 : -1;
 
     for (size_t i = 0; r == 0 && i < side->count; i++) {
@@ -79,7 +79,7 @@ static int pair(struct extra_zygote *side, struct span shown)
     return r;
 }
 
-static size_t count_hidden(const struct extra_zygote *side)
+static size_t count_hidden(const struct text_side *side)
 {
     size_t count = 0;
 
@@ -160,7 +160,7 @@ static void mark_way(const struct search *s, int edits, struct line *old, struct
 }
 
 /* The common beginning and end are skipped; in the rest the changed lines are marked. */
-static int mark(struct extra_zygote *old, struct extra_zygote *new)
+static int mark(struct text_side *old, struct text_side *new)
 {
     size_t head = 0, n = old->count, m = new->count;
     struct search s;
@@ -201,7 +201,7 @@ static int add_line(struct buf *out, char sign, const struct line *line, struct 
 }
 
 /* Lines [i, i_end) of the old and [j, j_end) of the new text. */
-static int add_hunk(const struct extra_zygote *old, const struct extra_zygote *new, size_t i,
+static int add_hunk(const struct text_side *old, const struct text_side *new, size_t i,
                     size_t i_end, size_t j, size_t j_end, struct buf *out, struct error *err)
 {
     if (buf_printf(out, err, "@@ -%zu,%zu +%zu,%zu @@\n", i_end > i ? i + 1 : i, i_end - i,
@@ -227,7 +227,7 @@ static int add_hunk(const struct extra_zygote *old, const struct extra_zygote *n
 
 /* From the next change at or behind *i, *j to where CONTEXT * 2 lines in a row are equal. The lines
  * between changes are the same number on both sides. False: no more. */
-static bool next_hunk(const struct extra_zygote *old, const struct extra_zygote *new, size_t *i,
+static bool next_hunk(const struct text_side *old, const struct text_side *new, size_t *i,
                       size_t *j, size_t *ret_i_end, size_t *ret_j_end)
 {
     size_t a = *i, b = *j, equal = 0;
@@ -261,8 +261,8 @@ static bool next_hunk(const struct extra_zygote *old, const struct extra_zygote 
     return true;
 }
 
-static void write_hunks(const struct extra_zygote *old, const struct extra_zygote *new,
-                        struct buf *out, struct diff_count *count)
+static void write_hunks(const struct text_side *old, const struct text_side *new, struct buf *out,
+                        struct diff_count *count)
 {
     size_t i = 0, j = 0, i_end, j_end;
 
@@ -280,7 +280,7 @@ static void write_hunks(const struct extra_zygote *old, const struct extra_zygot
     }
 }
 
-static size_t count_changed(const struct extra_zygote *side)
+static size_t count_changed(const struct text_side *side)
 {
     size_t count = 0;
 
@@ -290,7 +290,7 @@ static size_t count_changed(const struct extra_zygote *side)
 }
 
 /* A carriage return before a newline does not count as invisible; the line shows it anyway. */
-static bool has_invisible(const struct extra_zygote *side)
+static bool has_invisible(const struct text_side *side)
 {
     for (size_t i = 0; i < side->count; i++) {
         const struct line *line = &side->lines[i];
@@ -313,7 +313,7 @@ int diff_unified(struct span old, struct span new, struct buf *out, struct diff_
 int diff_unified_shown(struct span old, struct span new, const struct diff_shown *shown,
                        struct buf *out, struct diff_count *ret_count, struct error *err)
 {
-    struct extra_zygote a = {0}, b = {0};
+    struct text_side a = {0}, b = {0};
     struct diff_count count = {0};
     int r = split(old, &a) < 0 || split(new, &b) < 0 || mark(&a, &b) < 0 ? error_memory(err) : 0;
 

@@ -1,4 +1,4 @@
-/* Small files of the kernel and of ours: read whole, write whole, always relative to a directory
+/* Small files of Linux and of ours: read whole, write whole, always relative to a directory
  * fd. */
 #pragma once
 
@@ -12,7 +12,7 @@
  * -errno. */
 int file_read(int dirfd, const char *path, char *text, size_t size);
 
-/* Writes the text with one write(2), as control files of the kernel want it. Returns 0 or -errno.
+/* Writes the text with one write(2), as control files of Linux want it. Returns 0 or -errno.
  */
 int file_write(int dirfd, const char *path, const char *text);
 

@@ -302,9 +302,9 @@ void run_program_name(const char *path, char name[RUN_PROGRAM_NAME_MAX])
             *c = '_';
 }
 
-void run_set_keeper(struct run *run, struct store *kept, const char *owner)
+void run_set_keeper(struct run *run, struct store *store, const char *owner)
 {
-    run->origin.store = kept;
+    run->origin.store = store;
     (void)snprintf(run->origin.keeper, sizeof(run->origin.keeper), "%s", owner);
 }
 

@@ -137,7 +137,7 @@ void run_free_denials(struct run *run);
 bool run_denial_is_status(const struct run *run, const struct run_denial *denial);
 
 /* Its calls work on the data of its owner in that store. NULL: there is none. */
-void run_set_keeper(struct run *run, struct store *kept, const char *owner);
+void run_set_keeper(struct run *run, struct store *store, const char *owner);
 
 /* The word of the lowest bit that is set. */
 const char *run_reach_name(uint32_t reach);

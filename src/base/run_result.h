@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-struct layers;      /* sandbox/layer.h */
-struct spool;       /* base/spool.h */
-struct spool_store; /* base/spool.h */
+struct layers;          /* sandbox/layer.h */
+struct spool;           /* base/spool.h */
+struct spool_directory; /* base/spool.h */
 
 /*        status                 wire name          CLI exit (-1: the program's own) */
 #define RUN_STATUSES(X)                                                                            \
@@ -145,9 +145,10 @@ struct run_stream {
     uint64_t total;    /* bytes the program wrote */
     uint64_t dropped;  /* bytes missing between head and tail */
     size_t limit;
-    struct spool_store *store; /* where the whole is kept once bytes are missing; NULL: nowhere */
-    uint64_t *spooled;         /* what its owner keeps there, or NULL */
-    struct spool *spool;       /* the whole, or as much as fits; NULL: head and tail are all */
+    struct spool_directory
+        *spools;         /* where the whole is kept once bytes are missing; NULL: nowhere */
+    uint64_t *spooled;   /* what its owner keeps there, or NULL */
+    struct spool *spool; /* the whole, or as much as fits; NULL: head and tail are all */
 };
 
 /* Numbers of changes that a run made in directories granted for writing. A file that was opened for

@@ -50,7 +50,7 @@ struct run_terms {
     const char *profile;      /* its name; the next five are what it says (admit/profile.h) */
     struct span policy;       /* the rules, as they travel into the sandbox */
     uint32_t required_layers; /* bits of enum wire_layer, all of which must stand */
-    bool may_spawn;           /* false: the kernel refuses execve and new processes */
+    bool may_spawn;           /* false: Linux refuses execve and new processes */
     uint32_t reach;           /* bits of enum run_reach: what it may ask of the outside */
     struct run_limits limits;
     char **env; /* "NAME=value", NULL at the end, or NULL */

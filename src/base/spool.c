@@ -17,14 +17,14 @@
 #define NOTE_EVERY MIB
 #define NOTES      (LIMIT_SPOOL_BYTES / NOTE_EVERY)
 
-struct spool_store {
+struct spool_directory {
     int dir; /* -1: memory */
     uint64_t limit;
     uint64_t used;
 };
 
 struct spool {
-    struct spool_store *store;
+    struct spool_directory *spools;
     uint64_t *used; /* by its owner, or NULL */
     int fd;
     bool is_full;
@@ -35,58 +35,58 @@ struct spool {
     uint32_t notes[NOTES]; /* newlines before byte i * NOTE_EVERY */
 };
 
-int spool_store_new(const char *dir, uint64_t limit, struct spool_store **ret_store,
-                    struct error *err)
+int spool_directory_new(const char *dir, uint64_t limit, struct spool_directory **ret_spools,
+                        struct error *err)
 {
     cleanup_close int fd = -1;
-    struct spool_store *store;
+    struct spool_directory *spools;
 
     if (dir) {
         fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
             return error_errno(err, "open %s", dir);
     }
-    store = calloc(1, sizeof(*store));
-    if (!store)
+    spools = calloc(1, sizeof(*spools));
+    if (!spools)
         return error_memory(err);
-    *store = (struct spool_store){.dir = take_fd(fd), .limit = limit};
-    *ret_store = store;
+    *spools = (struct spool_directory){.dir = take_fd(fd), .limit = limit};
+    *ret_spools = spools;
     return 0;
 }
 
-void spool_store_free(struct spool_store *store)
+void spool_directory_free(struct spool_directory *spools)
 {
-    if (!store)
+    if (!spools)
         return;
-    close_fd(&store->dir);
-    free(store);
+    close_fd(&spools->dir);
+    free(spools);
 }
 
-uint64_t spool_store_used(const struct spool_store *store)
+uint64_t spool_directory_used(const struct spool_directory *spools)
 {
-    return store->used;
+    return spools->used;
 }
 
 /* A file that is gone when we are, however we end. */
-static int open_unnamed(const struct spool_store *store)
+static int open_unnamed(const struct spool_directory *spools)
 {
     int fd = -1;
 
-    if (store->dir >= 0)
-        fd = openat(store->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (spools->dir >= 0)
+        fd = openat(spools->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     return fd >= 0 ? fd : memfd_create("belljar-output", MFD_CLOEXEC);
 }
 
-int spool_new(struct spool_store *store, uint64_t *used, struct spool **ret_spool,
+int spool_new(struct spool_directory *spools, uint64_t *used, struct spool **ret_spool,
               struct error *err)
 {
     struct spool *spool = calloc(1, sizeof(*spool));
 
     if (!spool)
         return error_memory(err);
-    spool->store = store;
+    spool->spools = spools;
     spool->used = used;
-    spool->fd = open_unnamed(store);
+    spool->fd = open_unnamed(spools);
     if (spool->fd < 0) {
         free(spool);
         return error_errno(err, "make a file for the output");
@@ -99,7 +99,7 @@ void spool_free(struct spool *spool)
 {
     if (!spool)
         return;
-    spool->store->used -= spool->size;
+    spool->spools->used -= spool->size;
     if (spool->used)
         *spool->used -= spool->size;
     closer_close_file(&spool->fd);
@@ -124,7 +124,7 @@ static void take_note(struct spool *spool, const char *data, size_t len)
     spool->newlines += count_newlines(data, len);
     spool->ends_in_line = data[len - 1] != '\n';
     spool->size += len;
-    spool->store->used += len;
+    spool->spools->used += len;
     if (spool->used)
         *spool->used += len;
     if (spool->size % NOTE_EVERY == 0 && spool->size < LIMIT_SPOOL_BYTES)
@@ -135,7 +135,7 @@ static size_t room(const struct spool *spool)
 {
     uint64_t here = LIMIT_SPOOL_BYTES - spool->size;
     uint64_t all =
-        spool->store->limit > spool->store->used ? spool->store->limit - spool->store->used : 0;
+        spool->spools->limit > spool->spools->used ? spool->spools->limit - spool->spools->used : 0;
     uint64_t note = NOTE_EVERY - spool->size % NOTE_EVERY;
 
     if (spool->used) /* as much as is still free, and no more */

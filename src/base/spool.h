@@ -3,7 +3,7 @@
  *
  * A spool takes what the program writes from the first byte on, up to LIMIT_SPOOL_BYTES; what comes
  * afterwards is counted and not kept. It never fails a run: a full disk is a spool that ends early.
- * A store says where the files are and bounds them all together; it outlives its spools.
+ * A spool directory says where the files are and bounds them all together; it outlives its spools.
  *
  * Every reading call does a bounded amount of work and says where to go on.
  */
@@ -18,19 +18,19 @@
 #include "base/error.h"
 #include "base/pattern.h"
 
-struct spool_store;
+struct spool_directory;
 struct spool;
 
 /* Files without a name in `dir`; where that file system has none of those, or `dir` is NULL, in
  * memory. `limit`: bytes of all spools together. */
-int spool_store_new(const char *dir, uint64_t limit, struct spool_store **ret_store,
-                    struct error *err);
-void spool_store_free(struct spool_store *store);
-uint64_t spool_store_used(const struct spool_store *store);
+int spool_directory_new(const char *dir, uint64_t limit, struct spool_directory **ret_spools,
+                        struct error *err);
+void spool_directory_free(struct spool_directory *spools);
+uint64_t spool_directory_used(const struct spool_directory *spools);
 
 /* `used`: the bytes of all spools of its owner, who has a share (base/share.h); the number outlives
- * the spool. NULL: nobody shares the store. */
-int spool_new(struct spool_store *store, uint64_t *used, struct spool **ret_spool,
+ * the spool. NULL: nobody shares the directory. */
+int spool_new(struct spool_directory *spools, uint64_t *used, struct spool **ret_spool,
               struct error *err);
 void spool_free(struct spool *spool);
 

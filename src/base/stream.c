@@ -24,10 +24,10 @@ void run_stream_done(struct run_stream *stream)
     spool_free(run_stream_take_spool(stream));
 }
 
-void run_stream_spill(struct run_stream *stream, struct spool_store *store, uint64_t *spooled)
+void run_stream_spill(struct run_stream *stream, struct spool_directory *spools, uint64_t *spooled)
 {
     stream->spooled = spooled;
-    stream->store = store;
+    stream->spools = spools;
 }
 
 struct spool *run_stream_take_spool(struct run_stream *stream)
@@ -35,7 +35,7 @@ struct spool *run_stream_take_spool(struct run_stream *stream)
     struct spool *spool = stream->spool;
 
     stream->spool = NULL;
-    stream->store = NULL;
+    stream->spools = NULL;
     return spool;
 }
 
@@ -96,12 +96,12 @@ static int keep(struct run_stream *stream, const char *data, size_t len, struct 
  * short. Without a file the stream goes on as one that keeps none. */
 static void spill(struct run_stream *stream, const char *data, size_t len)
 {
-    if (!stream->store || stream->total + len <= stream->limit)
+    if (!stream->spools || stream->total + len <= stream->limit)
         return;
     if (!stream->spool) {
         if (stream->dropped ||
-            spool_new(stream->store, stream->spooled, &stream->spool, NULL) < 0) {
-            stream->store = NULL;
+            spool_new(stream->spools, stream->spooled, &stream->spool, NULL) < 0) {
+            stream->spools = NULL;
             return;
         }
         spool_add(stream->spool, buf_str(&stream->head), stream->head.len);

@@ -14,7 +14,7 @@ void run_stream_done(struct run_stream *stream);
 
 /* From here on the whole stream is kept in `store` once the limit is passed. Before the first byte;
  * the store outlives the stream. */
-void run_stream_spill(struct run_stream *stream, struct spool_store *store, uint64_t *spooled);
+void run_stream_spill(struct run_stream *stream, struct spool_directory *spools, uint64_t *spooled);
 
 /* Hands the spool over, or NULL. */
 struct spool *run_stream_take_spool(struct run_stream *stream);

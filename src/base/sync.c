@@ -13,7 +13,7 @@
 struct sync {
     sync_fn done;
     void *arg;
-    aio_context_t context; /* 0: the kernel has none for us */
+    aio_context_t context; /* 0: Linux has none for us */
     int event;
     struct loop *loop;
     struct loop_watch *watch;
@@ -61,7 +61,7 @@ static void on_soon(void *arg)
         finish(sync, sync->result);
 }
 
-/* Without it every sync is a call that takes its time. Giving one back takes the kernel some ten
+/* Without it every sync is a call that takes its time. Giving one back takes Linux some ten
  * milliseconds, so who never syncs has none. */
 static void open_context(struct sync *sync)
 {

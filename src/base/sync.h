@@ -1,5 +1,5 @@
-/* fdatasync(2) that nobody waits for: the kernel does it (AIO, Linux 4.18), and says when it is
- * done. Where the kernel does not offer that, it is done at once and costs its time. */
+/* fdatasync(2) that nobody waits for: Linux does it (AIO, Linux 4.18), and says when it is
+ * done. Where Linux does not offer that, it is done at once and costs its time. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* access(2) and its relatives, when they ask about writing.
  *
- * The kernel says no of everything on the read-only mount, and many programs ask before they write.
+ * Linux says no of everything on the read-only mount, and many programs ask before they write.
  * The answer is what a write would get now. It grants nothing, and is not a refusal to report.
  */
 #include <errno.h>
@@ -49,7 +49,7 @@ static long ask_kernel(const struct place *p, int mode)
                : 0;
 }
 
-static long do_access(struct call *c, int dirfd, uint64_t path, uint64_t mode, int flags)
+static long do_access(struct held_call *c, int dirfd, uint64_t path, uint64_t mode, int flags)
 {
     cleanup(place_done) struct place p = {.parent = -1};
     long r;
@@ -67,17 +67,17 @@ static long do_access(struct call *c, int dirfd, uint64_t path, uint64_t mode, i
     return r;
 }
 
-long call_access(struct call *c)
+long call_access(struct held_call *c)
 {
     return do_access(c, AT_FDCWD, c->args[0], c->args[1], 0);
 }
 
-long call_faccessat(struct call *c)
+long call_faccessat(struct held_call *c)
 {
     return do_access(c, dirfd_of(c->args[0]), c->args[1], c->args[2], 0);
 }
 
-long call_faccessat2(struct call *c)
+long call_faccessat2(struct held_call *c)
 {
     return do_access(c, dirfd_of(c->args[0]), c->args[1], c->args[2], (int)c->args[3]);
 }

@@ -14,7 +14,7 @@
 #define OBJECT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)
 
 /* Finds what is there and judges it. */
-static long prepare_attributes(struct call *c, int dirfd, uint64_t path, int flags,
+static long prepare_attributes(struct held_call *c, int dirfd, uint64_t path, int flags,
                                enum judge_act act, struct place *p)
 {
     long r;
@@ -36,7 +36,7 @@ static bool is_nowhere(long r, const struct place *p)
 /* A directory that its owner cannot read or enter cannot be surveyed: no later grant of the tree
  * would be possible. The granted directory itself is not the program's own: its owner keeps all
  * rights, and nobody gets the right to write there who did not have it. */
-static long judge_mode(struct call *c, const struct place *p, mode_t mode)
+static long judge_mode(struct held_call *c, const struct place *p, mode_t mode)
 {
     mode_t more = mode & ~p->st.st_mode & (S_IWGRP | S_IWOTH);
     mode_t less = ~mode & p->st.st_mode & S_IRWXU;
@@ -70,7 +70,7 @@ static int change_mode(const struct place *p, mode_t mode)
     return chmod(path, mode & (S_ISDIR(st.st_mode) ? DIR_MODE : FILE_MODE));
 }
 
-long call_set_mode(struct call *c, struct place *p, mode_t mode)
+long call_set_mode(struct held_call *c, struct place *p, mode_t mode)
 {
     long r = judge_mode(c, p, mode);
 
@@ -84,7 +84,7 @@ long call_set_mode(struct call *c, struct place *p, mode_t mode)
     return 0;
 }
 
-static long do_chmod(struct call *c, int dirfd, uint64_t path, uint64_t mode, int flags)
+static long do_chmod(struct held_call *c, int dirfd, uint64_t path, uint64_t mode, int flags)
 {
     cleanup(place_done) struct place p = {.parent = -1};
     long r = prepare_attributes(c, dirfd, path, flags, JUDGE_CHANGE, &p);
@@ -94,28 +94,28 @@ static long do_chmod(struct call *c, int dirfd, uint64_t path, uint64_t mode, in
     return r == 0 ? call_set_mode(c, &p, (mode_t)mode) : r;
 }
 
-long call_chmod(struct call *c)
+long call_chmod(struct held_call *c)
 {
     return do_chmod(c, AT_FDCWD, c->args[0], c->args[1], 0);
 }
 
-long call_fchmod(struct call *c)
+long call_fchmod(struct held_call *c)
 {
     return do_chmod(c, dirfd_of(c->args[0]), 0, c->args[1], 0);
 }
 
-long call_fchmodat(struct call *c)
+long call_fchmodat(struct held_call *c)
 {
     return do_chmod(c, dirfd_of(c->args[0]), c->args[1], c->args[2], 0);
 }
 
-long call_fchmodat2(struct call *c)
+long call_fchmodat2(struct held_call *c)
 {
     return do_chmod(c, dirfd_of(c->args[0]), c->args[1], c->args[2], (int)c->args[3]);
 }
 
 /* Nobody but oneself can be made the owner, and that one is already. */
-static long do_chown(struct call *c, int dirfd, uint64_t path, uint64_t uid, uint64_t gid,
+static long do_chown(struct held_call *c, int dirfd, uint64_t path, uint64_t uid, uint64_t gid,
                      int flags)
 {
     cleanup(place_done) struct place p = {.parent = -1};
@@ -132,27 +132,27 @@ static long do_chown(struct call *c, int dirfd, uint64_t path, uint64_t uid, uin
     return p.st.st_uid == c->b->uid ? 0 : -EPERM;
 }
 
-long call_chown(struct call *c)
+long call_chown(struct held_call *c)
 {
     return do_chown(c, AT_FDCWD, c->args[0], c->args[1], c->args[2], 0);
 }
 
-long call_lchown(struct call *c)
+long call_lchown(struct held_call *c)
 {
     return do_chown(c, AT_FDCWD, c->args[0], c->args[1], c->args[2], AT_SYMLINK_NOFOLLOW);
 }
 
-long call_fchown(struct call *c)
+long call_fchown(struct held_call *c)
 {
     return do_chown(c, dirfd_of(c->args[0]), 0, c->args[1], c->args[2], 0);
 }
 
-long call_fchownat(struct call *c)
+long call_fchownat(struct held_call *c)
 {
     return do_chown(c, dirfd_of(c->args[0]), c->args[1], c->args[2], c->args[3], (int)c->args[4]);
 }
 
-static long do_utimes(struct call *c, int dirfd, uint64_t path, const struct timespec *times,
+static long do_utimes(struct held_call *c, int dirfd, uint64_t path, const struct timespec *times,
                       int flags)
 {
     cleanup(place_done) struct place p = {.parent = -1};
@@ -170,7 +170,7 @@ static long do_utimes(struct call *c, int dirfd, uint64_t path, const struct tim
     return 0;
 }
 
-long call_utimensat(struct call *c)
+long call_utimensat(struct held_call *c)
 {
     struct timespec times[2];
 
@@ -181,7 +181,7 @@ long call_utimensat(struct call *c)
 }
 
 /* The older forms, with microseconds or whole seconds. */
-static long do_utimeval(struct call *c, int dirfd, uint64_t path, uint64_t address)
+static long do_utimeval(struct held_call *c, int dirfd, uint64_t path, uint64_t address)
 {
     struct timeval old[2];
     struct timespec times[2];
@@ -198,17 +198,17 @@ static long do_utimeval(struct call *c, int dirfd, uint64_t path, uint64_t addre
     return do_utimes(c, dirfd, path, times, 0);
 }
 
-long call_utimes(struct call *c)
+long call_utimes(struct held_call *c)
 {
     return do_utimeval(c, AT_FDCWD, c->args[0], c->args[1]);
 }
 
-long call_futimesat(struct call *c)
+long call_futimesat(struct held_call *c)
 {
     return do_utimeval(c, dirfd_of(c->args[0]), c->args[1], c->args[2]);
 }
 
-long call_utime(struct call *c)
+long call_utime(struct held_call *c)
 {
     struct utimbuf old;
     struct timespec times[2];
@@ -223,7 +223,7 @@ long call_utime(struct call *c)
 }
 
 /* From here on processes of the sandbox may differ in their umask. */
-long call_umask(struct call *c)
+long call_umask(struct held_call *c)
 {
     c->b->has_umask = false;
     c->b->umask_varies = true;

@@ -15,7 +15,7 @@
 /* --- new names --- */
 
 /* The name must be free and permitted; afterwards the change is announced. */
-static long prepare_new(struct call *c, const struct place *p, enum judge_act act)
+static long prepare_new(struct held_call *c, const struct place *p, enum judge_act act)
 {
     long r;
 
@@ -29,7 +29,7 @@ static long prepare_new(struct call *c, const struct place *p, enum judge_act ac
     return r;
 }
 
-static long do_mkdir(struct call *c, int dirfd, uint64_t path, uint64_t mode)
+static long do_mkdir(struct held_call *c, int dirfd, uint64_t path, uint64_t mode)
 {
     cleanup(place_done) struct place p = {.parent = -1};
     long r = call_find(c, dirfd, path, false, &p);
@@ -49,18 +49,18 @@ static long do_mkdir(struct call *c, int dirfd, uint64_t path, uint64_t mode)
     return keep_created(c->b, &p, NULL);
 }
 
-long call_mkdir(struct call *c)
+long call_mkdir(struct held_call *c)
 {
     return do_mkdir(c, AT_FDCWD, c->args[0], c->args[1]);
 }
 
-long call_mkdirat(struct call *c)
+long call_mkdirat(struct held_call *c)
 {
     return do_mkdir(c, dirfd_of(c->args[0]), c->args[1], c->args[2]);
 }
 
 /* Regular files only. FIFOs, sockets and devices are left to the read-only mount. */
-static long do_mknod(struct call *c, int dirfd, uint64_t path, uint64_t mode)
+static long do_mknod(struct held_call *c, int dirfd, uint64_t path, uint64_t mode)
 {
     long r;
 
@@ -71,17 +71,17 @@ static long do_mknod(struct call *c, int dirfd, uint64_t path, uint64_t mode)
     return r;
 }
 
-long call_mknod(struct call *c)
+long call_mknod(struct held_call *c)
 {
     return do_mknod(c, AT_FDCWD, c->args[0], c->args[1]);
 }
 
-long call_mknodat(struct call *c)
+long call_mknodat(struct held_call *c)
 {
     return do_mknod(c, dirfd_of(c->args[0]), c->args[1], c->args[2]);
 }
 
-static long do_symlink(struct call *c, uint64_t target_arg, int dirfd, uint64_t path)
+static long do_symlink(struct held_call *c, uint64_t target_arg, int dirfd, uint64_t path)
 {
     cleanup(place_done) struct place p = {.parent = -1};
     char target[PATH_MAX];
@@ -106,17 +106,17 @@ static long do_symlink(struct call *c, uint64_t target_arg, int dirfd, uint64_t 
     return keep_created(c->b, &p, NULL);
 }
 
-long call_symlink(struct call *c)
+long call_symlink(struct held_call *c)
 {
     return do_symlink(c, c->args[0], AT_FDCWD, c->args[1]);
 }
 
-long call_symlinkat(struct call *c)
+long call_symlinkat(struct held_call *c)
 {
     return do_symlink(c, c->args[0], dirfd_of(c->args[1]), c->args[2]);
 }
 
-static long link_places(struct call *c, struct place *from, struct place *to)
+static long link_places(struct held_call *c, struct place *from, struct place *to)
 {
     enum protected_data data;
     long r;
@@ -156,8 +156,9 @@ static long link_places(struct call *c, struct place *from, struct place *to)
 }
 
 /* Calls with two paths: when only one of them leads into the directory, they are on two mounts, and
- * the kernel says so. */
-static long do_link(struct call *c, int from_dir, uint64_t from, int to_dir, uint64_t to, int flags)
+ * Linux says so. */
+static long do_link(struct held_call *c, int from_dir, uint64_t from, int to_dir, uint64_t to,
+                    int flags)
 {
     cleanup(place_done) struct place a = {.parent = -1};
     cleanup(place_done) struct place b = {.parent = -1};
@@ -171,12 +172,12 @@ static long do_link(struct call *c, int from_dir, uint64_t from, int to_dir, uin
     return r == 0 ? link_places(c, &a, &b) : r;
 }
 
-long call_link(struct call *c)
+long call_link(struct held_call *c)
 {
     return do_link(c, AT_FDCWD, c->args[0], AT_FDCWD, c->args[1], 0);
 }
 
-long call_linkat(struct call *c)
+long call_linkat(struct held_call *c)
 {
     return do_link(c, dirfd_of(c->args[0]), c->args[1], dirfd_of(c->args[2]), c->args[3],
                    (int)c->args[4]);
@@ -195,7 +196,7 @@ static bool is_empty(const struct place *p)
     return true;
 }
 
-static long do_unlink(struct call *c, int dirfd, uint64_t path, int flags)
+static long do_unlink(struct held_call *c, int dirfd, uint64_t path, int flags)
 {
     cleanup(place_done) struct place p = {.parent = -1};
     bool is_rmdir = flags & AT_REMOVEDIR;
@@ -229,24 +230,24 @@ static long do_unlink(struct call *c, int dirfd, uint64_t path, int flags)
     return 0;
 }
 
-long call_unlink(struct call *c)
+long call_unlink(struct held_call *c)
 {
     return do_unlink(c, AT_FDCWD, c->args[0], 0);
 }
 
-long call_rmdir(struct call *c)
+long call_rmdir(struct held_call *c)
 {
     return do_unlink(c, AT_FDCWD, c->args[0], AT_REMOVEDIR);
 }
 
-long call_unlinkat(struct call *c)
+long call_unlinkat(struct held_call *c)
 {
     return do_unlink(c, dirfd_of(c->args[0]), c->args[1], (int)c->args[2]);
 }
 
 /* --- rename --- */
 
-static long judge_rename(struct call *c, const struct place *from, const struct place *to)
+static long judge_rename(struct held_call *c, const struct place *from, const struct place *to)
 {
     long r = judge(c->b, from, JUDGE_LEAVE);
 
@@ -276,7 +277,7 @@ static long keep_rename(struct broker *b, const struct place *from, const struct
     return keep_refused(b, from, &err);
 }
 
-static long rename_places(struct call *c, struct place *from, struct place *to, unsigned flags)
+static long rename_places(struct held_call *c, struct place *from, struct place *to, unsigned flags)
 {
     enum protected_data data;
     bool is_dir;
@@ -318,7 +319,7 @@ static long rename_places(struct call *c, struct place *from, struct place *to, 
 }
 
 /* An exchange of two names is left out, as on many file systems: programs then rename twice. */
-static long do_rename(struct call *c, int from_dir, uint64_t from, int to_dir, uint64_t to,
+static long do_rename(struct held_call *c, int from_dir, uint64_t from, int to_dir, uint64_t to,
                       unsigned flags)
 {
     cleanup(place_done) struct place a = {.parent = -1};
@@ -337,17 +338,17 @@ static long do_rename(struct call *c, int from_dir, uint64_t from, int to_dir, u
     return rename_places(c, &a, &b, flags);
 }
 
-long call_rename(struct call *c)
+long call_rename(struct held_call *c)
 {
     return do_rename(c, AT_FDCWD, c->args[0], AT_FDCWD, c->args[1], 0);
 }
 
-long call_renameat(struct call *c)
+long call_renameat(struct held_call *c)
 {
     return do_rename(c, dirfd_of(c->args[0]), c->args[1], dirfd_of(c->args[2]), c->args[3], 0);
 }
 
-long call_renameat2(struct call *c)
+long call_renameat2(struct held_call *c)
 {
     return do_rename(c, dirfd_of(c->args[0]), c->args[1], dirfd_of(c->args[2]), c->args[3],
                      (unsigned)c->args[4]);

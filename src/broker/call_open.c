@@ -20,7 +20,7 @@ static int open_existing(const struct place *p, int flags)
 }
 
 /* O_NONBLOCK was ours: a name that has become a FIFO must not hold us up. */
-static long hand_over(struct call *c, int *fd, int flags)
+static long hand_over(struct held_call *c, int *fd, int flags)
 {
     if (!(flags & O_NONBLOCK) && fcntl(*fd, F_SETFL, flags & (O_APPEND | O_DIRECT | O_NOATIME)) < 0)
         return -errno;
@@ -30,7 +30,7 @@ static long hand_over(struct call *c, int *fd, int flags)
 }
 
 /* Content is saved when the file is open, since then the caller may write, and before it is cut. */
-static long open_to_change(struct call *c, struct place *p, int flags)
+static long open_to_change(struct held_call *c, struct place *p, int flags)
 {
     int access = (flags & O_ACCMODE) == O_RDONLY ? O_RDWR : flags & O_ACCMODE;
     cleanup_close int fd = -1;
@@ -56,7 +56,7 @@ static long open_to_change(struct call *c, struct place *p, int flags)
     return hand_over(c, &fd, flags);
 }
 
-static long open_old(struct call *c, struct place *p, int flags)
+static long open_old(struct held_call *c, struct place *p, int flags)
 {
     if ((flags & O_CREAT) && (flags & O_EXCL))
         return -EEXIST;
@@ -78,7 +78,7 @@ static long open_old(struct call *c, struct place *p, int flags)
 
 /* A compiled module of Python's. Tools that copy packages expect to be able to write it, and nobody
  * misses it later: they get a file without a name. */
-static long open_nowhere(struct call *c, const struct place *p, int flags, mode_t mode)
+static long open_nowhere(struct held_call *c, const struct place *p, int flags, mode_t mode)
 {
     int access = (flags & O_ACCMODE) == O_RDONLY ? O_RDWR : flags & O_ACCMODE;
     cleanup_close int fd =
@@ -87,7 +87,7 @@ static long open_nowhere(struct call *c, const struct place *p, int flags, mode_
     return fd < 0 ? -EPERM : hand_over(c, &fd, flags);
 }
 
-static long open_new(struct call *c, struct place *p, int flags, mode_t mode)
+static long open_new(struct held_call *c, struct place *p, int flags, mode_t mode)
 {
     cleanup_close int fd = -1;
     long r;
@@ -115,7 +115,7 @@ static long open_new(struct call *c, struct place *p, int flags, mode_t mode)
     return r == 0 ? hand_over(c, &fd, flags) : r;
 }
 
-static long open_place(struct call *c, int dirfd, uint64_t path, int flags, mode_t mode)
+static long open_place(struct held_call *c, int dirfd, uint64_t path, int flags, mode_t mode)
 {
     bool follows = !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL));
     long r = -EAGAIN;
@@ -131,7 +131,7 @@ static long open_place(struct call *c, int dirfd, uint64_t path, int flags, mode
 }
 
 /* A file without a name that gets one later: programs do without where a file system has none. */
-static long open_nameless(struct call *c, int dirfd, uint64_t path)
+static long open_nameless(struct held_call *c, int dirfd, uint64_t path)
 {
     cleanup(place_done) struct place p = {.parent = -1};
     long r = call_find(c, dirfd, path, true, &p);
@@ -139,7 +139,7 @@ static long open_nameless(struct call *c, int dirfd, uint64_t path)
     return r == 0 ? -EOPNOTSUPP : r;
 }
 
-long call_open_at(struct call *c, int dirfd, uint64_t path, uint64_t flags_arg, uint64_t mode)
+long call_open_at(struct held_call *c, int dirfd, uint64_t path, uint64_t flags_arg, uint64_t mode)
 {
     int flags = (int)(uint32_t)flags_arg;
 
@@ -150,22 +150,22 @@ long call_open_at(struct call *c, int dirfd, uint64_t path, uint64_t flags_arg, 
     return open_place(c, dirfd, path, flags, (mode_t)mode);
 }
 
-long call_open(struct call *c)
+long call_open(struct held_call *c)
 {
     return call_open_at(c, AT_FDCWD, c->args[0], c->args[1], c->args[2]);
 }
 
-long call_openat(struct call *c)
+long call_openat(struct held_call *c)
 {
     return call_open_at(c, dirfd_of(c->args[0]), c->args[1], c->args[2], c->args[3]);
 }
 
-long call_creat(struct call *c)
+long call_creat(struct held_call *c)
 {
     return call_open_at(c, AT_FDCWD, c->args[0], O_CREAT | O_WRONLY | O_TRUNC, c->args[1]);
 }
 
-long call_truncate(struct call *c)
+long call_truncate(struct held_call *c)
 {
     cleanup(place_done) struct place p = {.parent = -1};
     cleanup_close int fd = -1;

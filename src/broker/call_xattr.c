@@ -1,7 +1,7 @@
 /* Extended attributes of what is there.
  *
  * Attributes of users (`user.*`) are set and kept. An access list that says no more than a mode
- * does is that mode: so tools copy the permissions of a directory. Others are left to the kernel,
+ * does is that mode: so tools copy the permissions of a directory. Others are left to Linux,
  * which answers that the mount is read-only.
  */
 #include <endian.h>
@@ -22,7 +22,7 @@
 #define ACL_ACCESS  "system.posix_acl_access"
 #define ACL_DEFAULT "system.posix_acl_default"
 
-/* As the kernel has it, in little endian. */
+/* As Linux has it, in little endian. */
 struct acl {
     uint32_t version;
     struct {
@@ -92,7 +92,7 @@ static int open_object(const struct place *p, char path[64])
     return fd;
 }
 
-static long change_acl(struct call *c, struct place *p, const struct attribute *a)
+static long change_acl(struct held_call *c, struct place *p, const struct attribute *a)
 {
     char path[64];
     cleanup_close int fd = open_object(p, path);
@@ -108,7 +108,7 @@ static long change_acl(struct call *c, struct place *p, const struct attribute *
     return call_set_mode(c, p, mode | (p->st.st_mode & S_ISVTX));
 }
 
-static long change_attribute(struct call *c, struct place *p, const struct attribute *a)
+static long change_attribute(struct held_call *c, struct place *p, const struct attribute *a)
 {
     char path[64];
     cleanup_close int fd = open_object(p, path);
@@ -117,7 +117,7 @@ static long change_attribute(struct call *c, struct place *p, const struct attri
     if (fd < 0)
         return -errno;
     if (!S_ISREG(p->st.st_mode) && !S_ISDIR(p->st.st_mode))
-        return -EPERM; /* as the kernel has it */
+        return -EPERM; /* as Linux has it */
     r = keep_attributes(c->b, p);
     if (r != 0)
         return r;
@@ -128,7 +128,7 @@ static long change_attribute(struct call *c, struct place *p, const struct attri
     return 0;
 }
 
-static long read_name(struct call *c, uint64_t address, char name[NAME_BYTES])
+static long read_name(struct held_call *c, uint64_t address, char name[NAME_BYTES])
 {
     char text[PATH_MAX];
 
@@ -140,7 +140,7 @@ static long read_name(struct call *c, uint64_t address, char name[NAME_BYTES])
     return 0;
 }
 
-static long read_value(struct call *c, uint64_t address, uint64_t len, struct attribute *a)
+static long read_value(struct held_call *c, uint64_t address, uint64_t len, struct attribute *a)
 {
     if (len > VALUE_BYTES)
         return -E2BIG;
@@ -151,7 +151,7 @@ static long read_value(struct call *c, uint64_t address, uint64_t len, struct at
     return len && target_read(c->pid, address, a->value, len) < 0 ? -EFAULT : 0;
 }
 
-static long do_xattr(struct call *c, int dirfd, uint64_t path, int flags, struct attribute *a)
+static long do_xattr(struct held_call *c, int dirfd, uint64_t path, int flags, struct attribute *a)
 {
     cleanup(place_done) struct place p = {.parent = -1};
     long r;
@@ -166,7 +166,7 @@ static long do_xattr(struct call *c, int dirfd, uint64_t path, int flags, struct
     return is_acl(a->name) ? change_acl(c, &p, a) : change_attribute(c, &p, a);
 }
 
-static long do_set(struct call *c, int dirfd, uint64_t path, int flags)
+static long do_set(struct held_call *c, int dirfd, uint64_t path, int flags)
 {
     struct attribute a = {.flags = (int)c->args[4]};
     long r = read_name(c, c->args[1], a.name);
@@ -179,7 +179,7 @@ static long do_set(struct call *c, int dirfd, uint64_t path, int flags)
     return r;
 }
 
-static long do_remove(struct call *c, int dirfd, uint64_t path, int flags)
+static long do_remove(struct held_call *c, int dirfd, uint64_t path, int flags)
 {
     struct attribute a = {.is_removed = true};
     long r = read_name(c, c->args[1], a.name);
@@ -187,32 +187,32 @@ static long do_remove(struct call *c, int dirfd, uint64_t path, int flags)
     return r == 0 ? do_xattr(c, dirfd, path, flags, &a) : r;
 }
 
-long call_setxattr(struct call *c)
+long call_setxattr(struct held_call *c)
 {
     return do_set(c, AT_FDCWD, c->args[0], 0);
 }
 
-long call_lsetxattr(struct call *c)
+long call_lsetxattr(struct held_call *c)
 {
     return do_set(c, AT_FDCWD, c->args[0], AT_SYMLINK_NOFOLLOW);
 }
 
-long call_fsetxattr(struct call *c)
+long call_fsetxattr(struct held_call *c)
 {
     return do_set(c, dirfd_of(c->args[0]), 0, 0);
 }
 
-long call_removexattr(struct call *c)
+long call_removexattr(struct held_call *c)
 {
     return do_remove(c, AT_FDCWD, c->args[0], 0);
 }
 
-long call_lremovexattr(struct call *c)
+long call_lremovexattr(struct held_call *c)
 {
     return do_remove(c, AT_FDCWD, c->args[0], AT_SYMLINK_NOFOLLOW);
 }
 
-long call_fremovexattr(struct call *c)
+long call_fremovexattr(struct held_call *c)
 {
     return do_remove(c, dirfd_of(c->args[0]), 0, 0);
 }

@@ -14,7 +14,7 @@
 /* clang-format off */
 static const struct {
     int number;
-    long (*perform)(struct call *c);
+    long (*perform)(struct held_call *c);
 } calls[] = {
 #ifdef SYS_open /* architectures older than the calls with a directory descriptor */
     {SYS_open,         call_open        },
@@ -62,7 +62,7 @@ static const struct {
 /* clang-format on */
 
 /* Nobody else changes what a place is between the judgement and the act: sandbox/tree_lock.h. */
-static long perform_locked(struct call *c, long (*perform)(struct call *c))
+static long perform_locked(struct held_call *c, long (*perform)(struct held_call *c))
 {
     long r;
 
@@ -73,7 +73,7 @@ static long perform_locked(struct call *c, long (*perform)(struct call *c))
     return r;
 }
 
-static long perform_checked(struct call *c, long (*perform)(struct call *c))
+static long perform_checked(struct held_call *c, long (*perform)(struct held_call *c))
 {
     struct git_copy copy = {.from = -1, .dir = -1, .fd = -1};
     long r;
@@ -93,7 +93,7 @@ long call_perform(struct broker *b, const struct seccomp_notif *notif, int *ret_
                   uint32_t *ret_fd_flags)
 {
     uint64_t args[6];
-    struct call c = {.b = b, .pid = (pid_t)notif->pid, .args = args, .fd = -1};
+    struct held_call c = {.b = b, .pid = (pid_t)notif->pid, .args = args, .fd = -1};
     long r = ANSWER_CONTINUE;
 
     if (b->looks_left)

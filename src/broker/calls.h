@@ -22,7 +22,7 @@
     "a directory stays readable for its owner (u+rx): otherwise it could not be granted again"
 
 /* The call that is being answered. */
-struct call {
+struct held_call {
     struct broker *b;
     pid_t pid;
     const uint64_t *args;
@@ -39,14 +39,14 @@ static inline int dirfd_of(uint64_t arg)
 /* --- keep.c --- */
 
 /* 0: the place is found, and what happens there can be kept. */
-long call_find(struct call *c, int dirfd, uint64_t path, bool follows, struct place *p);
+long call_find(struct held_call *c, int dirfd, uint64_t path, bool follows, struct place *p);
 
 /* Resolves an existing file, by path or by descriptor: see resolve_object(). */
-long call_find_object(struct call *c, int dirfd, uint64_t path, int flags, struct place *p);
+long call_find_object(struct held_call *c, int dirfd, uint64_t path, int flags, struct place *p);
 
 /* New files get the mode that the caller's umask leaves. It is asked for once, and again only after
  * some process of the sandbox has called umask(2). */
-void call_adopt_umask(struct call *c);
+void call_adopt_umask(struct held_call *c);
 
 /* Before the change. 0, -errno (the change must not be made) or ANSWER_LATER. */
 long keep_content(struct broker *b, const struct place *p);
@@ -96,57 +96,58 @@ struct git_copy {
 long git_copy_make(struct broker *b, struct git_copy *copy);
 void git_copy_done(struct git_copy *copy);
 
-long git_link(struct call *c, struct place *from, struct place *to, enum protected_data data);
-long git_rename(struct call *c, struct place *from, struct place *to, enum protected_data data);
+long git_link(struct held_call *c, struct place *from, struct place *to, enum protected_data data);
+long git_rename(struct held_call *c, struct place *from, struct place *to,
+                enum protected_data data);
 
 /* --- the handlers --- */
 
 /* The mode of what was found and judged. */
-long call_set_mode(struct call *c, struct place *p, mode_t mode);
+long call_set_mode(struct held_call *c, struct place *p, mode_t mode);
 
-long call_open_at(struct call *c, int dirfd, uint64_t path, uint64_t flags, uint64_t mode);
+long call_open_at(struct held_call *c, int dirfd, uint64_t path, uint64_t flags, uint64_t mode);
 
-long call_open(struct call *c);
-long call_openat(struct call *c);
-long call_creat(struct call *c);
-long call_truncate(struct call *c);
+long call_open(struct held_call *c);
+long call_openat(struct held_call *c);
+long call_creat(struct held_call *c);
+long call_truncate(struct held_call *c);
 
-long call_mkdir(struct call *c);
-long call_mkdirat(struct call *c);
-long call_mknod(struct call *c);
-long call_mknodat(struct call *c);
-long call_symlink(struct call *c);
-long call_symlinkat(struct call *c);
-long call_link(struct call *c);
-long call_linkat(struct call *c);
-long call_unlink(struct call *c);
-long call_rmdir(struct call *c);
-long call_unlinkat(struct call *c);
-long call_rename(struct call *c);
-long call_renameat(struct call *c);
-long call_renameat2(struct call *c);
+long call_mkdir(struct held_call *c);
+long call_mkdirat(struct held_call *c);
+long call_mknod(struct held_call *c);
+long call_mknodat(struct held_call *c);
+long call_symlink(struct held_call *c);
+long call_symlinkat(struct held_call *c);
+long call_link(struct held_call *c);
+long call_linkat(struct held_call *c);
+long call_unlink(struct held_call *c);
+long call_rmdir(struct held_call *c);
+long call_unlinkat(struct held_call *c);
+long call_rename(struct held_call *c);
+long call_renameat(struct held_call *c);
+long call_renameat2(struct held_call *c);
 
-long call_chmod(struct call *c);
-long call_fchmod(struct call *c);
-long call_fchmodat(struct call *c);
-long call_fchmodat2(struct call *c);
-long call_chown(struct call *c);
-long call_lchown(struct call *c);
-long call_fchown(struct call *c);
-long call_fchownat(struct call *c);
-long call_utime(struct call *c);
-long call_utimes(struct call *c);
-long call_futimesat(struct call *c);
-long call_utimensat(struct call *c);
-long call_umask(struct call *c);
+long call_chmod(struct held_call *c);
+long call_fchmod(struct held_call *c);
+long call_fchmodat(struct held_call *c);
+long call_fchmodat2(struct held_call *c);
+long call_chown(struct held_call *c);
+long call_lchown(struct held_call *c);
+long call_fchown(struct held_call *c);
+long call_fchownat(struct held_call *c);
+long call_utime(struct held_call *c);
+long call_utimes(struct held_call *c);
+long call_futimesat(struct held_call *c);
+long call_utimensat(struct held_call *c);
+long call_umask(struct held_call *c);
 
-long call_setxattr(struct call *c);
-long call_lsetxattr(struct call *c);
-long call_fsetxattr(struct call *c);
-long call_removexattr(struct call *c);
-long call_lremovexattr(struct call *c);
-long call_fremovexattr(struct call *c);
+long call_setxattr(struct held_call *c);
+long call_lsetxattr(struct held_call *c);
+long call_fsetxattr(struct held_call *c);
+long call_removexattr(struct held_call *c);
+long call_lremovexattr(struct held_call *c);
+long call_fremovexattr(struct held_call *c);
 
-long call_access(struct call *c);
-long call_faccessat(struct call *c);
-long call_faccessat2(struct call *c);
+long call_access(struct held_call *c);
+long call_faccessat(struct held_call *c);
+long call_faccessat2(struct held_call *c);

@@ -221,7 +221,7 @@ static long copy_place(const struct git_copy *copy, const struct place *to, bool
     return r;
 }
 
-long git_link(struct call *c, struct place *from, struct place *to, enum protected_data data)
+long git_link(struct held_call *c, struct place *from, struct place *to, enum protected_data data)
 {
     long r;
 
@@ -255,7 +255,7 @@ static long keep_rename(struct broker *b, const struct place *from, const struct
     return r;
 }
 
-long git_rename(struct call *c, struct place *from, struct place *to, enum protected_data data)
+long git_rename(struct held_call *c, struct place *from, struct place *to, enum protected_data data)
 {
     long told, r;
 

@@ -5,7 +5,7 @@
  * back with an undo of that one. The same holds for files that a copy of a session opens again
  * before its first run.
  *
- * Whether somebody has a file open for writing, the kernel tells who wants a read lease on it.
+ * Whether somebody has a file open for writing, Linux tells who wants a read lease on it.
  */
 #include <errno.h>
 #include <fcntl.h>

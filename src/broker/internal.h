@@ -16,7 +16,7 @@
 #include "wire/message.h"
 
 /* A handler answers with a result or -errno. This one is for calls that are not about a directory
- * granted for writing, and for whatever is odd about a path: the kernel then performs the call
+ * granted for writing, and for whatever is odd about a path: Linux then performs the call
  * itself, on mounts that are read-only where it matters. It permits nothing. */
 #define ANSWER_CONTINUE LONG_MIN
 

@@ -104,7 +104,7 @@ long keep_created(struct broker *b, struct place *p, const struct place *from)
     return 0;
 }
 
-void call_adopt_umask(struct call *c)
+void call_adopt_umask(struct held_call *c)
 {
     mode_t mask;
 
@@ -133,7 +133,7 @@ int keep_open_journal(struct broker *b, struct error *err)
 }
 
 /* Changes are made while a run is on, and kept. */
-static long begin_change(struct call *c, const struct place *p)
+static long begin_change(struct held_call *c, const struct place *p)
 {
     cleanup_error struct error err = {0};
 
@@ -144,14 +144,14 @@ static long begin_change(struct call *c, const struct place *p)
     return keep_open_journal(c->b, &err) < 0 ? keep_refused(c->b, p, &err) : 0;
 }
 
-long call_find(struct call *c, int dirfd, uint64_t path, bool follows, struct place *p)
+long call_find(struct held_call *c, int dirfd, uint64_t path, bool follows, struct place *p)
 {
     long r = resolve_place(c->b, c->pid, dirfd, path, follows, p);
 
     return r == 0 ? begin_change(c, p) : r;
 }
 
-long call_find_object(struct call *c, int dirfd, uint64_t path, int flags, struct place *p)
+long call_find_object(struct held_call *c, int dirfd, uint64_t path, int flags, struct place *p)
 {
     long r = resolve_object(c->b, c->pid, dirfd, path, flags, p);
 

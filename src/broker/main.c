@@ -37,10 +37,10 @@
 #include "wire/fds.h"
 #include "wire/pack.h"
 
-/* Newer headers have it; the kernel since 6.6. The two sides of a call then run on one core. */
+/* Newer headers have it; Linux since 6.6. The two sides of a call then run on one core. */
 #define NOTIF_SET_FLAGS    SECCOMP_IOW(4, __u64)
 #define NOTIF_SYNC_WAKE_UP UINT64_C(1)
-#define NOTIF_BYTES        512 /* more than the kernel's structs */
+#define NOTIF_BYTES        512 /* more than Linux's structs */
 
 struct message {
     uint8_t data[BROKER_MESSAGE_MAX];

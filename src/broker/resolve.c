@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "broker/internal.h"
 
-/* As many as the kernel follows. */
+/* As many as Linux follows. */
 #define LINKS_FOLLOWED_MAX 40
 
 /* If a path contains "..", Linux gives up (EAGAIN) when something is mounted or renamed meanwhile,
@@ -164,7 +164,7 @@ void resolve_grants(struct broker *b)
     b->looks_left = is_complete ? 0 : b->looks_left - 1;
 }
 
-/* The kernel resolves the directory as it does for the sandbox; where that leads is opened on our
+/* Linux resolves the directory as it does for the sandbox; where that leads is opened on our
  * own mount, and must be the same. */
 static long resolve_there(struct broker *b, const char *directory, struct place *place)
 {
@@ -337,7 +337,7 @@ static struct granted_dir *grant_of_mount(struct broker *b, uint64_t mount_id)
 }
 
 /* The place of an open file or directory of the sandbox. Whoever is on another mount than that of a
- * grant is left to the kernel: also files that we opened ourselves, which may be changed. */
+ * grant is left to Linux: also files that we opened ourselves, which may be changed. */
 static long place_of_descriptor(struct broker *b, int fd, struct place *place)
 {
     struct granted_dir *grant = grant_of_mount(b, resolve_mount_id(fd));

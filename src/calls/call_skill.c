@@ -19,12 +19,12 @@
 
 static void skill_list_all(struct call *call)
 {
-    call_kept_answer(call, stored_skill_list);
+    call_stored_answer(call, stored_skill_list);
 }
 
 static void skill_load_one(struct call *call)
 {
-    call_kept_answer(call, stored_skill_load);
+    call_stored_answer(call, stored_skill_load);
 }
 
 /* --- questions --- */
@@ -64,13 +64,13 @@ static const char *name_of(const struct call *call)
  * any case. */
 static json_t *find_own(const struct call *call, struct error *err)
 {
-    const struct stored kept = call_kept(call);
+    const struct stored stored = call_stored(call);
     json_t *skill = NULL;
     const char *kind;
 
-    if (stored_check(&kept, err) < 0)
+    if (stored_check(&stored, err) < 0)
         return NULL;
-    if (skill_load(kept.store, kept.owner, name_of(call), 0, &skill, err) < 0) {
+    if (skill_load(stored.store, stored.owner, name_of(call), 0, &skill, err) < 0) {
         if (err->code == E_NOT_FOUND || err->code == E_INVALID)
             error_done(err); /* a name that cannot be is refused when it is saved */
         return NULL;
@@ -110,7 +110,7 @@ static void on_decided(void *user, enum approval_answer said)
     call_note_answer(call, asking->approval, said);
     end_asking(asking);
     if (is_same) {
-        call_kept_answer(call, then);
+        call_stored_answer(call, then);
         return;
     }
     if (said == APPROVAL_YES) {
@@ -183,7 +183,7 @@ static void change(struct call *call, stored_fn then)
     else if (old)
         ask(call, old, then);
     else
-        call_kept_answer(call, then);
+        call_stored_answer(call, then);
 }
 
 static void skill_save_one(struct call *call)

@@ -2,18 +2,18 @@
  * call_skill.c. */
 #include "calls/call_stored.h"
 
-struct stored call_kept(const struct call *call)
+struct stored call_stored(const struct call *call)
 {
     return (struct stored){call->run->origin.store, call->run->origin.keeper};
 }
 
-void call_kept_answer(struct call *call, stored_fn fn)
+void call_stored_answer(struct call *call, stored_fn fn)
 {
-    const struct stored kept = call_kept(call);
+    const struct stored stored = call_stored(call);
     struct error err = {0};
     json_t *value = NULL;
 
-    if (fn(&kept, call->arguments, &value, &err) < 0)
+    if (fn(&stored, call->arguments, &value, &err) < 0)
         call_fail(call, &err);
     else
         call_answer(call, value);
@@ -22,7 +22,7 @@ void call_kept_answer(struct call *call, stored_fn fn)
 #define HANDLER(name)                                                                              \
     static void name(struct call *call)                                                            \
     {                                                                                              \
-        call_kept_answer(call, stored_##name);                                                     \
+        call_stored_answer(call, stored_##name);                                                   \
     }
 
 HANDLER(state_create)

@@ -7,7 +7,7 @@
 #define CALL_DESCRIPTION_MAX 4096
 
 /* The things of the run's owner. */
-struct stored call_kept(const struct call *call);
+struct stored call_stored(const struct call *call);
 
 /* Does it, and answers the call with what comes of it. */
-void call_kept_answer(struct call *call, stored_fn fn);
+void call_stored_answer(struct call *call, stored_fn fn);

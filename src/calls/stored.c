@@ -29,9 +29,9 @@ static int give(json_t *value, json_t **ret_value, struct error *err)
     return 0;
 }
 
-int stored_check(const struct stored *kept, struct error *err)
+int stored_check(const struct stored *stored, struct error *err)
 {
-    if (kept->store)
+    if (stored->store)
         return 0;
     error_set(err, E_UNSUPPORTED, "there is no directory for stored data");
     return error_hint(err, "start Belljar with HOME or XDG_STATE_HOME set");
@@ -39,14 +39,14 @@ int stored_check(const struct stored *kept, struct error *err)
 
 /* --- refactoring sessions --- */
 
-int stored_state_create(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_create(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                         struct error *err)
 {
     const char *name = text_of(arguments, "session_name");
     bool is_new = false;
 
-    if (stored_check(kept, err) < 0 ||
-        saved_state_create(kept->store, kept->owner, name, text_of(arguments, "description"),
+    if (stored_check(stored, err) < 0 ||
+        saved_state_create(stored->store, stored->owner, name, text_of(arguments, "description"),
                            &is_new, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s, s:s, s:s+, s:s}", "status", "success", "id", name,
@@ -56,7 +56,7 @@ int stored_state_create(const struct stored *kept, const json_t *arguments, json
                 ret_value, err);
 }
 
-int stored_state_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_save(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err)
 {
     const char *name = text_of(arguments, "session_id");
@@ -65,24 +65,25 @@ int stored_state_save(const struct stored *kept, const json_t *arguments, json_t
 
     buf_init(&text,
              8 * LIMIT_STATE_BYTES); /* how much is too much is for saved_state_save() to say */
-    if (stored_check(kept, err) < 0 ||
+    if (stored_check(stored, err) < 0 ||
         json_text_dump(json_object_get(arguments, "state"), JSON_TEXT_COMPACT, &text, err) < 0 ||
-        saved_state_save(kept->store, kept->owner, name, (struct span){buf_str(&text), text.len},
-                         version_of(arguments, -1), &version, err) < 0)
+        saved_state_save(stored->store, stored->owner, name,
+                         (struct span){buf_str(&text), text.len}, version_of(arguments, -1),
+                         &version, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s, s:I}", "status", "success", "session_id", name, "version",
                           (json_int_t)version),
                 ret_value, err);
 }
 
-int stored_state_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_load(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err)
 {
     const char *name = text_of(arguments, "session_id");
     json_t *work = NULL;
 
-    if (stored_check(kept, err) < 0 ||
-        saved_state_load(kept->store, kept->owner, name, version_of(arguments, 0), &work, err) < 0)
+    if (stored_check(stored, err) < 0 || saved_state_load(stored->store, stored->owner, name,
+                                                          version_of(arguments, 0), &work, err) < 0)
         return -1;
     (void)json_object_set_new(work, "status", json_string("success"));
     (void)json_object_set_new(work, "session_id", json_string(name));
@@ -90,30 +91,32 @@ int stored_state_load(const struct stored *kept, const json_t *arguments, json_t
     return 0;
 }
 
-int stored_state_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_list(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err)
 {
     json_t *list = NULL;
 
     (void)arguments;
-    if (stored_check(kept, err) < 0 || saved_state_list(kept->store, kept->owner, &list, err) < 0)
+    if (stored_check(stored, err) < 0 ||
+        saved_state_list(stored->store, stored->owner, &list, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:o}", "status", "success", "sessions", list), ret_value, err);
 }
 
-int stored_state_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_delete(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                         struct error *err)
 {
     const char *name = text_of(arguments, "session_id");
 
-    if (stored_check(kept, err) < 0 || saved_state_delete(kept->store, kept->owner, name, err) < 0)
+    if (stored_check(stored, err) < 0 ||
+        saved_state_delete(stored->store, stored->owner, name, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s}", "status", "success", "session_id", name), ret_value, err);
 }
 
 /* --- skills --- */
 
-int stored_skill_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_save(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err)
 {
     const char *name = text_of(arguments, "name"), *description = text_of(arguments, "description");
@@ -122,10 +125,10 @@ int stored_skill_save(const struct stored *kept, const json_t *arguments, json_t
     int64_t version = 0;
 
     buf_init(&text, SKILL_TEXT_MAX);
-    if (stored_check(kept, err) < 0 ||
+    if (stored_check(stored, err) < 0 ||
         skill_compose((struct span){json_string_value(code), json_string_length(code)}, description,
                       &text, err) < 0 ||
-        skill_save(kept->store, kept->owner, name, (struct span){buf_str(&text), text.len},
+        skill_save(stored->store, stored->owner, name, (struct span){buf_str(&text), text.len},
                    description, &version, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s, s:I, s:s++, s:s++}", "status", "success", "skill_name", name,
@@ -134,24 +137,24 @@ int stored_skill_save(const struct stored *kept, const json_t *arguments, json_t
                 ret_value, err);
 }
 
-int stored_skill_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_list(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err)
 {
     json_t *list = NULL;
 
     (void)arguments;
-    if (stored_check(kept, err) < 0 || skill_list(kept->store, kept->owner, &list, err) < 0)
+    if (stored_check(stored, err) < 0 || skill_list(stored->store, stored->owner, &list, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:o}", "status", "success", "skills", list), ret_value, err);
 }
 
-int stored_skill_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_load(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err)
 {
     json_t *skill = NULL;
 
-    if (stored_check(kept, err) < 0 ||
-        skill_load(kept->store, kept->owner, text_of(arguments, "skill_name"),
+    if (stored_check(stored, err) < 0 ||
+        skill_load(stored->store, stored->owner, text_of(arguments, "skill_name"),
                    version_of(arguments, 0), &skill, err) < 0)
         return -1;
     (void)json_object_set_new(skill, "status", json_string("success"));
@@ -159,12 +162,12 @@ int stored_skill_load(const struct stored *kept, const json_t *arguments, json_t
     return 0;
 }
 
-int stored_skill_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_delete(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                         struct error *err)
 {
     const char *name = text_of(arguments, "skill_name");
 
-    if (stored_check(kept, err) < 0 || skill_delete(kept->store, kept->owner, name, err) < 0)
+    if (stored_check(stored, err) < 0 || skill_delete(stored->store, stored->owner, name, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s}", "status", "success", "skill_name", name), ret_value, err);
 }

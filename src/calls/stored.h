@@ -19,36 +19,36 @@ struct stored {
 };
 
 /* *ret_value is the caller's. */
-typedef int (*stored_fn)(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+typedef int (*stored_fn)(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                          struct error *err);
 
-int stored_check(const struct stored *kept, struct error *err);
+int stored_check(const struct stored *stored, struct error *err);
 
 /* {"session_name","description"}: {"status","session_id","path","message"} */
-int stored_state_create(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_create(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                         struct error *err);
 /* {"session_id","state","version"}: {"status","session_id","version"} */
-int stored_state_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_save(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err);
 /* {"session_id","version"}: as of saved_state_load(), with "status" and "session_id" */
-int stored_state_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_load(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err);
 /* {}: {"status","sessions"} */
-int stored_state_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_list(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err);
 /* {"session_id"}: {"status","session_id"} */
-int stored_state_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_delete(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                         struct error *err);
 
 /* {"name","code","description"}: {"status","skill_name","version","path","message"} */
-int stored_skill_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_save(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err);
 /* {}: {"status","skills"} */
-int stored_skill_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_list(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err);
 /* {"skill_name","version"}: as of skill_load(), with "status" */
-int stored_skill_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_load(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                       struct error *err);
 /* {"skill_name"}: {"status","skill_name"} */
-int stored_skill_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_delete(const struct stored *stored, const json_t *arguments, json_t **ret_value,
                         struct error *err);

@@ -192,7 +192,7 @@ static int add_sample(const struct config *config, struct buf *out, struct error
         err);
 }
 
-struct request {
+struct arguments {
     const char *path;
     const char *name;
     bool has_defaults;
@@ -213,7 +213,7 @@ static void hint_at_profile(const struct config *config)
     profile_free(profile);
 }
 
-static int show(const struct request *request, struct buf *out, struct error *err)
+static int show(const struct arguments *request, struct buf *out, struct error *err)
 {
     cleanup(config_free_p) struct config *config = config_new();
 
@@ -246,7 +246,7 @@ int cmd_config(int argc, char **argv)
     /* clang-format on */
     cleanup_error struct error err = {0};
     cleanup(buf_done) struct buf out = {0};
-    struct request request = {0};
+    struct arguments request = {0};
     const struct cmd_place places[] = {
         {'c', .word = &request.path},
         {'d', .flag = &request.has_defaults},

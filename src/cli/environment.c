@@ -58,7 +58,7 @@ static int help(void)
     return 0;
 }
 
-struct request {
+struct arguments {
     struct environment_wish wish;
     bool is_json;
 };
@@ -73,7 +73,7 @@ static int split(struct config_list *list, const char *text, struct error *err)
     return 0;
 }
 
-static int create(struct request *request, char **names, struct error *err)
+static int create(struct arguments *request, char **names, struct error *err)
 {
     struct environment_wish *wish = &request->wish;
 
@@ -106,7 +106,7 @@ static void print_line(const json_t *manifest)
     (void)printf(" (%zu installed)\n", json_array_size(json_object_get(manifest, "packages")));
 }
 
-static int list(struct request *request, char **names, struct error *err)
+static int list(struct arguments *request, char **names, struct error *err)
 {
     cleanup_json json_t *all = manifest_list(err);
     const json_t *manifest;
@@ -127,7 +127,7 @@ static int list(struct request *request, char **names, struct error *err)
     return 0;
 }
 
-static int show(struct request *request, char **names, struct error *err)
+static int show(struct arguments *request, char **names, struct error *err)
 {
     (void)request;
     for (; *names; names++) {
@@ -139,7 +139,7 @@ static int show(struct request *request, char **names, struct error *err)
     return 0;
 }
 
-static int rm(struct request *request, char **names, struct error *err)
+static int rm(struct arguments *request, char **names, struct error *err)
 {
     (void)request;
     for (; *names; names++) {
@@ -151,7 +151,7 @@ static int rm(struct request *request, char **names, struct error *err)
 
 static const struct {
     const char *name;
-    int (*run)(struct request *request, char **names, struct error *err);
+    int (*run)(struct arguments *request, char **names, struct error *err);
     bool takes_names;
 } actions[] = {
     {"create", create, true},
@@ -160,7 +160,7 @@ static const struct {
     {"rm", rm, true},
 };
 
-static int act(struct request *request, char **words, struct error *err)
+static int act(struct arguments *request, char **words, struct error *err)
 {
     const char *known[ARRAY_SIZE(actions)], *nearest;
     const char *word = *words ? *words : "";
@@ -188,7 +188,7 @@ static int act(struct request *request, char **words, struct error *err)
 
 int cmd_environment(int argc, char **argv)
 {
-    struct request request = {0};
+    struct arguments request = {0};
     struct error err = {0};
     int answer, r = 0;
 

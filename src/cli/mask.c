@@ -25,7 +25,7 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-struct job {
+struct mask_command {
     bool is_aggressive, checks, explains;
     const char *path;
     const char *with;
@@ -50,14 +50,14 @@ static int help(void)
 /* The thing itself is not shown. */
 static void explain(void *arg, const struct masker_find *find)
 {
-    const struct job *job = arg;
+    const struct mask_command *job = arg;
 
     if (job->explains)
         (void)printf("line %" PRIu64 ": %s → %s (%zu bytes; %s)\n", find->line, find->kind,
                      find->label, find->len, find->rule);
 }
 
-static int put(const struct job *job, struct clean_text text, struct error *err)
+static int put(const struct mask_command *job, struct clean_text text, struct error *err)
 {
     if (job->checks || job->explains || !clean_len(text))
         return 0;
@@ -66,7 +66,7 @@ static int put(const struct job *job, struct clean_text text, struct error *err)
     return 0;
 }
 
-static int pass(const struct job *job, struct masker *masker, int fd, struct error *err)
+static int pass(const struct mask_command *job, struct masker *masker, int fd, struct error *err)
 {
     static char data[BLOCK];
     struct clean_text text;
@@ -87,7 +87,7 @@ static int pass(const struct job *job, struct masker *masker, int fd, struct err
 }
 
 /* -1 in *ret_fd: standard input is read. */
-static int open_input(const struct job *job, int *ret_fd, struct error *err)
+static int open_input(const struct mask_command *job, int *ret_fd, struct error *err)
 {
     if (strcmp(job->path, "-") == 0)
         return 0;
@@ -99,7 +99,7 @@ static int open_input(const struct job *job, int *ret_fd, struct error *err)
     return -1;
 }
 
-static int mask(struct job *job)
+static int mask(struct mask_command *job)
 {
     cleanup_close int opened = -1;
     struct masker_options wants = {
@@ -132,7 +132,7 @@ static int mask(struct job *job)
 
 int cmd_mask(int argc, char **argv)
 {
-    struct job job = {.path = "-"};
+    struct mask_command job = {.path = "-"};
     const struct cmd_place places[] = {
         {OPT_AGGRESSIVE, .flag = &job.is_aggressive},
         {OPT_CHECK, .flag = &job.checks},

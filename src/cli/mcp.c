@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "cli/cmd.h"
-#include "cli/request.h"
+#include "cli/flags.h"
 #include "engine/engine.h"
 #include "mcp/stdio.h"
 #include "mcp/tools.h"
@@ -42,18 +42,18 @@ struct mcp {
     int in, out; /* the client's; nothing else of this process writes there */
     struct profiles *profiles;
     struct engine engine;
-    struct spool_store *store;
+    struct spool_directory *spools;
     struct sessions *sessions;
     struct queue *queue;
     struct metrics metrics;
     struct jobs *jobs;
     struct caller caller;
     struct run *granted;
-    struct store *kept;
+    struct store *store;
     struct api api;
     struct mcp_host host;
     struct mcp_stdio *stdio;
-    bool is_told; /* the trail knows that we run */
+    bool is_recorded; /* the trail knows that we run */
 };
 
 enum { OPT_HELP = 'h', OPT_CONFIG = 256 };
@@ -81,9 +81,9 @@ static int parse(struct mcp *mcp, const char **ret_config, int argc, char **argv
         {OPT_CONFIG, .word = ret_config},
     };
 
-    return request_read_flags(&(struct request_flags){own_options, ARRAY_SIZE(own_options), places,
-                                                      ARRAY_SIZE(places), help},
-                              mcp->config, argc, argv);
+    return flags_read(
+        &(struct flags){own_options, ARRAY_SIZE(own_options), places, ARRAY_SIZE(places), help},
+        mcp->config, argc, argv);
 }
 
 /* --- opening --- */
@@ -158,16 +158,16 @@ static int open_api(struct mcp *mcp, struct error *err)
     };
     cleanup_free char *dir = paths_state(".", NULL);
 
-    if (spool_store_new(dir, LIMIT_SPOOL_TOTAL, &mcp->store, err) < 0 ||
+    if (spool_directory_new(dir, LIMIT_SPOOL_TOTAL, &mcp->spools, err) < 0 ||
         queue_new(mcp->engine.loop, &queue, &mcp->queue, err) < 0)
         return -1;
     jobs.queue = mcp->queue;
-    jobs.store = mcp->store;
+    jobs.spools = mcp->spools;
     if (jobs_new(&jobs, &mcp->jobs, err) < 0)
         return -1;
-    mcp->kept = store_open_usual(NULL);
-    if (mcp->kept)
-        store_attend(mcp->kept, mcp->engine.loop);
+    mcp->store = store_open_usual(NULL);
+    if (mcp->store)
+        store_attend(mcp->store, mcp->engine.loop);
     mcp->api = (struct api){.config = mcp->config,
                             .loop = mcp->engine.loop,
                             .pool = mcp->engine.pool,
@@ -177,7 +177,7 @@ static int open_api(struct mcp *mcp, struct error *err)
                             .queue = mcp->queue,
                             .recorder = mcp->engine.recorder,
                             .metrics = &mcp->metrics,
-                            .kept = mcp->kept};
+                            .store = mcp->store};
     mcp->host = (struct mcp_host){.api = &mcp->api, .granted = mcp->granted, .is_pipe = true};
     return mcp_host_open(&mcp->host, mcp->config->mcp_compat, err);
 }
@@ -236,9 +236,9 @@ static void mcp_done(struct mcp *mcp)
     sessions_free(mcp->sessions);
     queue_free(mcp->queue);
     jobs_free(mcp->jobs);
-    spool_store_free(mcp->store);
-    store_free(mcp->kept);
-    if (mcp->is_told)
+    spool_directory_free(mcp->spools);
+    store_free(mcp->store);
+    if (mcp->is_recorded)
         (void)recorder_server(mcp->engine.recorder, "stop", NULL, NULL);
     engine_close(&mcp->engine);
     run_free(mcp->granted);
@@ -271,6 +271,6 @@ int cmd_mcp(int argc, char **argv)
         open_stdio(&mcp, &err) < 0 ||
         recorder_server(mcp.engine.recorder, "start", mcp.config, &err) < 0)
         return cmd_fail(&err);
-    mcp.is_told = true;
+    mcp.is_recorded = true;
     return run_loop(&mcp, &err) < 0 ? cmd_fail(&err) : 0;
 }

@@ -22,19 +22,19 @@
 #include "cli/changes.h"
 #include "cli/cmd.h"
 #include "cli/consent.h"
+#include "cli/flags.h"
 #include "cli/output_sink.h"
 #include "cli/remote.h"
-#include "cli/request.h"
 #include "cli/save_pictures.h"
 #include "engine/engine.h"
 
-struct job {
+struct run_command {
     struct config *config;
     struct profiles *profiles;
     struct run_request asked;
     struct buf code, input; /* what it borrows */
     struct engine engine;
-    struct store *kept; /* what its programs find again */
+    struct store *store; /* what its programs find again */
     struct remote remote;
     struct consent consent;
     bool is_held;    /* the program waits until its output is taken */
@@ -129,7 +129,7 @@ static int help(void)
     return 0;
 }
 
-struct request {
+struct arguments {
     const char *code;
     const char *language;
     const char *file;
@@ -139,7 +139,8 @@ struct request {
 };
 
 /* FILE and its arguments. */
-static int add_program(struct job *job, struct request *request, char **words, struct error *err)
+static int add_program(struct run_command *job, struct arguments *request, char **words,
+                       struct error *err)
 {
     size_t count = 1, bytes = 0;
 
@@ -173,7 +174,7 @@ static int read_seed(const char *text, struct run_request *asked, struct error *
 
 /* Belljar's own failure: words for people, and the object where one was asked for. Returns the exit
  * code. */
-static int fail(const struct job *job, struct error *err)
+static int fail(const struct run_command *job, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
     json_t *object = job->is_json ? error_json(err) : NULL;
@@ -199,7 +200,7 @@ static bool wants_json(const struct option *options, int argc, char **argv)
 }
 
 /* False: it is none of those that are only written down. */
-static bool put_option(struct job *job, struct request *request, int answer)
+static bool put_option(struct run_command *job, struct arguments *request, int answer)
 {
     const struct cmd_place places[] = {
         {OPT_CODE, .word = &request->code},
@@ -223,7 +224,7 @@ static bool put_option(struct job *job, struct request *request, int answer)
 }
 
 /* A server is told only what was said here; its own settings hold for the rest. */
-static int set_flag(struct job *job, const char *name, struct error *err)
+static int set_flag(struct run_command *job, const char *name, struct error *err)
 {
     if (job->remote.n_flags < REMOTE_FLAGS_MAX)
         job->remote.flags[job->remote.n_flags++] = name;
@@ -231,13 +232,13 @@ static int set_flag(struct job *job, const char *name, struct error *err)
 }
 
 /* Returns 0, or the exit code + 1 when there is nothing more to do. */
-static int parse(struct job *job, struct request *request, int argc, char **argv)
+static int parse(struct run_command *job, struct arguments *request, int argc, char **argv)
 {
-    struct option options[REQUEST_OPTIONS_MAX];
+    struct option options[FLAGS_OPTIONS_MAX];
     struct error err = {0};
     int answer, index, r = 0;
 
-    request_options("run", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
+    flags_options("run", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
     job->is_json = wants_json(options, argc, argv);
     while (r == 0 && (answer = cmd_getopt(argc, argv, LETTERS, options, &index)) >= 0) {
         if (put_option(job, request, answer))
@@ -246,7 +247,7 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
         case OPT_HELP:
             return help() + 1;
         case OPT_ENV:
-            r = request_add_env(&job->asked, optarg, &err);
+            r = flags_add_env(&job->asked, optarg, &err);
             break;
         case OPT_SEED:
             r = read_seed(optarg, &job->asked, &err);
@@ -308,13 +309,13 @@ static int read_source(struct buf *target, const char *path, const char *what, s
 }
 
 /* By the file's suffix, where nothing was said. */
-static int pick_language(struct run_request *asked, const struct request *request,
+static int pick_language(struct run_request *asked, const struct arguments *request,
                          struct error *err)
 {
     const char *dot = request->file ? strrchr(request->file, '.') : NULL;
 
     if (request->language)
-        return request_language(request->language, &asked->language, err);
+        return flags_language(request->language, &asked->language, err);
     asked->language =
         dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH : RUN_PYTHON;
     return 0;
@@ -340,7 +341,7 @@ static int check_code(const struct buf *code, struct error *err)
     return 0;
 }
 
-static int read_code(struct job *job, const struct request *request, struct error *err)
+static int read_code(struct run_command *job, const struct arguments *request, struct error *err)
 {
     struct buf *code = &job->code;
 
@@ -360,7 +361,7 @@ static int read_code(struct job *job, const struct request *request, struct erro
     return check_code(code, err);
 }
 
-static int read_input(struct job *job, const struct request *request, struct error *err)
+static int read_input(struct run_command *job, const struct arguments *request, struct error *err)
 {
     if (!request->input)
         return 0;
@@ -375,7 +376,7 @@ static int read_input(struct job *job, const struct request *request, struct err
 
 /* The zygote starts Python while we read the profile and the program. A sandbox is made to order:
  * nothing waits in advance, and nothing is imported that the program does not import. */
-static int start_engine(struct job *job, struct error *err)
+static int start_engine(struct run_command *job, struct error *err)
 {
     struct run_limits limits;
 
@@ -389,7 +390,7 @@ static int start_engine(struct job *job, struct error *err)
 }
 
 /* A flag that could not do anything is a mistake, and one that would be noticed too late. */
-static int check_cow(const struct job *job, struct error *err)
+static int check_cow(const struct run_command *job, struct error *err)
 {
     bool has_cow = false;
 
@@ -406,7 +407,7 @@ static int check_cow(const struct job *job, struct error *err)
     return error_hint(err, "use `--allow DIR:cow`; changes in :rw directories are written at once");
 }
 
-static int prepare(struct job *job, struct request *request, struct error *err)
+static int prepare(struct run_command *job, struct arguments *request, struct error *err)
 {
     struct admission admission = {
         .config = job->config,
@@ -422,10 +423,10 @@ static int prepare(struct job *job, struct request *request, struct error *err)
         return -1;
     if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
         return -1;
-    job->kept = store_open_usual(NULL); /* where there is no place for it, nothing is kept */
+    job->store = store_open_usual(NULL); /* where there is no place for it, nothing is kept */
     job->asked.can_ask = job->consent.terminal >= 0;
     admission.profiles = job->profiles;
-    admission.store = job->kept;
+    admission.store = job->store;
     if (admit_request(&admission, &job->asked, &job->run, err) < 0 || check_cow(job, err) < 0)
         return -1;
     job->run->terms.keeps_layers = true;
@@ -435,7 +436,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
 
 /* --- what comes back --- */
 
-static void stop(struct job *job)
+static void stop(struct run_command *job)
 {
     if (job->engine.pool)
         pool_cancel(job->engine.pool, job->run);
@@ -445,7 +446,7 @@ static void stop(struct job *job)
 
 /* The program waits while our readers do not take what it wrote, and while a question is open: its
  * words could pass for the question. */
-static void hold(struct job *job)
+static void hold(struct run_command *job)
 {
     bool is_held = consent_is_open(&job->consent) || output_sink_is_behind(&job->out) ||
                    output_sink_is_behind(&job->err);
@@ -457,7 +458,7 @@ static void hold(struct job *job)
     job->is_held = is_held;
 }
 
-static void pause_output(struct job *job, bool is_paused)
+static void pause_output(struct run_command *job, bool is_paused)
 {
     (void)output_sink_pause(&job->out, is_paused);
     (void)output_sink_pause(&job->err, is_paused);
@@ -476,7 +477,7 @@ static void on_closed(void *user)
 
 static void on_event(struct run *run, const struct run_event *event)
 {
-    struct job *job = run->user;
+    struct run_command *job = run->user;
 
     if (event->kind == RUN_EVENT_APPROVAL) {
         consent_ask(&job->consent, job->engine.loop, event->approval);
@@ -487,7 +488,7 @@ static void on_event(struct run *run, const struct run_event *event)
     }
 }
 
-static int print_json(const struct job *job, struct error *err)
+static int print_json(const struct run_command *job, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
     json_t *object = json_incref(job->remote.result);
@@ -508,7 +509,7 @@ static int print_json(const struct job *job, struct error *err)
 }
 
 /* A server keeps the beginning and the end of long output. */
-static void say_dropped(const struct job *job)
+static void say_dropped(const struct run_command *job)
 {
     static const char *const names[] = {"stdout", "stderr"};
 
@@ -522,7 +523,7 @@ static void say_dropped(const struct job *job)
 }
 
 /* On a terminal always; elsewhere only what the program's own output cannot tell. */
-static void print_human(struct job *job)
+static void print_human(struct run_command *job)
 {
     cleanup(buf_done) struct buf text = {0};
     const struct run *run = job->run;
@@ -537,7 +538,7 @@ static void print_human(struct job *job)
         (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
 }
 
-static int print_pictures(struct job *job, struct error *err)
+static int print_pictures(struct run_command *job, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
     int r;
@@ -568,7 +569,7 @@ static void name_the_flag(struct run *run, json_t *result)
 }
 
 /* Of a server, in its result. */
-static void print_receipt(const struct job *job)
+static void print_receipt(const struct run_command *job)
 {
     json_t *object = json_object_get(job->remote.result, "receipt");
     cleanup_free char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -580,7 +581,7 @@ static void print_receipt(const struct job *job)
 /* --- copy-on-write directories --- */
 
 /* When nothing of the sandbox lives any more. What is not applied ends here. */
-static int settle_changes(struct job *job, struct error *err)
+static int settle_changes(struct run_command *job, struct error *err)
 {
     struct run *run = job->run;
     const struct changes_wish show = {
@@ -601,7 +602,7 @@ static int settle_changes(struct job *job, struct error *err)
 }
 
 /* Returns how many changes were to be applied and are not. */
-static size_t print_changes(const struct job *job)
+static size_t print_changes(const struct run_command *job)
 {
     bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
     size_t count = json_array_size(json_object_get(job->changes, "changes"));
@@ -623,7 +624,7 @@ static size_t print_changes(const struct job *job)
 
 /* Writes what our readers have not taken yet. Returns 0, or the exit code of a run whose output
  * cannot be written, as that of a program that is killed by SIGPIPE. */
-static int finish_output(struct job *job)
+static int finish_output(struct run_command *job)
 {
     struct error err = {0};
 
@@ -639,7 +640,7 @@ static int finish_output(struct job *job)
     return 0;
 }
 
-static int finish(struct job *job)
+static int finish(struct run_command *job)
 {
     struct error err = {0};
     int r = finish_output(job);
@@ -664,7 +665,7 @@ static int finish(struct job *job)
 
 static void on_done(struct run *run)
 {
-    struct job *job = run->user;
+    struct run_command *job = run->user;
 
     job->is_done = true;
     loop_stop(job->engine.loop);
@@ -672,15 +673,15 @@ static void on_done(struct run *run)
 
 static void on_signal(void *arg)
 {
-    struct job *job = arg;
+    struct run_command *job = arg;
 
-    if (job->is_closing) /* asked twice: go, the kernel of Linux cleans up behind us */
+    if (job->is_closing) /* asked twice: go, Linux cleans up behind us */
         loop_stop(job->engine.loop);
     job->is_closing = true;
     pool_cancel(job->engine.pool, job->run);
 }
 
-static int execute(struct job *job, struct error *err)
+static int execute(struct run_command *job, struct error *err)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
@@ -709,7 +710,7 @@ static int execute(struct job *job, struct error *err)
 
 /* --- the same on a server --- */
 
-static int prepare_remote(struct job *job, struct request *request, struct error *err)
+static int prepare_remote(struct run_command *job, struct arguments *request, struct error *err)
 {
     struct run *run = job->run = run_new();
 
@@ -743,7 +744,7 @@ static int prepare_remote(struct job *job, struct request *request, struct error
     return 0;
 }
 
-static int execute_remote(struct job *job, struct request *request, struct error *err)
+static int execute_remote(struct run_command *job, struct arguments *request, struct error *err)
 {
     if (prepare_remote(job, request, err) < 0)
         return -1;
@@ -755,14 +756,14 @@ static int execute_remote(struct job *job, struct request *request, struct error
     return remote_run(&job->remote, job->config, &job->asked, job->run, err);
 }
 
-static void job_done(struct job *job)
+static void job_done(struct run_command *job)
 {
     output_sink_done(&job->out);
     output_sink_done(&job->err);
     remote_done(&job->remote);
     consent_done(&job->consent);
     engine_close(&job->engine);
-    store_free(job->kept);
+    store_free(job->store);
     save_done(&job->save);
     json_decref(job->changes);
     json_decref(job->settled);
@@ -779,11 +780,11 @@ static void job_done(struct job *job)
 
 int cmd_run(int argc, char **argv)
 {
-    cleanup(job_done) struct job job = {.config = config_new(),
-                                        .save = {.dir = -1},
-                                        .out = OUTPUT_SINK_NONE,
-                                        .err = OUTPUT_SINK_NONE};
-    struct request request = {0};
+    cleanup(job_done) struct run_command job = {.config = config_new(),
+                                                .save = {.dir = -1},
+                                                .out = OUTPUT_SINK_NONE,
+                                                .err = OUTPUT_SINK_NONE};
+    struct arguments request = {0};
     struct error err = {0};
     int r;
 

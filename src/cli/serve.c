@@ -23,7 +23,7 @@
 #include "base/paths.h"
 #include "base/service.h"
 #include "cli/cmd.h"
-#include "cli/request.h"
+#include "cli/flags.h"
 #include "compat/coderunner.h"
 #include "engine/engine.h"
 #include "http/listen.h"
@@ -67,13 +67,13 @@ struct serve {
     char first_token[TOKEN_LEN + 1]; /* until the engine hides it */
     struct profiles *profiles;
     struct engine engine;
-    struct spool_store *store;
+    struct spool_directory *spools;
     struct sessions *sessions;
     struct queue *queue;
     struct jobs *jobs;
     struct coderunner *coderunner;
-    struct idempotency *once;
-    struct store *kept;
+    struct idempotency *idempotency;
+    struct store *store;
     struct api api;
     struct mcp_host mcp;
     struct router router;
@@ -87,7 +87,7 @@ struct serve {
     int sockets[SERVICE_SOCKETS_MAX]; /* that a service manager has opened */
     int n_sockets;
     int n_signals;
-    bool is_told; /* the trail knows that we run */
+    bool is_recorded; /* the trail knows that we run */
 };
 
 enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH };
@@ -120,9 +120,9 @@ static int parse(struct serve *serve, const char **ret_config, int argc, char **
         {OPT_NO_AUTH, .flag = &serve->needs_no_token},
     };
 
-    return request_read_flags(&(struct request_flags){own_options, ARRAY_SIZE(own_options), places,
-                                                      ARRAY_SIZE(places), help},
-                              serve->config, argc, argv);
+    return flags_read(
+        &(struct flags){own_options, ARRAY_SIZE(own_options), places, ARRAY_SIZE(places), help},
+        serve->config, argc, argv);
 }
 
 /* --- opening --- */
@@ -143,8 +143,8 @@ static void on_removed(void *user, struct caller *caller)
 
     if (serve->jobs)
         jobs_forget(serve->jobs, caller->name);
-    if (serve->once)
-        idempotency_forget(serve->once, caller->name);
+    if (serve->idempotency)
+        idempotency_forget(serve->idempotency, caller->name);
     if (serve->api.mcp)
         mcp_http_forget(serve->api.mcp, caller->name);
     if (serve->sessions)
@@ -298,7 +298,7 @@ static int open_store(struct serve *serve, struct error *err)
 {
     cleanup_free char *dir = paths_state(".", NULL);
 
-    return spool_store_new(dir, LIMIT_SPOOL_TOTAL, &serve->store, err);
+    return spool_directory_new(dir, LIMIT_SPOOL_TOTAL, &serve->spools, err);
 }
 
 /* A program that waits costs nothing, one that runs a share of the cores and its memory. */
@@ -353,12 +353,12 @@ static int open_jobs(struct serve *serve, struct error *err)
         .max_pending = PENDING_BYTES,
     };
 
-    if (open_store(serve, err) < 0 || idempotency_new(&serve->once, err) < 0 ||
+    if (open_store(serve, err) < 0 || idempotency_new(&serve->idempotency, err) < 0 ||
         queue_new(serve->engine.loop, &queue, &serve->queue, err) < 0)
         return -1;
-    jobs.once = serve->once;
+    jobs.idempotency = serve->idempotency;
     jobs.queue = serve->queue;
-    jobs.store = serve->store;
+    jobs.spools = serve->spools;
     return jobs_new(&jobs, &serve->jobs, err);
 }
 
@@ -429,9 +429,9 @@ static int open_api(struct serve *serve, struct error *err)
         open_http(serve, err) < 0)
         return -1;
     loop_on_turn(serve->engine.loop, metrics_add_turn, &serve->metrics);
-    serve->kept = store_open_usual(NULL);
-    if (serve->kept)
-        store_attend(serve->kept, serve->engine.loop);
+    serve->store = store_open_usual(NULL);
+    if (serve->store)
+        store_attend(serve->store, serve->engine.loop);
     serve->openapi = (struct openapi){.tables = serve_routes};
     serve->api = (struct api){
         .config = serve->config,
@@ -442,13 +442,13 @@ static int open_api(struct serve *serve, struct error *err)
         .jobs = serve->jobs,
         .coderunner = serve->coderunner,
         .queue = serve->queue,
-        .once = serve->once,
+        .idempotency = serve->idempotency,
         .auth = serve->auth,
         .recorder = serve->engine.recorder,
         .metrics = &serve->metrics,
         .openapi = &serve->openapi,
         .http = serve->http,
-        .kept = serve->kept,
+        .store = serve->store,
     };
     return open_mcp(serve, err);
 }
@@ -639,10 +639,10 @@ static void serve_done(struct serve *serve)
     coderunner_free(serve->coderunner);
     queue_free(serve->queue);
     jobs_free(serve->jobs);
-    idempotency_free(serve->once);
-    spool_store_free(serve->store);
-    store_free(serve->kept);
-    if (serve->is_told)
+    idempotency_free(serve->idempotency);
+    spool_directory_free(serve->spools);
+    store_free(serve->store);
+    if (serve->is_recorded)
         (void)recorder_server(serve->engine.recorder, "stop", NULL, NULL);
     engine_close(&serve->engine);
     profiles_free(serve->profiles);
@@ -676,7 +676,7 @@ int cmd_serve(int argc, char **argv)
         open_sockets(&serve, &port, &err) < 0 ||
         recorder_server(serve.engine.recorder, "start", serve.config, &err) < 0)
         return cmd_fail(&err);
-    serve.is_told = true;
+    serve.is_recorded = true;
     open_log(serve.config);
     return run_loop(&serve, port, &err) < 0 ? cmd_fail(&err) : 0;
 }

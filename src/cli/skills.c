@@ -37,51 +37,51 @@ static int help(void)
 
 /* --- looking --- */
 
-static int list(struct stored *kept, char **names, struct error *err)
+static int list(struct stored_command *command, char **names, struct error *err)
 {
     json_t *skills = NULL;
-    int r = skill_list(kept->store, TOKEN_FIRST, &skills, err);
+    int r = skill_list(command->store, TOKEN_FIRST, &skills, err);
 
     (void)names;
     if (r == 0)
-        r = stored_print_list(kept, skills, err);
+        r = stored_print_list(command, skills, err);
     json_decref(skills);
     return r;
 }
 
 /* The part that a reader wants first: a folder's SKILL.md, the code of a module. */
-static int show_text(struct stored *kept, const char *name, struct error *err)
+static int show_text(struct stored_command *command, const char *name, struct error *err)
 {
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     const struct skill_bundle_file *file;
 
-    if (skill_open(kept->store, TOKEN_FIRST, name, 0, &folder, err) < 0)
+    if (skill_open(command->store, TOKEN_FIRST, name, 0, &folder, err) < 0)
         return -1;
     file = skill_bundle_find(&folder, SKILL_BUNDLE_HEAD);
     file = file ? file : folder.files;
-    return stored_print_text(kept, file->data, file->len, err);
+    return stored_print_text(command, file->data, file->len, err);
 }
 
-static int show(struct stored *kept, char **names, struct error *err)
+static int show(struct stored_command *command, char **names, struct error *err)
 {
     int r = 0;
 
     for (; *names && r == 0; names++) {
         json_t *skill = NULL;
 
-        if (!kept->is_json) {
-            r = show_text(kept, *names, err);
+        if (!command->is_json) {
+            r = show_text(command, *names, err);
             continue;
         }
-        r = skill_load(kept->store, TOKEN_FIRST, *names, 0, &skill, err);
+        r = skill_load(command->store, TOKEN_FIRST, *names, 0, &skill, err);
         if (r == 0)
-            r = stored_print(kept, skill, err);
+            r = stored_print(command, skill, err);
         json_decref(skill);
     }
     return r;
 }
 
-static int read_file(struct stored *kept, char **names, struct error *err)
+static int read_file(struct stored_command *command, char **names, struct error *err)
 {
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     const struct skill_bundle_file *file;
@@ -90,26 +90,26 @@ static int read_file(struct stored *kept, char **names, struct error *err)
         return error_set(err, E_INVALID,
                          "`belljar skills read` takes the name of a skill and the "
                          "path of one of its files");
-    if (skill_open(kept->store, TOKEN_FIRST, names[0], 0, &folder, err) < 0)
+    if (skill_open(command->store, TOKEN_FIRST, names[0], 0, &folder, err) < 0)
         return -1;
     file = skill_bundle_find(&folder, names[1]);
     if (!file) {
         error_set(err, E_NOT_FOUND, "`%s` has no file `%s`", names[0], names[1]);
         return error_hint(err, "`belljar skills show --json %s` lists them", names[0]);
     }
-    return stored_print_text(kept, file->data, file->len, err);
+    return stored_print_text(command, file->data, file->len, err);
 }
 
-static int versions(struct stored *kept, char **names, struct error *err)
+static int versions(struct stored_command *command, char **names, struct error *err)
 {
     int r = 0;
 
     for (; *names && r == 0; names++) {
         json_t *skill = NULL;
 
-        r = skill_load(kept->store, TOKEN_FIRST, *names, 0, &skill, err);
+        r = skill_load(command->store, TOKEN_FIRST, *names, 0, &skill, err);
         if (r == 0)
-            r = stored_print_versions(kept, *names, json_object_get(skill, "versions"), err);
+            r = stored_print_versions(command, *names, json_object_get(skill, "versions"), err);
         json_decref(skill);
     }
     return r;
@@ -117,22 +117,22 @@ static int versions(struct stored *kept, char **names, struct error *err)
 
 /* --- changing --- */
 
-static int rm(struct stored *kept, char **names, struct error *err)
+static int rm(struct stored_command *command, char **names, struct error *err)
 {
     int r = 0;
 
     for (; *names && r == 0; names++)
-        r = skill_delete(kept->store, TOKEN_FIRST, *names, err);
+        r = skill_delete(command->store, TOKEN_FIRST, *names, err);
     return r;
 }
 
-static int undo(struct stored *kept, char **names, struct error *err)
+static int undo(struct stored_command *command, char **names, struct error *err)
 {
     int64_t version = 0;
     int r = 0;
 
     for (; *names && r == 0; names++) {
-        r = skill_undo(kept->store, TOKEN_FIRST, *names, &version, err);
+        r = skill_undo(command->store, TOKEN_FIRST, *names, &version, err);
         if (r == 0)
             (void)printf("%s: version %lld\n", *names, (long long)version);
     }
@@ -156,43 +156,45 @@ static int name_of(const char *path, char name[STORE_NAME_MAX + 1], struct error
     return skill_check_name(name, err);
 }
 
-static int add_module(struct stored *kept, const char *path, struct span code, struct error *err)
+static int add_module(struct stored_command *command, const char *path, struct span code,
+                      struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
     char name[STORE_NAME_MAX + 1];
     int64_t version = 0;
 
     buf_init(&text, LIMIT_SKILL_BYTES);
-    if (name_of(path, name, err) < 0 || skill_check_free(kept->store, name, err) < 0 ||
+    if (name_of(path, name, err) < 0 || skill_check_free(command->store, name, err) < 0 ||
         skill_compose(code, NULL, &text, err) < 0)
         return -1;
     code = (struct span){buf_str(&text), text.len};
-    if (skills_try(kept, code, false, err) < 0 ||
-        skill_save(kept->store, TOKEN_FIRST, name, code, NULL, &version, err) < 0)
+    if (skills_try(command, code, false, err) < 0 ||
+        skill_save(command->store, TOKEN_FIRST, name, code, NULL, &version, err) < 0)
         return -1;
     (void)printf("%s: version %lld\n", name, (long long)version);
     return 0;
 }
 
-static int add_folder(struct stored *kept, struct skill_bundle *folder, struct error *err)
+static int add_folder(struct stored_command *command, struct skill_bundle *folder,
+                      struct error *err)
 {
     cleanup(buf_done) struct buf sources = {0};
     int64_t version = 0;
 
     buf_init(&sources, LIMIT_CODE_BYTES);
     if (skill_bundle_finish(folder, err) < 0 ||
-        skill_check_free(kept->store, folder->name, err) < 0 ||
+        skill_check_free(command->store, folder->name, err) < 0 ||
         skill_bundle_sources(folder, &sources, err) < 0)
         return -1;
     if ((sources.len &&
-         skills_try(kept, (struct span){buf_str(&sources), sources.len}, true, err) < 0) ||
-        skill_save_folder(kept->store, TOKEN_FIRST, folder, &version, err) < 0)
+         skills_try(command, (struct span){buf_str(&sources), sources.len}, true, err) < 0) ||
+        skill_save_folder(command->store, TOKEN_FIRST, folder, &version, err) < 0)
         return -1;
     (void)printf("%s: version %lld\n", folder->name, (long long)version);
     return 0;
 }
 
-static int add_one(struct stored *kept, const char *path, struct error *err)
+static int add_one(struct stored_command *command, const char *path, struct error *err)
 {
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     cleanup(buf_done) struct buf file = {0};
@@ -205,20 +207,20 @@ static int add_one(struct stored *kept, const char *path, struct error *err)
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_errno(err, "open it");
     if (S_ISDIR(st.st_mode))
-        return skill_bundle_read(&folder, path, err) < 0 ? -1 : add_folder(kept, &folder, err);
+        return skill_bundle_read(&folder, path, err) < 0 ? -1 : add_folder(command, &folder, err);
     buf_init(&file, LIMIT_FOLDER_BYTES);
     if (buf_read_fd(&file, fd, err) < 0)
         return -1;
     bytes = (struct span){buf_str(&file), file.len};
     if (!unzip_is_zip(bytes))
-        return add_module(kept, path, bytes, err);
-    return unzip(bytes, &folder, err) < 0 ? -1 : add_folder(kept, &folder, err);
+        return add_module(command, path, bytes, err);
+    return unzip(bytes, &folder, err) < 0 ? -1 : add_folder(command, &folder, err);
 }
 
-static int add(struct stored *kept, char **names, struct error *err)
+static int add(struct stored_command *command, char **names, struct error *err)
 {
     for (; *names; names++)
-        if (add_one(kept, *names, err) < 0)
+        if (add_one(command, *names, err) < 0)
             return error_wrap(err, "%s", *names);
     return 0;
 }

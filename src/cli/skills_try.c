@@ -43,24 +43,24 @@ static void on_signal(void *arg)
     pool_cancel(trial->engine.pool, trial->run);
 }
 
-static int prepare(struct trial *trial, const struct stored *kept, const struct run_request *asked,
-                   struct error *err)
+static int prepare(struct trial *trial, const struct stored_command *command,
+                   const struct run_request *asked, struct error *err)
 {
     struct admission admission = {
-        .config = kept->config,
+        .config = command->config,
         .has_skills = !asked->only_checks,
-        .store = kept->store,
+        .store = command->store,
         .keeper = TOKEN_FIRST,
     };
 
-    if (profiles_open(kept->config, &trial->profiles, err) < 0)
+    if (profiles_open(command->config, &trial->profiles, err) < 0)
         return -1;
     admission.profiles = trial->profiles;
     if (admit_request(&admission, asked, &trial->run, err) < 0 ||
-        engine_open(&trial->engine, kept->config, &(struct engine_stock){0},
+        engine_open(&trial->engine, command->config, &(struct engine_stock){0},
                     &trial->run->terms.limits, err) < 0)
         return -1;
-    return engine_open_trail(&trial->engine, kept->config,
+    return engine_open_trail(&trial->engine, command->config,
                              &(struct recorder_options){.is_brief = true, .on_note = cmd_note},
                              err);
 }
@@ -87,9 +87,9 @@ static int execute(struct trial *trial, struct error *err)
 }
 
 /* Prints its output and the reason for its failure, as `belljar run` does. */
-static void explain(const struct stored *kept, const struct run *run)
+static void explain(const struct stored_command *command, const struct run *run)
 {
-    bool has_color = terminal_has_color(STDERR_FILENO, kept->config->color);
+    bool has_color = terminal_has_color(STDERR_FILENO, command->config->color);
     cleanup(buf_done) struct buf said = {0}, text = {0};
     struct terminal terminal;
 
@@ -103,17 +103,18 @@ static void explain(const struct stored *kept, const struct run *run)
         (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
 }
 
-int skills_try(const struct stored *kept, struct span code, bool only_checks, struct error *err)
+int skills_try(const struct stored_command *command, struct span code, bool only_checks,
+               struct error *err)
 {
     cleanup(trial_done) struct trial trial = {0};
     const struct run_request asked = {
         .code = code, .max_code = LIMIT_CODE_BYTES, .only_checks = only_checks};
 
-    if (prepare(&trial, kept, &asked, err) < 0 || execute(&trial, err) < 0)
+    if (prepare(&trial, command, &asked, err) < 0 || execute(&trial, err) < 0)
         return -1;
     if (trial.run->result.status == RUN_SUCCESS)
         return 0;
-    explain(kept, trial.run);
+    explain(command, trial.run);
     if (only_checks) {
         error_set(err, E_DENIED, "its Python would not run, and nothing was stored");
         return error_hint(err, "fix it, or choose another profile with --profile");

@@ -35,14 +35,14 @@ static int help(void)
     return 0;
 }
 
-static int list(struct stored *kept, char **names, struct error *err)
+static int list(struct stored_command *command, char **names, struct error *err)
 {
     json_t *works = NULL;
-    int r = saved_state_list(kept->store, TOKEN_FIRST, &works, err);
+    int r = saved_state_list(command->store, TOKEN_FIRST, &works, err);
 
     (void)names;
     if (r == 0)
-        r = stored_print_list(kept, works, err);
+        r = stored_print_list(command, works, err);
     json_decref(works);
     return r;
 }
@@ -62,7 +62,7 @@ static int split_name(const char *text, char name[STORE_NAME_MAX + 2], int64_t *
     return 0;
 }
 
-static int show(struct stored *kept, char **names, struct error *err)
+static int show(struct stored_command *command, char **names, struct error *err)
 {
     int r = 0;
 
@@ -73,36 +73,36 @@ static int show(struct stored *kept, char **names, struct error *err)
 
         r = split_name(*names, name, &version, err);
         if (r == 0)
-            r = saved_state_load(kept->store, TOKEN_FIRST, name, version, &work, err);
+            r = saved_state_load(command->store, TOKEN_FIRST, name, version, &work, err);
         if (r == 0)
-            r = stored_print(kept, work, err);
+            r = stored_print(command, work, err);
         json_decref(work);
     }
     return r;
 }
 
-static int history(struct stored *kept, char **names, struct error *err)
+static int history(struct stored_command *command, char **names, struct error *err)
 {
     int r = 0;
 
     for (; *names && r == 0; names++) {
         json_t *work = NULL;
 
-        r = saved_state_load(kept->store, TOKEN_FIRST, *names, 0, &work, err);
+        r = saved_state_load(command->store, TOKEN_FIRST, *names, 0, &work, err);
         if (r == 0)
-            r = stored_print_versions(kept, *names, json_object_get(work, "history"), err);
+            r = stored_print_versions(command, *names, json_object_get(work, "history"), err);
         json_decref(work);
     }
     return r;
 }
 
-static int create(struct stored *kept, char **names, struct error *err)
+static int create(struct stored_command *command, char **names, struct error *err)
 {
     bool is_new = false;
 
     if (names[1] && names[2])
         return error_set(err, E_INVALID, "`belljar state create` takes a name and a description");
-    if (saved_state_create(kept->store, TOKEN_FIRST, names[0], names[1], &is_new, err) < 0)
+    if (saved_state_create(command->store, TOKEN_FIRST, names[0], names[1], &is_new, err) < 0)
         return -1;
     (void)printf("%s: %s\n", names[0], is_new ? "created" : "already exists, unchanged");
     return 0;
@@ -136,7 +136,7 @@ static int read_state(const char *path, struct buf *out, struct error *err)
     return r;
 }
 
-static int save(struct stored *kept, char **names, struct error *err)
+static int save(struct stored_command *command, char **names, struct error *err)
 {
     cleanup(buf_done) struct buf text;
     int64_t version = 0;
@@ -145,19 +145,19 @@ static int save(struct stored *kept, char **names, struct error *err)
     if (!names[1] || names[2])
         return error_set(err, E_INVALID, "`belljar state save` takes a name and a file, or `-`");
     if (read_state(names[1], &text, err) < 0 ||
-        saved_state_save(kept->store, TOKEN_FIRST, names[0],
+        saved_state_save(command->store, TOKEN_FIRST, names[0],
                          (struct span){buf_str(&text), text.len}, -1, &version, err) < 0)
         return -1;
     (void)printf("%s: version %lld\n", names[0], (long long)version);
     return 0;
 }
 
-static int rm(struct stored *kept, char **names, struct error *err)
+static int rm(struct stored_command *command, char **names, struct error *err)
 {
     int r = 0;
 
     for (; *names && r == 0; names++)
-        r = saved_state_delete(kept->store, TOKEN_FIRST, *names, err);
+        r = saved_state_delete(command->store, TOKEN_FIRST, *names, err);
     return r;
 }
 

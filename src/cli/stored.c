@@ -18,9 +18,9 @@
 
 /* --- what is shown --- */
 
-static struct mask_context context_of(const struct stored *kept)
+static struct mask_context context_of(const struct stored_command *command)
 {
-    return (struct mask_context){.level = config_masking(kept->config), .masks = kept->masks};
+    return (struct mask_context){.level = config_masking(command->config), .masks = command->masks};
 }
 
 static int withheld(struct error *err)
@@ -29,7 +29,7 @@ static int withheld(struct error *err)
 }
 
 /* Returns the text with labels, which the caller frees. NULL: *err says why. */
-static json_t *masked(const struct stored *kept, const json_t *value, struct error *err)
+static json_t *masked(const struct stored_command *command, const json_t *value, struct error *err)
 {
     static const struct json_text_limits limits = {
         .bytes = SHOWN_MAX, .depth = 200, .allows_nul = true};
@@ -40,15 +40,15 @@ static json_t *masked(const struct stored *kept, const json_t *value, struct err
     buf_init(&text, SHOWN_MAX);
     if (json_text_dump(value, JSON_TEXT_COMPACT, &text, err) < 0)
         return NULL;
-    clean = mask_json(context_of(kept), (struct span){buf_str(&text), text.len});
+    clean = mask_json(context_of(command), (struct span){buf_str(&text), text.len});
     if (!clean || json_text_load(clean, strlen(clean), &limits, &shown, NULL) < 0)
         withheld(err);
     return shown;
 }
 
-int stored_print(const struct stored *kept, const json_t *value, struct error *err)
+int stored_print(const struct stored_command *command, const json_t *value, struct error *err)
 {
-    cleanup_json json_t *shown = masked(kept, value, err);
+    cleanup_json json_t *shown = masked(command, value, err);
 
     return shown ? cmd_print_json(shown, err) : -1;
 }
@@ -79,14 +79,14 @@ static void print_head(const json_t *first)
     (void)printf("DESCRIPTION\n");
 }
 
-int stored_print_list(const struct stored *kept, const json_t *list, struct error *err)
+int stored_print_list(const struct stored_command *command, const json_t *list, struct error *err)
 {
     json_t *shown, *item;
     size_t i;
 
-    if (kept->is_json)
-        return stored_print(kept, list, err);
-    shown = masked(kept, list, err);
+    if (command->is_json)
+        return stored_print(command, list, err);
+    shown = masked(command, list, err);
     if (!shown)
         return -1;
     if (json_array_size(shown))
@@ -101,14 +101,14 @@ int stored_print_list(const struct stored *kept, const json_t *list, struct erro
     return 0;
 }
 
-int stored_print_versions(const struct stored *kept, const char *name, const json_t *versions,
-                          struct error *err)
+int stored_print_versions(const struct stored_command *command, const char *name,
+                          const json_t *versions, struct error *err)
 {
     const json_t *item;
     size_t i;
 
-    if (kept->is_json)
-        return stored_print(kept, versions, err);
+    if (command->is_json)
+        return stored_print(command, versions, err);
     json_array_foreach(versions, i, item)
     {
         (void)printf("%s %5lld %9lld  %s\n", name,
@@ -119,9 +119,10 @@ int stored_print_versions(const struct stored *kept, const char *name, const jso
     return 0;
 }
 
-int stored_print_text(const struct stored *kept, const char *data, size_t len, struct error *err)
+int stored_print_text(const struct stored_command *command, const char *data, size_t len,
+                      struct error *err)
 {
-    struct mask_context context = context_of(kept);
+    struct mask_context context = context_of(command);
     struct error failure = {0};
     cleanup(buf_done) struct buf out;
     struct terminal terminal;
@@ -152,38 +153,38 @@ int stored_print_text(const struct stored *kept, const char *data, size_t len, s
 
 /* --- the command --- */
 
-static int open_kept(struct stored *kept, struct error *err)
+static int open_kept(struct stored_command *command, struct error *err)
 {
-    if (config_load(kept->config, NULL, err) < 0)
+    if (config_load(command->config, NULL, err) < 0)
         return -1;
-    if (*kept->config->masking_file &&
-        operator_rules_load(&kept->own, kept->config->masking_file, err) < 0)
+    if (*command->config->masking_file &&
+        operator_rules_load(&command->own, command->config->masking_file, err) < 0)
         return -1;
-    kept->masks = masks_new(kept->own.rules, kept->own.values, err);
-    kept->store = kept->masks ? store_open_usual(err) : NULL;
-    return kept->store ? 0 : -1;
+    command->masks = masks_new(command->own.rules, command->own.values, err);
+    command->store = command->masks ? store_open_usual(err) : NULL;
+    return command->store ? 0 : -1;
 }
 
-static void close_kept(struct stored *kept)
+static void close_kept(struct stored_command *command)
 {
-    store_free(kept->store);
-    masks_free(kept->masks);
-    operator_rules_done(&kept->own);
-    config_free(kept->config);
+    store_free(command->store);
+    masks_free(command->masks);
+    operator_rules_done(&command->own);
+    config_free(command->config);
 }
 
-static int run_action(struct stored *kept, const struct stored_action *action, char **argv,
-                      int count, struct error *err)
+static int run_action(struct stored_command *command, const struct stored_action *action,
+                      char **argv, int count, struct error *err)
 {
     if ((count > 0) != action->takes_names)
         return error_set(err, E_INVALID, "`belljar %s %s` takes %s", argv[0], action->name,
                          action->takes_names ? "one name or more" : "no name");
-    if (kept->has_profile && !action->takes_profile)
+    if (command->has_profile && !action->takes_profile)
         return error_set(err, E_INVALID, "`belljar %s %s` takes no --profile", argv[0],
                          action->name);
-    if (open_kept(kept, err) < 0)
+    if (open_kept(command, err) < 0)
         return -1;
-    return action->run(kept, argv + optind + 1, err);
+    return action->run(command, argv + optind + 1, err);
 }
 
 int stored_run(int argc, char **argv, int (*print_help)(void), const struct stored_action *actions,
@@ -195,10 +196,10 @@ int stored_run(int argc, char **argv, int (*print_help)(void), const struct stor
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    cleanup(close_kept) struct stored kept = {.config = config_new()};
+    cleanup(close_kept) struct stored_command command = {.config = config_new()};
     const char *profile = NULL;
     const struct cmd_place places[] = {
-        {'j', .flag = &kept.is_json},
+        {'j', .flag = &command.is_json},
         {'p', .word = &profile},
     };
     const struct stored_action *action;
@@ -207,15 +208,15 @@ int stored_run(int argc, char **argv, int (*print_help)(void), const struct stor
 
     if (r > 0)
         return r - 1;
-    if (!kept.config) {
+    if (!command.config) {
         error_memory(&err);
         return cmd_fail(&err);
     }
-    kept.has_profile = profile != NULL;
-    if (profile && config_set_flag(kept.config, "profile", profile, &err) < 0)
+    command.has_profile = profile != NULL;
+    if (profile && config_set_flag(command.config, "profile", profile, &err) < 0)
         return cmd_fail(&err);
     action = cmd_find_action(argv[0], argv[optind], actions, count, sizeof(*actions), &err);
-    if (!action || run_action(&kept, action, argv, argc - optind - 1, &err) < 0)
+    if (!action || run_action(&command, action, argv, argc - optind - 1, &err) < 0)
         return cmd_fail(&err);
     return 0;
 }

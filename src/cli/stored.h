@@ -13,7 +13,7 @@
 #include "mask/operator_rules.h"
 #include "store/store.h"
 
-struct stored {
+struct stored_command {
     struct store *store;
     struct config *config;
     struct operator_rules own;
@@ -24,7 +24,7 @@ struct stored {
 
 struct stored_action {
     const char *name;
-    int (*run)(struct stored *kept, char **names, struct error *err);
+    int (*run)(struct stored_command *command, char **names, struct error *err);
     bool takes_names;   /* one or more; else none */
     bool takes_profile; /* --profile */
 };
@@ -34,15 +34,16 @@ int stored_run(int argc, char **argv, int (*print_help)(void), const struct stor
                size_t count);
 
 /* JSON on stdout. */
-int stored_print(const struct stored *kept, const json_t *value, struct error *err);
+int stored_print(const struct stored_command *command, const json_t *value, struct error *err);
 
 /* Under a line of headings one line each, name, version, bytes, time and description; or, for
  * machines, JSON. */
-int stored_print_list(const struct stored *kept, const json_t *list, struct error *err);
+int stored_print_list(const struct stored_command *command, const json_t *list, struct error *err);
 
 /* One line each, name, version, bytes and time; or JSON. */
-int stored_print_versions(const struct stored *kept, const char *name, const json_t *versions,
-                          struct error *err);
+int stored_print_versions(const struct stored_command *command, const char *name,
+                          const json_t *versions, struct error *err);
 
 /* Bytes as they are, for files and pipes; on a terminal nothing of it moves the cursor. */
-int stored_print_text(const struct stored *kept, const char *data, size_t len, struct error *err);
+int stored_print_text(const struct stored_command *command, const char *data, size_t len,
+                      struct error *err);

@@ -7,7 +7,7 @@
 #include "compat/coderunner_internal.h"
 
 /* The fields of its request that a task's answer repeats. */
-struct task {
+struct coderunner_task {
     char *command;
     const char *language;
     char session[32]; /* "": none */
@@ -16,16 +16,16 @@ struct task {
 
 static void free_task(void *user)
 {
-    struct task *task = user;
+    struct coderunner_task *task = user;
 
     if (task)
         free(task->command);
     free(task);
 }
 
-static struct task *new_task(const struct run *run, const struct session *session)
+static struct coderunner_task *new_task(const struct run *run, const struct session *session)
 {
-    struct task *task = calloc(1, sizeof(*task));
+    struct coderunner_task *task = calloc(1, sizeof(*task));
     struct session_info info;
 
     if (!task)
@@ -45,7 +45,7 @@ static struct task *new_task(const struct run *run, const struct session *sessio
 }
 
 /* `result` is taken over. */
-static json_t *task_body(const struct task *task, const char *id, const char *status,
+static json_t *task_body(const struct coderunner_task *task, const char *id, const char *status,
                          json_t *result, const char *error)
 {
     return json_pack("{s:s, s:s, s:o, s:s, s:s?, s:f, s:o, s:o}", "id", id, "status", status,
@@ -82,7 +82,7 @@ void coderunner_show_task(struct request *request)
     const struct api *api = request->api;
     struct error err = {0};
     struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
-    const struct task *task = job ? job_form_user(job, &task_form) : NULL;
+    const struct coderunner_task *task = job ? job_form_user(job, &task_form) : NULL;
 
     if (!task) {
         error_done(&err);

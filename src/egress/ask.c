@@ -54,7 +54,7 @@ static void wipe(struct buf *b)
 }
 
 /* The request as it goes out. */
-static int write_head(struct guest *g, const struct proxy_head *head)
+static int write_head(struct proxy_client *g, const struct proxy_head *head)
 {
     cleanup(wipe) struct buf header = {0};
 
@@ -66,18 +66,18 @@ static int write_head(struct guest *g, const struct proxy_head *head)
 
 /* --- HTTP --- */
 
-static bool is_granted(struct guest *g, const struct net_ask *ask)
+static bool is_granted(struct proxy_client *g, const struct net_ask *ask)
 {
     const char *why = NULL;
 
     g->grant = net_match(g->egress->net, ask, &g->port, &g->is_tls, &why);
     if (!g->grant)
-        guest_refuse(g, 403, why, true);
+        proxy_client_refuse(g, 403, why, true);
     return g->grant;
 }
 
 /* `len`: of the head, in the input. */
-static void on_request(struct guest *g, struct proxy_head *head, size_t len)
+static void on_request(struct proxy_client *g, struct proxy_head *head, size_t len)
 {
     cleanup_free char *method = span_dup(head->http.method);
     cleanup_free char *path = head->path.len ? span_dup(head->path) : NULL;
@@ -95,7 +95,7 @@ static void on_request(struct guest *g, struct proxy_head *head, size_t len)
     g->port = head->port;
     g->is_known = true;
     if (!method || (head->path.len && !path)) {
-        guest_end(g);
+        proxy_client_end(g);
         return;
     }
     if (!is_granted(g, &ask))
@@ -106,14 +106,14 @@ static void on_request(struct guest *g, struct proxy_head *head, size_t len)
     http_body_init(&g->body, &head->http);
     g->is_asked = head->http.framing == HTTP_NO_BODY;
     if (!head->is_connect && write_head(g, head) < 0) {
-        guest_refuse(g, 502, "the request could not be written", false);
+        proxy_client_refuse(g, 502, "the request could not be written", false);
         return;
     }
     (void)evbuffer_drain(bufferevent_get_input(g->inner), len);
-    guest_go(g);
+    proxy_client_go(g);
 }
 
-static void listen_http(struct guest *g, struct evbuffer *in)
+static void listen_http(struct proxy_client *g, struct evbuffer *in)
 {
     size_t len = evbuffer_get_length(in);
     const char *data, *why = NULL;
@@ -123,7 +123,7 @@ static void listen_http(struct guest *g, struct evbuffer *in)
     len = len < PROXY_HEAD_BYTES ? len : PROXY_HEAD_BYTES;
     data = (const char *)evbuffer_pullup(in, (ev_ssize_t)len);
     if (!data) {
-        guest_end(g);
+        proxy_client_end(g);
         return;
     }
     n = proxy_head_read(data, len, &g->scanned, &head, &why);
@@ -131,7 +131,7 @@ static void listen_http(struct guest *g, struct evbuffer *in)
         return;
     g->scanned = 0;
     if (n < 0) {
-        guest_refuse(g, 400, why, false);
+        proxy_client_refuse(g, 400, why, false);
         return;
     }
     (void)bufferevent_disable(g->inner, EV_READ); /* until there is somewhere to go */
@@ -143,7 +143,7 @@ static void listen_http(struct guest *g, struct evbuffer *in)
 enum { SOCKS_CONNECT = 1, SOCKS_V4 = 1, SOCKS_NAME = 3, SOCKS_V6 = 4 };
 
 /* VERSION, N, N methods. We know one: none. */
-static void greet_socks(struct guest *g, struct evbuffer *in)
+static void greet_socks(struct proxy_client *g, struct evbuffer *in)
 {
     unsigned char hello[2 + 255];
     ev_ssize_t len = evbuffer_copyout(in, hello, sizeof(hello));
@@ -157,11 +157,11 @@ static void greet_socks(struct guest *g, struct evbuffer *in)
     (void)bufferevent_write(g->inner, has_none ? "\5\0" : "\5\377", 2);
     g->stage = has_none ? EGRESS_SOCKS : EGRESS_CLOSING;
     if (has_none)
-        guest_listen(g);
+        proxy_client_listen(g);
 }
 
 /* The host of the request and how long the whole is; 0: not there yet. */
-static size_t read_socks(const unsigned char *data, size_t len, struct guest *g,
+static size_t read_socks(const unsigned char *data, size_t len, struct proxy_client *g,
                          const char **ret_why)
 {
     size_t host, at = 4;
@@ -192,7 +192,7 @@ static size_t read_socks(const unsigned char *data, size_t len, struct guest *g,
     return at + host + 2;
 }
 
-static void listen_socks(struct guest *g, struct evbuffer *in)
+static void listen_socks(struct proxy_client *g, struct evbuffer *in)
 {
     unsigned char data[4 + 1 + 255 + 2];
     ev_ssize_t len = evbuffer_copyout(in, data, sizeof(data));
@@ -205,17 +205,17 @@ static void listen_socks(struct guest *g, struct evbuffer *in)
     if (!why && (data[0] != 5 || data[1] != SOCKS_CONNECT || data[2] != 0))
         why = "a SOCKS request other than CONNECT to a host";
     if (why || !g->port) {
-        guest_refuse(g, 400, why ? why : "port 0", false);
+        proxy_client_refuse(g, 400, why ? why : "port 0", false);
         return;
     }
     (void)bufferevent_disable(g->inner, EV_READ);
     if (is_granted(g, &(struct net_ask){.host = &g->host, .port = g->port, .is_tunnel = true})) {
         g->is_asked = true;
-        guest_go(g);
+        proxy_client_go(g);
     }
 }
 
-void guest_listen(struct guest *g)
+void proxy_client_listen(struct proxy_client *g)
 {
     struct evbuffer *in = bufferevent_get_input(g->inner);
     unsigned char first;
@@ -229,5 +229,5 @@ void guest_listen(struct guest *g)
     else if ((first >= 'A' && first <= 'Z') || (first >= 'a' && first <= 'z'))
         listen_http(g, in);
     else
-        guest_refuse(g, 400, "neither HTTP nor SOCKS 5", false);
+        proxy_client_refuse(g, 400, "neither HTTP nor SOCKS 5", false);
 }

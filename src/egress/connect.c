@@ -32,7 +32,7 @@ static bool is_own(const struct address *address)
 }
 
 /* One that is not for us makes all of them doubtful. */
-static bool are_fine(struct guest *g)
+static bool are_fine(struct proxy_client *g)
 {
     for (size_t i = 0; i < g->n_addresses; i++) {
         const struct address *address = &g->addresses[i];
@@ -46,20 +46,20 @@ static bool are_fine(struct guest *g)
                        "its address %s is not of the public Internet (%s): only a grant of that "
                        "address allows it",
                        text, range);
-        guest_refuse(g, 403, why, false);
+        proxy_client_refuse(g, 403, why, false);
         return false;
     }
     return true;
 }
 
-static void try_next(struct guest *g);
+static void try_next(struct proxy_client *g);
 
 static void on_event(struct bufferevent *outer, short what, void *arg)
 {
-    struct guest *g = arg;
+    struct proxy_client *g = arg;
 
     if (what & BEV_EVENT_CONNECTED) {
-        guest_open(g);
+        proxy_client_open(g);
         return;
     }
     if (g->is_tls) {
@@ -67,7 +67,7 @@ static void on_event(struct bufferevent *outer, short what, void *arg)
 
         /* Another address would not be more trustworthy. */
         if (tls_client_explain_bufferevent(outer, &err)) {
-            guest_refuse(g, 502, err.message ? err.message : "out of memory", false);
+            proxy_client_refuse(g, 502, err.message ? err.message : "out of memory", false);
             return;
         }
     }
@@ -76,14 +76,14 @@ static void on_event(struct bufferevent *outer, short what, void *arg)
     try_next(g);
 }
 
-static struct bufferevent *open_socket(struct guest *g)
+static struct bufferevent *open_socket(struct proxy_client *g)
 {
     return g->is_tls
                ? tls_client_bufferevent(g->egress->loop, &g->host)
                : bufferevent_socket_new(loop_base(g->egress->loop), -1, BEV_OPT_CLOSE_ON_FREE);
 }
 
-static void try_next(struct guest *g)
+static void try_next(struct proxy_client *g)
 {
     while (g->tried < g->n_addresses) {
         struct sockaddr_storage to;
@@ -98,16 +98,16 @@ static void try_next(struct guest *g)
         bufferevent_free(g->outer);
         g->outer = NULL;
     }
-    guest_refuse(g, 502, "the host refuses the connection", false);
+    proxy_client_refuse(g, 502, "the host refuses the connection", false);
 }
 
 static void on_resolved(void *user, const struct address *addresses, size_t count, const char *why)
 {
-    struct guest *g = user;
+    struct proxy_client *g = user;
 
     g->lookup = NULL;
     if (!count) {
-        guest_refuse(g, 502, why, false);
+        proxy_client_refuse(g, 502, why, false);
         return;
     }
     memcpy(g->addresses, addresses, count * sizeof(*addresses));
@@ -116,7 +116,7 @@ static void on_resolved(void *user, const struct address *addresses, size_t coun
         try_next(g);
 }
 
-void guest_go(struct guest *g)
+void proxy_client_go(struct proxy_client *g)
 {
     g->stage = EGRESS_MAKING;
     g->active_ns = loop_now_ns();
@@ -131,5 +131,5 @@ void guest_go(struct guest *g)
     g->lookup = resolve_start(g->egress->settings->resolver, g->egress, g->egress->owner,
                               g->host.name, on_resolved, g);
     if (!g->lookup)
-        guest_refuse(g, 502, "out of memory", false);
+        proxy_client_refuse(g, 502, "out of memory", false);
 }

@@ -91,9 +91,9 @@ static bool has_share(const struct egress *e)
     return share_allows(&share, 1);
 }
 
-/* --- the end of a guest --- */
+/* --- the end of a client --- */
 
-static const char *how_of(const struct guest *g)
+static const char *how_of(const struct proxy_client *g)
 {
     static const char *const names[] = {
         [EGRESS_HTTP] = "http", [EGRESS_CONNECT] = "connect", [EGRESS_SOCKS5] = "socks"};
@@ -101,7 +101,7 @@ static const char *how_of(const struct guest *g)
     return names[g->how];
 }
 
-static void write_grant(const struct guest *g, char *text, size_t size)
+static void write_grant(const struct proxy_client *g, char *text, size_t size)
 {
     bool is_v6 = g->host.is_address && g->host.address.is_v6;
 
@@ -109,13 +109,13 @@ static void write_grant(const struct guest *g, char *text, size_t size)
                    g->port);
 }
 
-static void tell(struct guest *g, const char *why, const char *grant)
+static void tell(struct proxy_client *g, const char *why, const char *grant)
 {
     struct egress *e = g->egress;
 
-    if (g->is_told)
+    if (g->is_reported)
         return;
-    g->is_told = true;
+    g->is_reported = true;
     if (e->fn)
         e->fn(e->user, &(struct egress_note){.host = g->is_known ? g->host.name : "",
                                              .port = g->port,
@@ -129,7 +129,7 @@ static void tell(struct guest *g, const char *why, const char *grant)
 
 static int open_door(struct egress *e, struct error *err);
 
-void guest_end(struct guest *g)
+void proxy_client_end(struct proxy_client *g)
 {
     struct egress *e = g->egress;
 
@@ -157,7 +157,7 @@ void guest_end(struct guest *g)
         (void)open_door(e, NULL); /* or the tick does */
 }
 
-bool guest_count(struct guest *g, uint64_t sent, uint64_t received)
+bool proxy_client_count(struct proxy_client *g, uint64_t sent, uint64_t received)
 {
     struct egress *e = g->egress;
 
@@ -169,7 +169,7 @@ bool guest_count(struct guest *g, uint64_t sent, uint64_t received)
     if (e->totals.sent + e->totals.received <= e->settings->bytes)
         return true;
     tell(g, "the sandbox has reached its traffic limit", NULL);
-    guest_end(g);
+    proxy_client_end(g);
     return false;
 }
 
@@ -193,7 +193,7 @@ static const char *reason_of(int status)
 
 /* The words stand in the first line, too: that is what libraries show of a tunnel that was not
  * made. */
-static void answer_http(struct guest *g, int status, const char *why, const char *where,
+static void answer_http(struct proxy_client *g, int status, const char *why, const char *where,
                         const char *grant)
 {
     struct evbuffer *out = bufferevent_get_output(g->inner);
@@ -208,7 +208,7 @@ static void answer_http(struct guest *g, int status, const char *why, const char
                               status, reason_of(status), where, *where ? ": " : "", why, len, body);
 }
 
-static void answer_socks(struct guest *g, int status)
+static void answer_socks(struct proxy_client *g, int status)
 {
     unsigned char reply[10] = {5, 0, 0, 1};
 
@@ -216,7 +216,7 @@ static void answer_socks(struct guest *g, int status)
     (void)evbuffer_add(bufferevent_get_output(g->inner), reply, sizeof(reply));
 }
 
-void guest_refuse(struct guest *g, int status, const char *why, bool would_help)
+void proxy_client_refuse(struct proxy_client *g, int status, const char *why, bool would_help)
 {
     char where[HOST_NAME_MAX_LEN + 16] = "";
 
@@ -234,12 +234,12 @@ void guest_refuse(struct guest *g, int status, const char *why, bool would_help)
     g->stage = EGRESS_CLOSING;
     g->active_ns = loop_now_ns();
     g->is_inner_held = false;
-    (void)bufferevent_enable(g->inner, EV_READ); /* and forgets it: see guest_on_inner() */
+    (void)bufferevent_enable(g->inner, EV_READ); /* and forgets it: see proxy_client_on_inner() */
 }
 
 /* --- clocks --- */
 
-static bool is_over_time(const struct guest *g, uint64_t now)
+static bool is_over_time(const struct proxy_client *g, uint64_t now)
 {
     uint64_t age_s = (now - g->started_ns) / 1000000000,
              quiet_s = (now - g->active_ns) / 1000000000;
@@ -262,18 +262,18 @@ static void on_tick(void *arg)
     struct egress *e = arg;
     uint64_t now = loop_now_ns();
 
-    for (struct guest *g = LIST_FIRST(&e->guests), *next; g; g = next) {
+    for (struct proxy_client *g = LIST_FIRST(&e->clients), *next; g; g = next) {
         next = LIST_NEXT(g, link);
         if (!is_over_time(g, now))
             continue;
         if (g->stage == EGRESS_MAKING)
-            guest_refuse(g, 504, "the host did not answer in time", false);
+            proxy_client_refuse(g, 504, "the host did not answer in time", false);
         else
-            guest_end(g);
+            proxy_client_end(g);
     }
     if (!e->door && e->n_guests < LIMIT_NET_OPEN)
         (void)open_door(e, NULL);
-    if (!LIST_EMPTY(&e->guests) || !e->door)
+    if (!LIST_EMPTY(&e->clients) || !e->door)
         loop_timer_start(e->tick, TICK_MS);
 }
 
@@ -288,7 +288,7 @@ static void close_door(struct egress *e)
 
 static int take_in(struct egress *e, int fd, bool is_over_share)
 {
-    struct guest *g = calloc(1, sizeof(*g));
+    struct proxy_client *g = calloc(1, sizeof(*g));
 
     if (g)
         g->inner = bufferevent_socket_new(loop_base(e->loop), fd, BEV_OPT_CLOSE_ON_FREE);
@@ -301,7 +301,7 @@ static int take_in(struct egress *e, int fd, bool is_over_share)
     g->is_over_share = is_over_share;
     g->started_ns = g->active_ns = loop_now_ns();
     buf_init(&g->head, (size_t)2 * PROXY_HEAD_BYTES);
-    LIST_INSERT_HEAD(&e->guests, g, link);
+    LIST_INSERT_HEAD(&e->clients, g, link);
     e->n_guests++;
     if (is_over_share) {
         e->settings->n_refusing++;
@@ -309,14 +309,15 @@ static int take_in(struct egress *e, int fd, bool is_over_share)
         e->owner->n_open++;
         e->settings->n_open++;
     }
-    bufferevent_setcb(g->inner, guest_on_inner, guest_on_inner_sent, guest_on_inner_event, g);
+    bufferevent_setcb(g->inner, proxy_client_on_inner, proxy_client_on_inner_sent,
+                      proxy_client_on_inner_event, g);
     bufferevent_setwatermark(g->inner, EV_READ, 0, EGRESS_HIGH);
     bufferevent_setwatermark(g->inner, EV_WRITE, EGRESS_LOW, 0);
     (void)bufferevent_enable(g->inner, EV_READ | EV_WRITE);
     if (++e->n_total > LIMIT_NET_TOTAL)
-        guest_refuse(g, 403, "the sandbox has reached its limit of connections", false);
+        proxy_client_refuse(g, 403, "the sandbox has reached its limit of connections", false);
     else if (is_over_share)
-        guest_refuse(g, 503, OVER_SHARE, false);
+        proxy_client_refuse(g, 503, OVER_SHARE, false);
     return 0;
 }
 
@@ -418,8 +419,8 @@ void egress_free(struct egress *e)
     loop_watch_free(e->door);
     e->door = NULL;
     close_fd(&e->listener);
-    while (!LIST_EMPTY(&e->guests))
-        guest_end(LIST_FIRST(&e->guests));
+    while (!LIST_EMPTY(&e->clients))
+        proxy_client_end(LIST_FIRST(&e->clients));
     loop_watch_free(e->tick);
     leave_owner(e->settings, e->owner);
     net_unref(e->net);

@@ -1,5 +1,5 @@
-/* Shared by the files of the gate: egress.c (the door and its guests), egress_ask.c (what they
- * say), egress_way.c (to the host), egress_relay.c (bytes). */
+/* Shared by the files of the gate: egress.c (its listening socket and clients), egress_ask.c (what
+ * they say), egress_way.c (to the host), egress_relay.c (bytes). */
 #pragma once
 
 #include <sys/queue.h>
@@ -26,9 +26,9 @@ enum egress_stage {
 
 enum egress_how { EGRESS_HTTP, EGRESS_CONNECT, EGRESS_SOCKS5 };
 
-struct guest {
+struct proxy_client {
     struct egress *egress;
-    LIST_ENTRY(guest) link;
+    LIST_ENTRY(proxy_client) link;
     enum egress_stage stage;
     enum egress_how how;
     struct bufferevent *inner; /* the program's */
@@ -50,7 +50,7 @@ struct guest {
     bool is_answered; /* the head of the answer has passed */
     bool is_inner_held, is_outer_held;
     bool is_inner_over, is_outer_over;
-    bool is_told;
+    bool is_reported;
     bool is_over_share; /* it is refused, and not counted as open */
 
     uint64_t sent, received;
@@ -67,7 +67,7 @@ struct egress {
     void *user;
     struct loop_watch *door; /* NULL: nobody is let in now */
     struct loop_watch *tick;
-    LIST_HEAD(, guest) guests;
+    LIST_HEAD(, proxy_client) clients;
     size_t n_guests;
     uint64_t n_total; /* connections, refused ones too */
     struct egress_totals totals;
@@ -76,32 +76,32 @@ struct egress {
 /* --- egress.c --- */
 
 /* Ends it: the record, and the memory. `why`: as in a note, or NULL. */
-void guest_end(struct guest *g);
+void proxy_client_end(struct proxy_client *g);
 
 /* Counts, and ends it when the sandbox has moved too much. False: it has. */
-bool guest_count(struct guest *g, uint64_t sent, uint64_t received);
+bool proxy_client_count(struct proxy_client *g, uint64_t sent, uint64_t received);
 
 /* An answer of ours, then the end. `status` of HTTP; `why` in words; `grant`: whether one would
  * help. */
-void guest_refuse(struct guest *g, int status, const char *why, bool would_help);
+void proxy_client_refuse(struct proxy_client *g, int status, const char *why, bool would_help);
 
 /* --- egress_ask.c --- */
 
 /* The program said something, and has no connection yet. */
-void guest_listen(struct guest *g);
+void proxy_client_listen(struct proxy_client *g);
 
 /* --- egress_way.c --- */
 
 /* To where g->host, port, grant and is_tls say. */
-void guest_go(struct guest *g);
+void proxy_client_go(struct proxy_client *g);
 
 /* --- egress_relay.c --- */
 
 /* The way is there. */
-void guest_open(struct guest *g);
-void guest_on_inner(struct bufferevent *inner, void *arg);
-void guest_on_inner_event(struct bufferevent *inner, short what, void *arg);
-void guest_on_outer(struct bufferevent *outer, void *arg);
-void guest_on_outer_event(struct bufferevent *outer, short what, void *arg);
-void guest_on_inner_sent(struct bufferevent *inner, void *arg);
-void guest_on_outer_sent(struct bufferevent *outer, void *arg);
+void proxy_client_open(struct proxy_client *g);
+void proxy_client_on_inner(struct bufferevent *inner, void *arg);
+void proxy_client_on_inner_event(struct bufferevent *inner, short what, void *arg);
+void proxy_client_on_outer(struct bufferevent *outer, void *arg);
+void proxy_client_on_outer_event(struct bufferevent *outer, short what, void *arg);
+void proxy_client_on_inner_sent(struct bufferevent *inner, void *arg);
+void proxy_client_on_outer_sent(struct bufferevent *outer, void *arg);

@@ -1,5 +1,5 @@
 /* Bytes between a program and its host. Whoever reads slowly stops the other: what waits is
- * bounded, and the rest stays in the kernel's buffers and with its sender. */
+ * bounded, and the rest stays in Linux's buffers and with its sender. */
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -20,14 +20,14 @@ static size_t waiting(struct bufferevent *to)
     return evbuffer_get_length(bufferevent_get_output(to));
 }
 
-static bool is_http(const struct guest *g)
+static bool is_http(const struct proxy_client *g)
 {
     return g->how == EGRESS_HTTP;
 }
 
 /* libevent reads 4 KiB each time it wakes us. Where nobody has to look at the bytes, what else is
  * there goes straight on. The end, and errors, are for libevent to see. */
-static size_t pour(const struct guest *g, struct bufferevent *from, struct bufferevent *to)
+static size_t pour(const struct proxy_client *g, struct bufferevent *from, struct bufferevent *to)
 {
     struct evbuffer *out = bufferevent_get_output(to);
     size_t total = 0;
@@ -54,7 +54,7 @@ static size_t pour(const struct guest *g, struct bufferevent *from, struct buffe
 /* --- from the program --- */
 
 /* The number of available bytes that belong to the request; -1: they are not a body. */
-static ssize_t body_part(struct guest *g, struct evbuffer *in)
+static ssize_t body_part(struct proxy_client *g, struct evbuffer *in)
 {
     size_t len = evbuffer_get_length(in), at = 0;
     const char *data = g->is_asked ? NULL : (const char *)evbuffer_pullup(in, -1);
@@ -76,7 +76,7 @@ static ssize_t body_part(struct guest *g, struct evbuffer *in)
 
 /* Bytes after a request are not forwarded: each request has its own connection, and says so
  * (Connection: close). They are read and dropped, so that the end is noticed. */
-static bool pass_request(struct guest *g, struct evbuffer *in, struct evbuffer *out)
+static bool pass_request(struct proxy_client *g, struct evbuffer *in, struct evbuffer *out)
 {
     size_t len = evbuffer_get_length(in);
     ssize_t part = body_part(g, in);
@@ -89,7 +89,7 @@ static bool pass_request(struct guest *g, struct evbuffer *in, struct evbuffer *
     return true;
 }
 
-static void from_inner(struct guest *g)
+static void from_inner(struct proxy_client *g)
 {
     struct evbuffer *in = bufferevent_get_input(g->inner);
     struct evbuffer *out = bufferevent_get_output(g->outer);
@@ -101,10 +101,10 @@ static void from_inner(struct guest *g)
         (void)evbuffer_add_buffer(out, in);
         len += pour(g, g->inner, g->outer);
     } else if (!pass_request(g, in, out)) {
-        guest_end(g);
+        proxy_client_end(g);
         return;
     }
-    if (!guest_count(g, len, 0))
+    if (!proxy_client_count(g, len, 0))
         return;
     if (waiting(g->outer) > EGRESS_HIGH) {
         g->is_inner_held = true;
@@ -112,14 +112,14 @@ static void from_inner(struct guest *g)
     }
 }
 
-void guest_on_inner(struct bufferevent *inner, void *arg)
+void proxy_client_on_inner(struct bufferevent *inner, void *arg)
 {
-    struct guest *g = arg;
+    struct proxy_client *g = arg;
 
     switch (g->stage) {
     case EGRESS_ASKING:
     case EGRESS_SOCKS:
-        guest_listen(g);
+        proxy_client_listen(g);
         break;
     case EGRESS_OPEN:
         from_inner(g);
@@ -136,7 +136,7 @@ void guest_on_inner(struct bufferevent *inner, void *arg)
 /* --- from the host --- */
 
 /* False: it is no answer, or no memory. */
-static bool pass_answer_head(struct guest *g, struct evbuffer *in)
+static bool pass_answer_head(struct proxy_client *g, struct evbuffer *in)
 {
     while (!g->is_answered && evbuffer_get_length(in)) {
         cleanup(buf_done) struct buf head = {0};
@@ -161,14 +161,14 @@ static bool pass_answer_head(struct guest *g, struct evbuffer *in)
     return true;
 }
 
-void guest_on_outer(struct bufferevent *outer, void *arg)
+void proxy_client_on_outer(struct bufferevent *outer, void *arg)
 {
-    struct guest *g = arg;
+    struct proxy_client *g = arg;
     struct evbuffer *in = bufferevent_get_input(outer);
     size_t before = evbuffer_get_length(in);
 
     if (is_http(g) && !g->is_answered && !pass_answer_head(g, in)) {
-        guest_refuse(g, 502, "malformed HTTP response from the host", false);
+        proxy_client_refuse(g, 502, "malformed HTTP response from the host", false);
         return;
     }
     if (!is_http(g) || g->is_answered) {
@@ -176,7 +176,7 @@ void guest_on_outer(struct bufferevent *outer, void *arg)
         if (!g->is_tls)
             before += pour(g, outer, g->inner);
     }
-    if (!guest_count(g, 0, before - evbuffer_get_length(in)))
+    if (!proxy_client_count(g, 0, before - evbuffer_get_length(in)))
         return;
     if (waiting(g->inner) > EGRESS_HIGH) {
         g->is_outer_held = true;
@@ -195,9 +195,9 @@ static void shut(struct bufferevent *side)
         (void)shutdown(fd, SHUT_WR);
 }
 
-void guest_on_outer_sent(struct bufferevent *outer, void *arg)
+void proxy_client_on_outer_sent(struct bufferevent *outer, void *arg)
 {
-    struct guest *g = arg;
+    struct proxy_client *g = arg;
 
     g->active_ns = loop_now_ns();
     if (g->is_inner_held) {
@@ -208,9 +208,9 @@ void guest_on_outer_sent(struct bufferevent *outer, void *arg)
         shut(outer);
 }
 
-void guest_on_inner_sent(struct bufferevent *inner, void *arg)
+void proxy_client_on_inner_sent(struct bufferevent *inner, void *arg)
 {
-    struct guest *g = arg;
+    struct proxy_client *g = arg;
 
     g->active_ns = loop_now_ns();
     if (g->is_outer_held && g->outer) {
@@ -224,20 +224,20 @@ void guest_on_inner_sent(struct bufferevent *inner, void *arg)
     } else if (g->is_outer_over) {
         shut(inner);
         if (is_http(g) || g->is_inner_over)
-            guest_end(g);
+            proxy_client_end(g);
     }
 }
 
 /* --- ends --- */
 
-void guest_on_inner_event(struct bufferevent *inner, short what, void *arg)
+void proxy_client_on_inner_event(struct bufferevent *inner, short what, void *arg)
 {
-    struct guest *g = arg;
+    struct proxy_client *g = arg;
 
     (void)inner;
     /* In a tunnel either side may have said all while the other goes on. */
     if (!(what & BEV_EVENT_EOF) || g->stage != EGRESS_OPEN || is_http(g) || g->is_outer_over) {
-        guest_end(g);
+        proxy_client_end(g);
         return;
     }
     g->is_inner_over = true;
@@ -245,13 +245,13 @@ void guest_on_inner_event(struct bufferevent *inner, short what, void *arg)
         shut(g->outer);
 }
 
-void guest_on_outer_event(struct bufferevent *outer, short what, void *arg)
+void proxy_client_on_outer_event(struct bufferevent *outer, short what, void *arg)
 {
-    struct guest *g = arg;
+    struct proxy_client *g = arg;
 
     (void)outer;
     if (is_http(g) && !g->is_answered) {
-        guest_refuse(g, 502, "the host ended without an answer", false);
+        proxy_client_refuse(g, 502, "the host ended without an answer", false);
         return;
     }
     g->is_outer_over = true;
@@ -261,14 +261,15 @@ void guest_on_outer_event(struct bufferevent *outer, short what, void *arg)
         return;
     shut(g->inner);
     if (is_http(g) || g->is_inner_over)
-        guest_end(g);
+        proxy_client_end(g);
 }
 
-void guest_open(struct guest *g)
+void proxy_client_open(struct proxy_client *g)
 {
     g->stage = EGRESS_OPEN;
     g->egress->totals.connections++;
-    bufferevent_setcb(g->outer, guest_on_outer, guest_on_outer_sent, guest_on_outer_event, g);
+    bufferevent_setcb(g->outer, proxy_client_on_outer, proxy_client_on_outer_sent,
+                      proxy_client_on_outer_event, g);
     bufferevent_setwatermark(g->outer, EV_READ, 0, EGRESS_HIGH);
     bufferevent_setwatermark(g->outer, EV_WRITE, EGRESS_LOW, 0);
     (void)bufferevent_enable(g->outer, EV_READ | EV_WRITE);
@@ -276,10 +277,10 @@ void guest_open(struct guest *g)
         (void)bufferevent_write(g->inner, "HTTP/1.1 200 Connection established\r\n\r\n", 39);
     else if (g->how == EGRESS_SOCKS5)
         (void)bufferevent_write(g->inner, "\5\0\0\1\0\0\0\0\0\0", 10);
-    else if (!guest_count(g, g->head.len, 0)) {
+    else if (!proxy_client_count(g, g->head.len, 0)) {
         return;
     } else if (bufferevent_write(g->outer, g->head.data, g->head.len) < 0) {
-        guest_end(g);
+        proxy_client_end(g);
         return;
     }
     g->active_ns = loop_now_ns();

@@ -331,7 +331,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .net = net_ref(spec->net),
         .is_touched = spec->touch,
         .pidfd = -1,
-        .told_fd = -1,
+        .refusals_fd = -1,
         .input = -1,
         .refresh_fd = -1,
         .files.fd = -1,
@@ -383,7 +383,7 @@ void box_free(struct box *b)
     box_refresh_end(b);
     close_fd(&b->input);
     close_fd(&b->pidfd);
-    box_told_end(b);
+    box_refused_calls_end(b);
     masker_free(b->masks[0]);
     masker_free(b->masks[1]);
     buf_done(&b->bash);
@@ -539,7 +539,7 @@ static void on_sealed(struct box *b, struct unpack *u)
         return;
     }
     if (!b->broker)
-        box_told_begin(b);
+        box_refused_calls_begin(b);
     b->layers = unpack_u32(u);
     if (cgroup_host_kind(b->cgroups) == CGROUP_V1)
         b->layers |= LAYER_CGROUP_V1;

@@ -106,17 +106,17 @@ struct box_copy_events {
      * before the other. */
     void (*on_released)(void *user, bool goes_well);
     /* A sealed image with a reference for the taker, or NULL and why. */
-    void (*on_image)(void *user, struct image *image, const struct error *err);
+    void (*on_image)(void *user, struct memory_image *image, const struct error *err);
 };
 
 /* Has an image of a kept box written. `origin`: what it is a copy of, or NULL; `is_flat`: the image
  * shall not refer to it. No cell runs until on_released. E_BUSY: not now. */
-int box_image(struct box *box, struct image *origin, bool is_flat,
+int box_image(struct box *box, struct memory_image *origin, bool is_flat,
               const struct box_copy_events *events, void *user, struct error *err);
 
 /* Turns a box that was just kept into a copy. `flags`: enum wire_restore_flag. on_restored follows,
  * with an error or an empty one; after an error the box is of no further use. */
-int box_restore(struct box *box, const struct image *image, uint32_t flags,
+int box_restore(struct box *box, const struct memory_image *image, uint32_t flags,
                 void (*on_restored)(void *owner, struct box *box, struct error *err),
                 struct error *err);
 

@@ -29,7 +29,7 @@
 
 struct box_copy {
     struct box *box; /* NULL: it is gone, and nobody waits for the rest */
-    struct image *image;
+    struct memory_image *image;
     struct cgroup *group;
     int status, theirs; /* both ends of the pipe; the other one until it is handed over */
     struct loop_watch *watch, *deadline;
@@ -318,7 +318,7 @@ void box_copy_on_bash_ready(struct box *b)
 }
 
 /* Text for another shell, which may come of any program: no NUL, as it ends with one. */
-static int keep_state(struct image *image, const struct frame *frame, struct error *err)
+static int keep_state(struct memory_image *image, const struct frame *frame, struct error *err)
 {
     if (!frame->len || *frame->body == WIRE_SAVED_NOTHING ||
         memchr(frame->body, '\0', frame->len)) {
@@ -346,7 +346,7 @@ void box_copy_on_bash_end(struct box *b)
         loop_timer_start(b->copy->deadline, 0);
 }
 
-static int begin(struct box_copy *c, struct image *origin, struct error *err)
+static int begin(struct box_copy *c, struct memory_image *origin, struct error *err)
 {
     struct box *b = c->box;
     int pair[2];
@@ -384,7 +384,7 @@ static int check_memory(struct box *b, struct error *err)
     return error_hint(err, "end sessions or forget checkpoints that are not needed");
 }
 
-int box_image(struct box *b, struct image *origin, bool is_flat,
+int box_image(struct box *b, struct memory_image *origin, bool is_flat,
               const struct box_copy_events *events, void *user, struct error *err)
 {
     struct box_copy *c;
@@ -425,7 +425,8 @@ int box_image(struct box *b, struct image *origin, bool is_flat,
 
 /* --- becoming a copy --- */
 
-static int send_restore(struct box *b, const struct image *image, uint32_t flags, struct error *err)
+static int send_restore(struct box *b, const struct memory_image *image, uint32_t flags,
+                        struct error *err)
 {
     struct wire_restore message = {.flags = flags, .cells = image->cells};
     int fds[1 + WIRE_IMAGES_MAX] = {image->files};
@@ -444,7 +445,7 @@ static int send_restore(struct box *b, const struct image *image, uint32_t flags
     return r;
 }
 
-int box_restore(struct box *b, const struct image *image, uint32_t flags,
+int box_restore(struct box *b, const struct memory_image *image, uint32_t flags,
                 void (*on_restored)(void *owner, struct box *box, struct error *err),
                 struct error *err)
 {

@@ -12,7 +12,7 @@
 
 /* --- memory of files from outside ---
  *
- * The kernel of Linux counts them as ours. They are taken off what the sandbox may have, so that
+ * Linux counts them as ours. They are taken off what the sandbox may have, so that
  * both together stay within its limit. */
 
 /* A program needs a little, whatever it is sent: at least to delete it again. */

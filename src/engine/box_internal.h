@@ -73,9 +73,9 @@ struct box {
     struct net *net;              /* hosts it may reach, or NULL */
     struct box_net gate;          /* and the gate to them */
     struct broker_client *broker; /* writes to granted directories; NULL: none is for writing */
-    int told_fd;                  /* of refused system calls; -1: nobody is told */
-    struct loop_watch *told_watch, *told_timer;
-    unsigned told_count;
+    int refusals_fd;              /* of refused system calls; -1: nobody is told */
+    struct loop_watch *refusals_watch, *refusals_timer;
+    unsigned n_refusals;
     struct layers *cow;           /* of copy-on-write grants, or NULL */
     struct run_limits limits;     /* what it was made for */
     struct cgroup_limits allowed; /* what it may have now, files from outside included */
@@ -181,13 +181,13 @@ void box_note_denials(struct box *b, struct run *run);
 void box_deny_host(struct run *run, const struct egress_note *note);
 void box_deny_call(struct run *run, const char *name, const struct error *why);
 
-/* --- box_told.c --- */
+/* --- box_refused_calls.c --- */
 
 /* The listener of refused system calls, the last of the descriptors that came with pid 1's first
  * word. There is none where a directory is granted for writing, or where the host has no room for
  * it. */
-void box_told_begin(struct box *b);
-void box_told_end(struct box *b);
+void box_refused_calls_begin(struct box *b);
+void box_refused_calls_end(struct box *b);
 
 /* --- box_files.c --- */
 

@@ -419,7 +419,7 @@ static bool says_that_state_is_kept(const struct run *cell)
 void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exited)
 {
     struct box *b = k->box;
-    bool was_born = k->peer.state != WIRE_STATE_STARTING, is_told = false;
+    bool was_born = k->peer.state != WIRE_STATE_STARTING, is_reported = false;
 
     if (box_is_checker(k)) {
         box_check_on_exited(k);
@@ -449,10 +449,10 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         if (!was_born)
             error_set(&b->run->result.error, E_BUSY,
                       "a kernel could not be started in the session");
-        is_told = !says_that_state_is_kept(b->run);
+        is_reported = !says_that_state_is_kept(b->run);
         box_answer(b);
         if (b->run && was_born) { /* it is not answered yet */
-            k->was_lost |= !is_told;
+            k->was_lost |= !is_reported;
             b->next_due = k;
             return;
         }
@@ -461,7 +461,7 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
      * there is no room for it, and the next cell will try again. */
     if (!was_born || k->is_alive)
         return;
-    k->was_lost |= !is_told;
+    k->was_lost |= !is_reported;
     if (b->state == BOX_KEPT || b->state == BOX_RUNNING)
         start_next(k);
 }

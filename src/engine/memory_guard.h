@@ -1,6 +1,6 @@
 /* Acts before memory runs out.
  *
- * When it does, the kernel of Linux ends the program with the most memory of its own, and files in
+ * When it does, Linux ends the program with the most memory of its own, and files in
  * memory, which belong to no process, do not count. So a session that fills its /tmp could cost
  * others theirs. The guard looks at what is free, the more often the less that is, and ends the one
  * sandbox that holds the most, files included.

@@ -38,14 +38,14 @@ static int make_file(const char *name, uint64_t size, struct error *err)
     return take_fd(fd);
 }
 
-int image_new(const struct run_limits *limits, struct image *origin, struct image **ret_image,
-              bool *is_flat, struct error *err)
+int image_new(const struct run_limits *limits, struct memory_image *origin,
+              struct memory_image **ret_image, bool *is_flat, struct error *err)
 {
-    struct image *image = calloc(1, sizeof(*image));
+    struct memory_image *image = calloc(1, sizeof(*image));
 
     if (!image)
         return error_memory(err);
-    *image = (struct image){.refs = 1, .memory = -1, .files = -1};
+    *image = (struct memory_image){.refs = 1, .memory = -1, .files = -1};
     buf_init(&image->bash, WIRE_BASH_STATE_MAX);
     image->memory = make_file("belljar-image", image_memory_max(limits), err);
     if (image->memory >= 0)
@@ -65,14 +65,14 @@ int image_new(const struct run_limits *limits, struct image *origin, struct imag
     return 0;
 }
 
-struct image *image_ref(struct image *image)
+struct memory_image *image_ref(struct memory_image *image)
 {
     if (image)
         image->refs++;
     return image;
 }
 
-void image_unref(struct image *image)
+void image_unref(struct memory_image *image)
 {
     if (!image || --image->refs > 0)
         return;
@@ -84,7 +84,7 @@ void image_unref(struct image *image)
     free(image);
 }
 
-int image_seal(struct image *image, struct error *err)
+int image_seal(struct memory_image *image, struct error *err)
 {
     int seals = F_SEAL_WRITE | F_SEAL_SEAL;
 
@@ -100,7 +100,7 @@ static uint64_t bytes_of(int fd)
     return fstat(fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
-uint64_t image_count(struct image *image, uint64_t mark)
+uint64_t image_count(struct memory_image *image, uint64_t mark)
 {
     uint64_t bytes = 0;
 

@@ -15,11 +15,11 @@
 #include "base/error.h"
 #include "base/run.h"
 
-struct image {
+struct memory_image {
     uint64_t mark; /* of who counted it last */
     unsigned refs;
     int memory, files;
-    struct image *parents[WIRE_IMAGES_MAX]; /* oldest first */
+    struct memory_image *parents[WIRE_IMAGES_MAX]; /* oldest first */
     size_t n_parents;
     uint32_t cells;              /* the source had run by then */
     bool was_lost[WIRE_KERNELS]; /* it had taken the place of another, which nobody was told yet */
@@ -30,18 +30,18 @@ struct image {
 /* An empty one with room for what a session of these limits can have. `origin`: what the source is
  * a copy of, or NULL. *is_flat: it shall refer to none; set where the chain is full, and it must.
  */
-int image_new(const struct run_limits *limits, struct image *origin, struct image **ret_image,
-              bool *is_flat, struct error *err);
+int image_new(const struct run_limits *limits, struct memory_image *origin,
+              struct memory_image **ret_image, bool *is_flat, struct error *err);
 
-struct image *image_ref(struct image *image);
-void image_unref(struct image *image); /* accepts NULL */
+struct memory_image *image_ref(struct memory_image *image);
+void image_unref(struct memory_image *image); /* accepts NULL */
 
 /* Nothing in it changes from here on. Before any copy gets it. */
-int image_seal(struct image *image, struct error *err);
+int image_seal(struct memory_image *image, struct error *err);
 
 /* Bytes of memory that it takes with all images it refers to, those with `mark` excepted, which
  * they have from here on. Accepts NULL. */
-uint64_t image_count(struct image *image, uint64_t mark);
+uint64_t image_count(struct memory_image *image, uint64_t mark);
 
 /* A mark that no image has. */
 uint64_t image_new_mark(void);

@@ -155,12 +155,12 @@ static const char *const notable[] = {
     "scikit-image", "pypdf",    "tabulate", "pyyaml",
 };
 
-struct packages {
+struct package_versions {
     char versions[ARRAY_SIZE(notable)][32];
 };
 
 /* "scikit_learn-1.2.1.dist-info" is scikit-learn 1.2.1. */
-static void note_package(struct packages *found, const char *entry)
+static void note_package(struct package_versions *found, const char *entry)
 {
     size_t len = strcspn(entry, "-");
     const char *version = entry + len + 1, *end = strstr(entry, ".dist-info");
@@ -184,7 +184,7 @@ static void note_package(struct packages *found, const char *entry)
     }
 }
 
-static void note_packages(struct packages *found, const char *directory)
+static void note_packages(struct package_versions *found, const char *directory)
 {
     DIR *dir = opendir(directory);
     const struct dirent *entry;
@@ -198,7 +198,7 @@ static void note_packages(struct packages *found, const char *directory)
 static int add_packages(const struct config *config, const char *name, struct buf *out)
 {
     struct environment environment = {0};
-    struct packages found = {0};
+    struct package_versions found = {0};
     char path[PATH_MAX];
     size_t shown = 0;
 

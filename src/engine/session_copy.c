@@ -29,9 +29,9 @@
 #define CHECKPOINTS_MAX 32
 #define FORKS_MAX       256
 
-struct checkpoint {
-    struct checkpoint *next;
-    struct image *image;
+struct session_checkpoint {
+    struct session_checkpoint *next;
+    struct memory_image *image;
     char name[SESSION_NAME_MAX + 1];
 };
 
@@ -45,7 +45,7 @@ struct session_copy {
     void *user;
     uint64_t begun_ns, held_ns;
     bool is_released; /* the session may run cells again */
-    struct image *image;
+    struct memory_image *image;
     struct error err; /* the first thing that went wrong */
     /* RESTORE */
     struct run *order; /* for the new sandbox, then the old one's */
@@ -173,7 +173,7 @@ static struct session_copy *begin(struct session *s, enum kind kind, session_cop
 static void keep_checkpoint(struct session_copy *c)
 {
     struct session *s = c->session;
-    struct checkpoint *new = calloc(1, sizeof(*new));
+    struct session_checkpoint *new = calloc(1, sizeof(*new));
     struct error err = {0};
 
     if (!new) {
@@ -207,7 +207,7 @@ static void on_released(void *user, bool goes_well)
     session_go_on(c->session);
 }
 
-static void on_image(void *user, struct image *image, const struct error *err)
+static void on_image(void *user, struct memory_image *image, const struct error *err)
 {
     struct session_copy *c = user;
     struct error why = {0};
@@ -240,7 +240,7 @@ static bool is_weighed_down(const struct session *s)
 {
     uint64_t mark = image_new_mark();
 
-    for (const struct checkpoint *c = s->checkpoints; c; c = c->next)
+    for (const struct session_checkpoint *c = s->checkpoints; c; c = c->next)
         (void)image_count(c->image, mark);
     return image_count(s->origin, mark) > s->order->terms.limits.memory_bytes / 2;
 }
@@ -263,7 +263,7 @@ static size_t count_checkpoints(const struct session *s)
 {
     size_t n = 0;
 
-    for (const struct checkpoint *c = s->checkpoints; c; c = c->next)
+    for (const struct session_checkpoint *c = s->checkpoints; c; c = c->next)
         n++;
     return n;
 }
@@ -272,7 +272,7 @@ uint64_t session_copy_bytes(const struct session *s, uint64_t mark)
 {
     uint64_t bytes = image_count(s->origin, mark);
 
-    for (const struct checkpoint *c = s->checkpoints; c; c = c->next)
+    for (const struct session_checkpoint *c = s->checkpoints; c; c = c->next)
         bytes += image_count(c->image, mark);
     if (s->copy)
         bytes += image_count(s->copy->image, mark);
@@ -300,9 +300,9 @@ int session_checkpoint(struct session *s, const char *name, session_copied_fn fn
     return take_image(c, err);
 }
 
-static struct checkpoint **find(struct session *s, const char *name)
+static struct session_checkpoint **find(struct session *s, const char *name)
 {
-    struct checkpoint **at = &s->checkpoints;
+    struct session_checkpoint **at = &s->checkpoints;
 
     while (*at && strcmp((*at)->name, name) != 0)
         at = &(*at)->next;
@@ -317,7 +317,7 @@ static int set_unknown(struct error *err)
 
 int session_forget(struct session *s, const char *name, struct error *err)
 {
-    struct checkpoint **at = find(s, name), *found = *at;
+    struct session_checkpoint **at = find(s, name), *found = *at;
 
     if (!found)
         return set_unknown(err);
@@ -329,7 +329,7 @@ int session_forget(struct session *s, const char *name, struct error *err)
 
 const char *session_checkpoint_name(const struct session *s, size_t index)
 {
-    const struct checkpoint *c = s->checkpoints;
+    const struct session_checkpoint *c = s->checkpoints;
 
     while (c && index--)
         c = c->next;
@@ -413,7 +413,7 @@ static void on_no_box(struct run *order)
 int session_restore(struct session *s, const char *name, session_copied_fn fn, void *user,
                     struct error *err)
 {
-    struct checkpoint *from = *find(s, name);
+    struct session_checkpoint *from = *find(s, name);
     struct session_copy *c;
 
     if (check_rest(s, err) < 0)
@@ -636,7 +636,7 @@ void session_copy_cancel(struct session *s)
 void session_copy_done(struct session *s)
 {
     while (s->checkpoints) {
-        struct checkpoint *c = s->checkpoints;
+        struct session_checkpoint *c = s->checkpoints;
 
         s->checkpoints = c->next;
         image_unref(c->image);

@@ -7,7 +7,7 @@
 #include "engine/run_list.h"
 #include "engine/session.h"
 
-struct checkpoint;
+struct session_checkpoint;
 struct session_copy;
 
 /* The keys of a session: its name, and its id if that differs. */
@@ -35,10 +35,10 @@ struct session {
     bool is_used;     /* its sandbox is not like any other any more */
     unsigned losses;  /* sandboxes that died before they were used */
     bool is_closing;
-    char *why;                /* it is closing */
-    struct pseudonyms *names; /* of people in it, or NULL; its copies know them, too */
-    struct image *origin;     /* what it is a copy of, or NULL */
-    struct checkpoint *checkpoints;
+    char *why;                   /* it is closing */
+    struct pseudonyms *names;    /* of people in it, or NULL; its copies know them, too */
+    struct memory_image *origin; /* what it is a copy of, or NULL */
+    struct session_checkpoint *checkpoints;
     struct session_copy *copy; /* what is being done with it, or NULL */
     struct session_copy *fork; /* of another one: this one is to become a copy */
     bool awaits_image;         /* of it: it has its sandbox */

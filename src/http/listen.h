@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* HOST:PORT or [IPv6]:PORT, addresses only; port 0 lets the kernel choose. Returns the descriptor.
+/* HOST:PORT or [IPv6]:PORT, addresses only; port 0 lets Linux choose. Returns the descriptor.
  */
 int listen_tcp(const char *address, struct error *err);
 

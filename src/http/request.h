@@ -57,7 +57,7 @@ struct request {
     struct caller *caller; /* who asks (admit/caller.h); NULL: the route is for everybody */
     unsigned generation;   /* of the caller, when the token was checked */
     char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */
-    struct idempotency_key once;          /* under which it is asked; is_set: there is one */
+    struct idempotency_key idempotency;   /* under which it is asked; is_set: there is one */
     bool is_repeat;                       /* the answer says that it was given before */
     struct share_account *account;        /* whose memory it takes; NULL: nobody's in particular */
     size_t *counted;  /* goes down by one with the request; NULL: nothing does */

@@ -2,7 +2,7 @@
  *
  * Texts are cut in their middle, since the beginning says what happened and the end how it ended.
  * Structured content keeps its shape: long strings and lists in it become shorter. The whole is
- * kept, and the text says where (kept.c). Pictures are not text and stay.
+ * kept, and the text says where (saved_answers.c). Pictures are not text and stay.
  */
 #include <stdlib.h>
 #include <string.h>

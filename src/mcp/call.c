@@ -63,9 +63,9 @@ static void end_exchange(struct mcp_exchange *exchange, json_t *answer, int stat
     json_decref(answer);
 }
 
-void mcp_call_cancel(struct mcp_call *call, bool is_told)
+void mcp_call_cancel(struct mcp_call *call, bool is_reported)
 {
-    struct mcp_exchange *exchange = is_told ? call->exchange : NULL;
+    struct mcp_exchange *exchange = is_reported ? call->exchange : NULL;
 
     if (call->on_cancel)
         call->on_cancel(call);

@@ -205,8 +205,8 @@ void mcp_cut(const char *text, size_t len, size_t budget, size_t *ret_head, size
 json_t *mcp_bound_object(struct mcp_call *call, json_t *object, size_t budget);
 
 /* An answer that was cut, as a whole; NULL: there is none with that id. */
-const struct spool *mcp_kept_find(const struct mcp_server *server, const char *owner,
-                                  const char *id);
+const struct spool *mcp_saved_answer_find(const struct mcp_server *server, const char *owner,
+                                          const char *id);
 
 /* From here on it is a task: the client has been told, and asks for it later. False: it takes none,
  * or the call is no tool's. */

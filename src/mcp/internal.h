@@ -84,8 +84,8 @@ struct mcp_server {
     bool is_ticking;
     struct mcp_task *first_task, *last_task;
     size_t n_tasks;
-    struct spool_store *kept; /* answers that were cut, or NULL */
-    struct mcp_kept_answer *first_kept, *last_kept;
+    struct spool_directory *answer_spools; /* answers that were cut, or NULL */
+    struct mcp_saved_answer *first_saved, *last_saved;
     uint8_t key[SHA256_BYTES]; /* of what clients keep for us */
 };
 
@@ -169,7 +169,7 @@ void mcp_list_cache(enum mcp_era era, json_t *result, uint64_t ttl_ms, bool is_p
 extern const struct mcp_method mcp_call_methods[];
 void mcp_call_start(struct mcp_call *call); /* (again) */
 void mcp_call_free(struct mcp_call *call);  /* out of every list; nobody is told */
-void mcp_call_cancel(struct mcp_call *call, bool is_told);
+void mcp_call_cancel(struct mcp_call *call, bool is_reported);
 void mcp_call_answered(struct mcp_call *call, const char *id, const json_t *response);
 
 /* Answers the request with the result (taken). The call goes on as a task; it may be gone when this
@@ -188,14 +188,14 @@ json_t *mcp_shrink(const json_t *value, size_t budget);
 json_t *mcp_bound_string(const char *text, size_t len);
 json_t *mcp_bound_data(json_t *data);
 
-/* --- kept.c --- */
+/* --- saved_answers.c --- */
 
 /* The most that is kept of one answer. */
-#define MCP_KEPT_BYTES ((size_t)8 * MIB)
+#define MCP_SAVED_BYTES ((size_t)8 * MIB)
 
 /* Keeps the text for its owner and returns the id it is found by, or NULL. */
 const char *mcp_keep(struct mcp_server *server, const char *owner, const char *text, size_t len);
-void mcp_kept_forget(struct mcp_server *server, const char *owner); /* NULL: everybody's */
+void mcp_saved_answers_forget(struct mcp_server *server, const char *owner); /* NULL: everybody's */
 
 /* --- tokens.c --- */
 
@@ -217,7 +217,7 @@ const char *mcp_headers_check_tool(const struct mcp_request *request, const stru
 /* --- mcp_listen.c --- */
 
 extern const struct mcp_method mcp_listen_methods[];
-void mcp_listen_end(struct mcp_listen *listen, bool is_told);
+void mcp_listen_end(struct mcp_listen *listen, bool is_reported);
 void mcp_listen_task(struct mcp_server *server, const struct mcp_task *task);
 
 /* --- mcp_tasks.c --- */

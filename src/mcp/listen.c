@@ -109,7 +109,7 @@ static void free_listen(struct mcp_listen *listen)
     free(listen);
 }
 
-void mcp_listen_end(struct mcp_listen *listen, bool is_told)
+void mcp_listen_end(struct mcp_listen *listen, bool is_reported)
 {
     struct mcp_peer *peer = listen->peer;
     struct mcp_exchange *exchange = listen->exchange;
@@ -121,11 +121,11 @@ void mcp_listen_end(struct mcp_listen *listen, bool is_told)
     *at = listen->next;
     peer->n_listens--;
     exchange->listen = NULL;
-    if (is_told)
+    if (is_reported)
         answer = mcp_result_json(peer->server, MCP_MODERN, listen->id,
                                  json_pack("{s:{s:O}}", "_meta", META_LISTEN_ID, listen->id));
     free_listen(listen);
-    if (is_told)
+    if (is_reported)
         exchange->finish(exchange, answer, 200);
     json_decref(answer);
 }

@@ -640,7 +640,7 @@ void mcp_server_free(struct mcp_server *server)
     if (!server)
         return;
     mcp_tasks_free(server);
-    mcp_kept_forget(server, NULL);
+    mcp_saved_answers_forget(server, NULL);
     loop_watch_free(server->tick);
     explicit_bzero(server->key, sizeof(server->key));
     free(server);

@@ -265,7 +265,7 @@ static int add_displays(const struct run *run, struct buf *out)
         pictures += picture_of(display) != NULL;
         if (picture_of(display) || is_result(run, i))
             continue;
-        if (out->len > MCP_KEPT_BYTES) { /* nobody could read it */
+        if (out->len > MCP_SAVED_BYTES) { /* nobody could read it */
             more++;
             continue;
         }

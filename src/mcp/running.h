@@ -19,8 +19,8 @@ struct mcp_running {
     bool has_news;   /* not passed on yet */
     struct buf said; /* of it; a report need not have words */
     double done, total;
-    uint64_t told_ns;
-    unsigned n_told;
+    uint64_t reported_ns;
+    unsigned n_reports;
     char approval[32]; /* what the client is asked; "": nothing */
     uint64_t hidden;   /* bytes of it that masks hide */
     uint64_t unseen;   /* bytes that the question does not show: a yes has to repeat the number */

@@ -30,7 +30,7 @@ struct mcp_stdio {
     size_t scanned;   /* of `in`, without a newline */
     bool is_skipping; /* the rest of a line that is too long */
     bool is_over;     /* no more input */
-    bool is_told;     /* on_end was called */
+    bool is_reported; /* on_end was called */
     struct buf out;
     size_t written;          /* of `out` */
     int flags;               /* of the output, as they were */
@@ -49,9 +49,9 @@ struct line {
 
 static void end(struct mcp_stdio *stdio)
 {
-    if (stdio->is_told)
+    if (stdio->is_reported)
         return;
-    stdio->is_told = true;
+    stdio->is_reported = true;
     stdio->options.on_end(stdio->options.user);
 }
 
@@ -111,7 +111,7 @@ static void write_message(struct mcp_stdio *stdio, const json_t *message)
 {
     size_t before = stdio->out.len;
 
-    if (stdio->is_told || !message)
+    if (stdio->is_reported || !message)
         return;
     if (stdio->written > OUT_FULL) {
         buf_consume(&stdio->out, stdio->written);
@@ -210,7 +210,7 @@ static void receive_lines(struct mcp_stdio *stdio)
     size_t at = 0;
 
     while (
-        !stdio->is_told && stdio->in.len > stdio->scanned &&
+        !stdio->is_reported && stdio->in.len > stdio->scanned &&
         (newline = memchr(stdio->in.data + stdio->scanned, '\n', stdio->in.len - stdio->scanned))) {
         if (!stdio->is_skipping)
             receive(stdio, stdio->in.data + at, (size_t)(newline - stdio->in.data) - at, false);
@@ -321,7 +321,7 @@ void mcp_stdio_free(struct mcp_stdio *stdio)
 {
     if (!stdio)
         return;
-    stdio->is_told = true;
+    stdio->is_reported = true;
     mcp_peer_free(stdio->peer);
     while (!LIST_EMPTY(&stdio->lines))
         free_line(LIST_FIRST(&stdio->lines));

@@ -122,7 +122,7 @@ void mcp_server_forget(struct mcp_server *server, const char *owner)
             mcp_call_cancel(task->call, false);
         free_task(task);
     }
-    mcp_kept_forget(server, owner);
+    mcp_saved_answers_forget(server, owner);
 }
 
 /* --- as JSON --- */

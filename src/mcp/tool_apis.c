@@ -5,7 +5,7 @@
 
 static void list_apis(struct mcp_call *call)
 {
-    mcp_answer_kept(call, apis_list);
+    mcp_answer_stored(call, apis_list);
 }
 
 /* clang-format off */

@@ -99,10 +99,10 @@ static void add_grants(const struct mcp_call *call, struct buf *out)
 static json_t *find_apis(const struct mcp_call *call, const char *detail, const char *name,
                          struct error *err)
 {
-    const struct stored kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call), UINT32_MAX};
+    const struct stored stored = {mcp_host_of(call)->api->store, mcp_store_owner(call), UINT32_MAX};
     json_t *arguments = json_pack("{s:s, s:s*}", "detail", detail, "name", name), *value = NULL;
 
-    if (apis_list(&kept, arguments, &value, err) < 0)
+    if (apis_list(&stored, arguments, &value, err) < 0)
         value = NULL;
     json_decref(arguments);
     return value;

@@ -147,7 +147,7 @@ static const struct spool *find_spool(const struct mcp_call *call, struct error 
     const char *handle = json_string_value(json_object_get(call->arguments, "handle"));
     const char *stream = json_string_value(json_object_get(call->arguments, "stream"));
     bool is_stderr = stream && strcmp(stream, "stderr") == 0;
-    const struct spool *spool = mcp_kept_find(call->server, call->owner, handle);
+    const struct spool *spool = mcp_saved_answer_find(call->server, call->owner, handle);
     struct job *job =
         spool ? NULL : jobs_find(mcp_host_of(call)->api->jobs, call->owner, handle, err);
 

@@ -46,9 +46,9 @@ static struct mcp_call *free_running(struct mcp_running *r)
 /* Reports of the program count as they are; output in between counts up a little. */
 static void tell(struct mcp_running *r, const char *text, size_t len)
 {
-    double value = r->total > 0 ? r->done : (double)++r->n_told;
+    double value = r->total > 0 ? r->done : (double)++r->n_reports;
 
-    r->told_ns = loop_now_ns();
+    r->reported_ns = loop_now_ns();
     mcp_call_progress(r->call, value, r->total, text, len);
 }
 
@@ -74,7 +74,7 @@ static void tell_soon(struct mcp_running *r)
 {
     if (r->is_waiting)
         return;
-    if ((loop_now_ns() - r->told_ns) / 1000000 >= PROGRESS_MS) {
+    if ((loop_now_ns() - r->reported_ns) / 1000000 >= PROGRESS_MS) {
         tell_said(r);
         return;
     }
@@ -266,7 +266,7 @@ static void on_tick(struct mcp_call *call)
     struct mcp_running *r = call->user;
     char text[64];
 
-    if (!mcp_call_wants_progress(call) || (loop_now_ns() - r->told_ns) / 1000000 < MCP_QUIET_MS)
+    if (!mcp_call_wants_progress(call) || (loop_now_ns() - r->reported_ns) / 1000000 < MCP_QUIET_MS)
         return;
     (void)snprintf(text, sizeof(text), "running for %llu s",
                    (unsigned long long)((loop_now_ns() - call->begun_ns) / 1000000000));
@@ -400,7 +400,7 @@ static struct mcp_running *new_running(struct mcp_call *call, const struct mcp_p
     r->host = mcp_host_of(call);
     r->note = program->note ? strdup(program->note) : NULL;
     r->answer = program->answer;
-    r->told_ns = r->begun_ns = loop_now_ns();
+    r->reported_ns = r->begun_ns = loop_now_ns();
     buf_init(&r->said, PROGRESS_BYTES);
     r->timer = loop_timer(mcp_host_of(call)->api->loop, on_timer, r);
     if (!r->timer) {

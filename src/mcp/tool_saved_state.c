@@ -13,12 +13,12 @@
 
 /* --- shared with the other tools of this kind --- */
 
-struct store *mcp_kept(const struct mcp_call *call, struct error *err)
+struct store *mcp_store(const struct mcp_call *call, struct error *err)
 {
-    return api_kept(mcp_host_of(call)->api, err);
+    return api_store(mcp_host_of(call)->api, err);
 }
 
-const char *mcp_kept_owner(const struct mcp_call *call)
+const char *mcp_store_owner(const struct mcp_call *call)
 {
     return mcp_host_of(call)->is_pipe ? TOKEN_FIRST : call->caller->keeper;
 }
@@ -148,13 +148,13 @@ void mcp_answer_error(struct mcp_call *call, struct error *err)
 
 /* --- the tools --- */
 
-void mcp_answer_kept(struct mcp_call *call, stored_fn fn)
+void mcp_answer_stored(struct mcp_call *call, stored_fn fn)
 {
-    const struct stored kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call), UINT32_MAX};
+    const struct stored stored = {mcp_host_of(call)->api->store, mcp_store_owner(call), UINT32_MAX};
     struct error err = {0};
     json_t *value = NULL;
 
-    if (fn(&kept, call->arguments, &value, &err) < 0)
+    if (fn(&stored, call->arguments, &value, &err) < 0)
         mcp_answer_error(call, &err);
     else
         mcp_answer_object(call, value);
@@ -162,27 +162,27 @@ void mcp_answer_kept(struct mcp_call *call, stored_fn fn)
 
 static void create_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, stored_state_create);
+    mcp_answer_stored(call, stored_state_create);
 }
 
 static void save_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, stored_state_save);
+    mcp_answer_stored(call, stored_state_save);
 }
 
 static void load_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, stored_state_load);
+    mcp_answer_stored(call, stored_state_load);
 }
 
 static void list_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, stored_state_list);
+    mcp_answer_stored(call, stored_state_list);
 }
 
 static void delete_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, stored_state_delete);
+    mcp_answer_stored(call, stored_state_delete);
 }
 
 /* clang-format off */

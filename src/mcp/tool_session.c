@@ -49,7 +49,7 @@ struct admission mcp_admission(const struct mcp_call *call)
     struct admission admission = api_admission(host->api, call->caller);
 
     admission.granted = host->granted;
-    admission.keeper = mcp_kept_owner(call);
+    admission.keeper = mcp_store_owner(call);
     return admission;
 }
 

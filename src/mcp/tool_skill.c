@@ -43,11 +43,11 @@ static json_t *failure(struct mcp_call *call, struct error *err)
 
 static json_t *store_skill(struct mcp_call *call)
 {
-    const struct stored kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call)};
+    const struct stored stored = {mcp_host_of(call)->api->store, mcp_store_owner(call)};
     struct error err = {0};
     json_t *saved = NULL;
 
-    if (stored_skill_save(&kept, call->arguments, &saved, &err) < 0)
+    if (stored_skill_save(&stored, call->arguments, &saved, &err) < 0)
         return failure(call, &err);
     return mcp_object_result(call, saved, false);
 }
@@ -71,8 +71,8 @@ static void save_skill(struct mcp_call *call)
     };
     struct error err = {0};
 
-    if (!mcp_kept(call, &err) || skill_check_name(argument(call, "name"), &err) < 0 ||
-        skill_check_free(mcp_kept(call, &err), argument(call, "name"), &err) < 0 ||
+    if (!mcp_store(call, &err) || skill_check_name(argument(call, "name"), &err) < 0 ||
+        skill_check_free(mcp_store(call, &err), argument(call, "name"), &err) < 0 ||
         compose(call, &text, &err) < 0) {
         mcp_answer_error(call, &err);
         return;
@@ -138,11 +138,11 @@ static void list_skills(struct mcp_call *call)
 {
     cleanup(buf_done) struct buf text = {0};
     struct error err = {0};
-    struct store *store = mcp_kept(call, &err);
+    struct store *store = mcp_store(call, &err);
     json_t *list = NULL;
 
     buf_init(&text, LIST_MAX);
-    if (!store || skill_list(store, mcp_kept_owner(call), &list, &err) < 0) {
+    if (!store || skill_list(store, mcp_store_owner(call), &list, &err) < 0) {
         mcp_answer_error(call, &err);
         return;
     }
@@ -196,11 +196,11 @@ static void show_skill(struct mcp_call *call)
 {
     cleanup(buf_done) struct buf text = {0};
     struct error err = {0};
-    struct store *store = mcp_kept(call, &err);
+    struct store *store = mcp_store(call, &err);
     json_t *skill = NULL, *files;
 
     buf_init(&text, 2 * LIMIT_FOLDER_BYTES);
-    if (!store || skill_load(store, mcp_kept_owner(call), argument(call, "skill_name"), 0, &skill,
+    if (!store || skill_load(store, mcp_store_owner(call), argument(call, "skill_name"), 0, &skill,
                              &err) < 0) {
         mcp_answer_error(call, &err);
         return;
@@ -232,10 +232,10 @@ static int find_text(struct mcp_call *call, struct buf *text, struct error *err)
 {
     const char *name = argument(call, "skill_name"), *path = argument(call, "filename");
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};
-    struct store *store = mcp_kept(call, err);
+    struct store *store = mcp_store(call, err);
     const struct skill_bundle_file *file;
 
-    if (!store || skill_open(store, mcp_kept_owner(call), name, 0, &folder, err) < 0)
+    if (!store || skill_open(store, mcp_store_owner(call), name, 0, &folder, err) < 0)
         return -1;
     file = skill_bundle_find(&folder, path);
     if (file)

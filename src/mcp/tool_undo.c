@@ -49,7 +49,7 @@ static void undo(struct mcp_call *call)
     const char *run = json_string_value(json_object_get(call->arguments, "run_id"));
     const struct undo_wish wish = {
         .run = run ? run : "",
-        .keeper = mcp_kept_owner(call),
+        .keeper = mcp_store_owner(call),
         .who = call->caller ? call->caller->name : NULL,
         .is_dry = json_is_true(json_object_get(call->arguments, "dry_run")),
         .config = host->api->config,

@@ -218,9 +218,9 @@ static void on_waiter_tick(struct mcp_call *call)
     uint64_t now = loop_now_ns();
     char text[64];
 
-    if (!mcp_call_wants_progress(call) || (now - r->told_ns) / 1000000 < MCP_QUIET_MS)
+    if (!mcp_call_wants_progress(call) || (now - r->reported_ns) / 1000000 < MCP_QUIET_MS)
         return;
-    r->told_ns = now;
+    r->reported_ns = now;
     (void)snprintf(text, sizeof(text), "running for %llu s",
                    (unsigned long long)((now - r->begun_ns) / 1000000000));
     mcp_call_progress(call, (double)((now - r->begun_ns) / 1000000000), 0, text, strlen(text));

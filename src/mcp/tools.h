@@ -148,11 +148,11 @@ void mcp_mask_names(const struct mcp_host *host, json_t *list);
 /* --- what outlives runs (mcp_tool_work.c) --- */
 
 /* The store, or NULL and an error where there is no place for one. */
-struct store *mcp_kept(const struct mcp_call *call, struct error *err);
+struct store *mcp_store(const struct mcp_call *call, struct error *err);
 
 /* The owner of the data that a call finds there. The one client of a pipe is the user, as is the
  * holder of a server's first token. */
-const char *mcp_kept_owner(const struct mcp_call *call);
+const char *mcp_store_owner(const struct mcp_call *call);
 
 /* A result that is the object, as text and in structure, masked. Takes it. NULL: the masker failed.
  */
@@ -165,7 +165,7 @@ void mcp_answer_object(struct mcp_call *call, json_t *object);
 void mcp_answer_error(struct mcp_call *call, struct error *err);
 
 /* Answers with the result of a function of calls/stored.h for the call's arguments. */
-void mcp_answer_kept(struct mcp_call *call, stored_fn fn);
+void mcp_answer_stored(struct mcp_call *call, stored_fn fn);
 
 /* --- files (mcp_tool_files.c) --- */
 
@@ -175,8 +175,9 @@ void mcp_with_files(struct mcp_call *call, struct session *session,
                     void (*then)(struct mcp_call *call, const char *session_id,
                                  const struct files *files));
 
-/* Where the call's path is in a granted directory, or is relative and code starts in one: a program
- * in the session's sandbox does it, and its result is the answer. False: the path is not there. */
+/* Files in a granted directory, named by their full path or relative to a workdir in one. A program
+ * in the session's sandbox does the work, and its result answers the call. False: the path is not
+ * in a granted directory. */
 enum mcp_file_work { MCP_FILE_READ, MCP_FILE_WRITE, MCP_FILE_LIST };
 bool mcp_granted_file(struct mcp_call *call, struct session *session, enum mcp_file_work work);
 

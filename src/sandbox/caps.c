@@ -15,7 +15,7 @@
      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |       \
      SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-/* The kernel may know capabilities our headers do not: ask until it says EINVAL. Dropping one that
+/* Linux may know capabilities our headers do not: ask until it says EINVAL. Dropping one that
  * is gone needs CAP_SETPCAP all the same, so a second call of caps_drop_all() sees EPERM where
  * there is nothing left to do. */
 static int drop_bounding(struct error *err)

@@ -40,7 +40,7 @@ struct cgroup_usage {
     uint64_t cpu_ns;
     uint64_t oom_kills;
     uint32_t processes;
-    uint32_t processes_peak; /* 0 where the kernel does not count it */
+    uint32_t processes_peak; /* 0 where Linux does not count it */
     uint64_t forks_refused;  /* for the limit of processes */
 };
 
@@ -96,6 +96,6 @@ void cgroup_kill_others(const struct cgroup *group, pid_t spared);
  * success only. */
 int cgroup_remove(struct cgroup *group);
 
-/* Gives the group up: removed now, or, while the kernel has not let go of its last process, with
+/* Gives the group up: removed now, or, while Linux has not let go of its last process, with
  * the next group that is made or with the host. Accepts NULL. */
 void cgroup_discard(struct cgroup *group);

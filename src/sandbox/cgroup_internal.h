@@ -76,7 +76,7 @@ struct cgroup {
     char name[CGROUP_NAME_MAX];
     struct cgroup_limits limits; /* as they stand */
     bool is_limited;             /* `limits` has been written */
-    uint64_t memory_peak_bytes;  /* highest sample, where the kernel keeps none */
+    uint64_t memory_peak_bytes;  /* highest sample, where Linux keeps none */
 };
 
 struct cgroup_ops {

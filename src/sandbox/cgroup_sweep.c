@@ -18,7 +18,7 @@
 #include "base/janitor.h"
 #include "sandbox/cgroup_internal.h"
 
-/* A killed process needs a moment to let go of its group, one in the kernel's hands longer. */
+/* A killed process needs a moment to let go of its group, one in Linux's hands longer. */
 #define RETRY_MS     5
 #define RETRY_MS_MAX 5000
 

@@ -12,7 +12,7 @@
 #define QUOTA_US_PER_PERCENT 1000
 
 /* All sandboxes together have a quarter of what the host's TCP may have before it is short of
- * memory. The kernel counts upwards, so that this bounds what groups below are given. */
+ * memory. Linux counts upwards, so that this bounds what groups below are given. */
 static void limit_all_sockets(int memory)
 {
     uint64_t pages;
@@ -44,7 +44,7 @@ static void set_socket_memory(struct cgroup *group, uint64_t bytes)
     (void)cgroup_write_u64(group, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", bytes / 4, NULL);
 }
 
-/* The kernel keeps memory <= memory+swap at every moment, so the order depends on the direction. */
+/* Linux keeps memory <= memory+swap at every moment, so the order depends on the direction. */
 static int set_memory(struct cgroup *group, uint64_t bytes, struct error *err)
 {
     static const char memory[] = "memory.limit_in_bytes", memsw[] = "memory.memsw.limit_in_bytes";
@@ -79,7 +79,7 @@ static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, 
         if (r < 0)
             return r;
     }
-    /* A share is a wish: where the kernel has none, the run goes on without. */
+    /* A share is a wish: where Linux has none, the run goes on without. */
     if (is_new ? limits->cpu_weight != 0 : old->cpu_weight != limits->cpu_weight)
         (void)cgroup_write_u64(group, CGROUP_CPU, "cpu.shares",
                                SHARES * (limits->cpu_weight ? limits->cpu_weight : 100) / 100,

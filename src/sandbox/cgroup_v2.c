@@ -223,7 +223,7 @@ void cgroup_v2_leave(struct cgroup_host *host)
     /* Controllers enabled in a group that others share stay: somebody may rely on them by now. */
     if (!host->has_moved || parent < 0)
         return;
-    /* One at a time, since one that is not enabled makes the kernel refuse the line; from below,
+    /* One at a time, since one that is not enabled makes Linux refuse the line; from below,
      * since it refuses to take from a group what the group gives on. */
     for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
         (void)file_write(place->fd, "cgroup.subtree_control", given[i].disable);
@@ -247,7 +247,7 @@ static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, 
         r = cgroup_write(group, CGROUP_MEMORY, "memory.oom.group", "1", err);
     if (r == 0 && (is_new || old->processes != limits->processes))
         r = cgroup_write_u64(group, CGROUP_PIDS, "pids.max", limits->processes, err);
-    /* A share is a wish: where the kernel has none, the run goes on without. */
+    /* A share is a wish: where Linux has none, the run goes on without. */
     if (r == 0 && (is_new ? limits->cpu_weight != 0 : old->cpu_weight != limits->cpu_weight))
         (void)cgroup_write_u64(group, CGROUP_CPU, "cpu.weight",
                                limits->cpu_weight ? limits->cpu_weight : 100, NULL);

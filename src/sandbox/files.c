@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
 
-/* Somebody renaming directories while the kernel resolves a path makes it start again, and in the
+/* Somebody renaming directories while Linux resolves a path makes it start again, and in the
  * end give up with EAGAIN. */
 #define RESOLVE_TIMES 16
 

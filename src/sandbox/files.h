@@ -44,7 +44,7 @@ int files_copy(const struct files *files, struct files *ret_copy, struct error *
 
 /* --- the bill ---
  *
- * Pages of a file belong, for the kernel of Linux, to whoever wrote them. Those that we write into
+ * Pages of a file belong, for Linux, to whoever wrote them. Those that we write into
  * a sandbox are ours, and no limit of the sandbox counts them. So they are counted here, and the
  * owner of the sandbox is asked before more is written. What the program deletes is noticed when
  * the bill is settled.

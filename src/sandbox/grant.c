@@ -21,7 +21,7 @@
 #include "sandbox/protected.h"
 #include "wire/fds.h"
 
-/* Never granted, nor anything below: the kernel's own file systems and the sockets of services. */
+/* Never granted, nor anything below: Linux's own file systems and the sockets of services. */
 static const char *const refused_trees[] = {"/proc", "/sys", "/dev", "/run", "/var/run", "/boot"};
 
 /* Never granted themselves: the sandbox has its own there. What lies below may be. */

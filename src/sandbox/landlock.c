@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* Debian 12's headers stop at ABI 3, the kernel does not: the ABI is written down here. */
+/* Debian 12's headers stop at ABI 3, Linux does not: the ABI is written down here. */
 #define FS_EXECUTE     (UINT64_C(1) << 0)
 #define FS_WRITE_FILE  (UINT64_C(1) << 1)
 #define FS_READ_FILE   (UINT64_C(1) << 2)
@@ -27,7 +27,7 @@
 #define RULE_PATH_BENEATH   1
 #define CREATE_FLAG_VERSION 1
 
-/* The kernel takes a longer struct than it knows as long as the rest is zero. */
+/* Linux takes a longer struct than it knows as long as the rest is zero. */
 struct ruleset_attr {
     uint64_t handled_access_fs;
     uint64_t handled_access_net;

@@ -1,8 +1,8 @@
 /* Landlock, the second opinion on files: the same allow-list as the mounts, enforced by another
- * part of the kernel.
+ * part of Linux.
  *
  * Needs Linux 5.13; TCP rules need ABI 4, scopes for abstract sockets and signals ABI 6. Every
- * access right the kernel knows is handled, so that what is not listed is refused.
+ * access right Linux knows is handled, so that what is not listed is refused.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct landlock_path {
     enum landlock_access access;
 };
 
-/* 0: the kernel has no Landlock. */
+/* 0: Linux has no Landlock. */
 int landlock_abi(void);
 
 /* Confines the calling thread and its children to the paths; no TCP rule is made (the network

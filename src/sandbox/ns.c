@@ -65,7 +65,7 @@ pid_t ns_clone(uint64_t flags, int *ret_pidfd)
     };
     int *tid = NULL;
 
-    /* The kernel tells where the C library keeps its thread id (Linux 3.5,
+    /* Linux tells where the C library keeps its thread id (Linux 3.5,
      * CONFIG_CHECKPOINT_RESTORE); the child's is written there by clone itself. */
     if (prctl(PR_GET_TID_ADDRESS, &tid) == 0 && tid) {
         args.flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
@@ -310,7 +310,7 @@ static int release(pid_t pid, int sync, const struct ns_ids *ids, struct error *
     return 0;
 }
 
-/* When memory runs out the kernel of Linux ends programs first, then sandboxes (guest/oom_rank.h),
+/* When memory runs out Linux ends programs first, then sandboxes (guest/oom_rank.h),
  * then zygotes, and this process last. Ours stays as it is, since lowering it is a privilege. Where
  * we have that privilege, no process below can go below this score again. */
 static void rank_zygote(pid_t pid)

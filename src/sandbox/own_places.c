@@ -66,7 +66,7 @@ static int add(struct search *s, const char *path)
     return 0;
 }
 
-static int add_told(struct search *s)
+static int add_configured(struct search *s)
 {
     const char *path;
 
@@ -124,7 +124,7 @@ int hidden_find(const struct run_grant *grants, size_t count, struct hidden *ret
         return error_memory(err);
     if (!count)
         return 0;
-    return add_told(&s) < 0 ? -1 : add_homes(&s);
+    return add_configured(&s) < 0 ? -1 : add_homes(&s);
 }
 
 void hidden_done(struct hidden *hidden)

@@ -435,7 +435,7 @@ const struct protected_name *protected_link_row(const struct protected_state *st
 /* --- git directories that have another name --- */
 
 /* Whether the directory `levels` above `parent` is a git directory. A detached mount has nothing
- * above its root, and the kernel stays there: that it did is seen by the inode. */
+ * above its root, and Linux stays there: that it did is seen by the inode. */
 static bool is_git_above(int parent, size_t levels)
 {
     char prefix[3 * 128 + 1];

@@ -249,7 +249,7 @@ static int filter_base(struct recipe *r, struct error *err)
     if (recipe_has_broker(r)) {
         if (seccomp_listen(SECCOMP_BROKER, &r->listener_fd, err) < 0)
             return -1;
-    } else if (seccomp_listen(SECCOMP_TOLD, &r->listener_fd, NULL) == 0) {
+    } else if (seccomp_listen(SECCOMP_REPORT, &r->listener_fd, NULL) == 0) {
         return 0;
     }
     return seccomp_load(SECCOMP_BASE, err);

@@ -259,7 +259,7 @@ int root_build(const struct wire_strings *binds, const struct root_file *files, 
         (steady_fd >= 0 && copy_fd(steady_fd, ROOT_STEADY, err) < 0))
         return -1;
 
-    /* The zygote's own /proc. It has to be whole: the kernel lets a sandbox mount one of its own
+    /* The zygote's own /proc. It has to be whole: Linux lets a sandbox mount one of its own
      * only where it can see that nothing is hidden from it. Each sandbox covers it with its own. */
     if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
         error_errno(err, "mount /proc");
@@ -325,7 +325,7 @@ static int mount_proc(struct error *err)
         if (mount(entry->d_type == DT_DIR ? "/run" : "/dev/null", path, NULL, MS_BIND, NULL) < 0)
             return error_errno(err, "cover %s", path);
     }
-    /* Nothing in it is for programs to change, least of all the order in which the kernel of Linux
+    /* Nothing in it is for programs to change, least of all the order in which Linux
      * ends processes when memory runs out (`oom_score_adj`). */
     if (mount(NULL, "/proc", NULL,
               MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)

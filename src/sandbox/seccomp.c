@@ -21,7 +21,7 @@ static const struct {
     [SECCOMP_NO_MEMFD] = {seccomp_no_memfd, ARRAY_SIZE(seccomp_no_memfd), "no memory without owner"},
     [SECCOMP_NO_UNIX]  = {seccomp_no_unix,  ARRAY_SIZE(seccomp_no_unix),  "no Unix sockets"        },
     [SECCOMP_BROKER]   = {seccomp_broker,   ARRAY_SIZE(seccomp_broker),   "the write broker"       },
-    [SECCOMP_TOLD]     = {seccomp_told,     ARRAY_SIZE(seccomp_told),     "every sandbox"          },
+    [SECCOMP_REPORT]   = {seccomp_report,   ARRAY_SIZE(seccomp_report),   "every sandbox"          },
     [SECCOMP_HOLD]     = {seccomp_hold,     ARRAY_SIZE(seccomp_hold),     "nothing but waiting"    },
     [SECCOMP_LISTENER] = {seccomp_listener, ARRAY_SIZE(seccomp_listener), "the listener"           },
 };
@@ -31,7 +31,7 @@ int seccomp_load(enum seccomp_filter filter, struct error *err)
 {
     struct sock_fprog program = {
         .len = (unsigned short)filters[filter].length,
-        /* The kernel only reads it; its struct is older than const. */
+        /* Linux only reads it; its struct is older than const. */
         .filter = (struct sock_filter *)filters[filter].insns,
     };
     long r;

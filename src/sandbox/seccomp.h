@@ -18,7 +18,7 @@ enum seccomp_filter {
     SECCOMP_NO_UNIX,  /* on top, where directories of the host were granted: no socket that could be
                          in one */
     SECCOMP_BROKER,   /* on top, where a directory was granted for writing: see seccomp_listen() */
-    SECCOMP_TOLD,     /* SECCOMP_BASE with a listener that is told of refusals: seccomp_listen() */
+    SECCOMP_REPORT,   /* SECCOMP_BASE with a listener that reports refusals: seccomp_listen() */
     SECCOMP_HOLD,     /* on top, for the holder of a kernel's memory: nothing but waiting */
     SECCOMP_LISTENER, /* for belljar-listener: the descriptors it has, and memory */
 };
@@ -28,7 +28,7 @@ int seccomp_load(enum seccomp_filter filter, struct error *err);
 
 /* Loads a filter that hands calls to another process: *ret_fd is where that one gets them and
  * answers. Before the others, which forbid it. The process must have no other thread.
- * E_UNSUPPORTED: the kernel is too old (Linux 5.9, for descriptors in answers). Needs no_new_privs,
+ * E_UNSUPPORTED: Linux is too old (Linux 5.9, for descriptors in answers). Needs no_new_privs,
  * too. */
 int seccomp_listen(enum seccomp_filter filter, int *ret_fd, struct error *err);
 

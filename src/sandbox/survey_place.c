@@ -12,7 +12,7 @@
 #include "base/paths.h"
 #include "sandbox/survey_internal.h"
 
-#define LINKS_MAX 40 /* as the kernel has it */
+#define LINKS_MAX 40 /* as Linux has it */
 
 /* --- inodes --- */
 
@@ -96,7 +96,7 @@ static int open_part(int dir, const char *path, int flags)
     return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
-/* The last name may be a link itself (O_PATH); the kernel reports it as ELOOP with NO_SYMLINKS. */
+/* The last name may be a link itself (O_PATH); Linux reports it as ELOOP with NO_SYMLINKS. */
 static int open_last(int dir, const char *name, int flags)
 {
     return openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);

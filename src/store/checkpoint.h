@@ -2,7 +2,7 @@
  * for the disk.
  *
  * SQLite does that in the commit that makes the log long: it waits for the disk twice, and with it
- * a server's other clients. Here the kernel syncs the files while the loop goes on (base/sync.h),
+ * a server's other clients. Here Linux syncs the files while the loop goes on (base/sync.h),
  * and the steps in between are copies in memory:
  *
  * 1. a second connection begins to read: as long as it does, nobody begins the log anew,

@@ -16,7 +16,7 @@
 struct copy {
     int from, to;
     uint64_t limit, stored;
-    char *data; /* NULL: the kernel copies */
+    char *data; /* NULL: Linux copies */
 };
 
 int copy_clone(int from, int to)

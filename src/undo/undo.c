@@ -87,9 +87,9 @@ static struct undo_item item_of(const struct entry *e)
 }
 
 /* The path by which people know what the run made: where it was in the end. */
-static struct undo_item made_item(struct engine *g, const struct entry *e)
+static struct undo_item made_item(struct undoer *g, const struct entry *e)
 {
-    const struct entry *last = engine_subject(g, e->dev, e->ino)->final_;
+    const struct entry *last = undoer_subject(g, e->dev, e->ino)->final_;
     struct undo_item item = item_of(e);
 
     if (e->kind == ENTRY_CREATED && last && last->grant == e->grant && *last->path)
@@ -97,7 +97,7 @@ static struct undo_item made_item(struct engine *g, const struct entry *e)
     return item;
 }
 
-static int conflict(struct engine *g, const struct entry *e, const char *why, struct error *err)
+static int conflict(struct undoer *g, const struct entry *e, const char *why, struct error *err)
 {
     struct undo_item item = made_item(g, e);
 
@@ -108,7 +108,7 @@ static int conflict(struct engine *g, const struct entry *e, const char *why, st
 /* --- outcome of a step --- */
 
 /* An action that failed is a conflict, with its own words. */
-static int settle(struct engine *g, const struct entry *e, int result, struct error *cause,
+static int settle(struct undoer *g, const struct entry *e, int result, struct error *cause,
                   struct error *err)
 {
     if (result < 0)
@@ -116,7 +116,7 @@ static int settle(struct engine *g, const struct entry *e, int result, struct er
     return add_item(g->report, made_item(g, e), err);
 }
 
-static bool is_made(const struct engine *g, const struct entry *e)
+static bool is_made(const struct undoer *g, const struct entry *e)
 {
     return g->made[e - g->reader.entries];
 }
@@ -130,27 +130,27 @@ static bool is_made(const struct engine *g, const struct entry *e)
 #define HIDDEN    "it cannot be examined"
 #define PROTECTED "it is a protected name, which Belljar does not write"
 
-static const char *changed_words(struct engine *g, const struct entry *e)
+static const char *changed_words(struct undoer *g, const struct entry *e)
 {
-    return engine_subject(g, e->dev, e->ino)->final_ ? CHANGED : UNKNOWN;
+    return undoer_subject(g, e->dev, e->ino)->final_ ? CHANGED : UNKNOWN;
 }
 
 /* --- made by the run --- */
 
-static const char *obstacle_to_removal(struct engine *g, const struct entry *e,
+static const char *obstacle_to_removal(struct undoer *g, const struct entry *e,
                                        const struct stat *st)
 {
-    const struct subject *s = engine_subject(g, e->dev, e->ino);
+    const struct subject *s = undoer_subject(g, e->dev, e->ino);
 
     if (S_ISDIR(st->st_mode)) {
-        if (!engine_is_it(g, e, st))
+        if (!undoer_is_it(g, e, st))
             return REPLACED;
         return view_is_empty(&g->view, e->grant, e->path)
                    ? NULL
                    : "it contains something that is not from the run, or that was left alone";
     }
     if (e->kind == ENTRY_LINKED) {
-        if (!engine_is_it(g, e, st))
+        if (!undoer_is_it(g, e, st))
             return REPLACED;
         /* An undo gives back a name as a file of its own where it finds no other name. */
         return st->st_nlink + s->extra_links > 1 || st->st_ino != s->ino
@@ -158,22 +158,22 @@ static const char *obstacle_to_removal(struct engine *g, const struct entry *e,
                    : "it is the last name of the file";
     }
     if (!S_ISREG(st->st_mode))
-        return engine_is_it(g, e, st) ? NULL : REPLACED;
-    return engine_is_as_left(g, e, st) ? NULL
-           : engine_is_it(g, e, st)    ? changed_words(g, e)
+        return undoer_is_it(g, e, st) ? NULL : REPLACED;
+    return undoer_is_as_left(g, e, st) ? NULL
+           : undoer_is_it(g, e, st)    ? changed_words(g, e)
                                        : REPLACED;
 }
 
-static int undo_created(struct engine *g, const struct entry *e, struct error *err)
+static int undo_created(struct undoer *g, const struct entry *e, struct error *err)
 {
     cleanup_error struct error cause = {0};
-    struct subject *s = engine_subject(g, e->dev, e->ino);
+    struct subject *s = undoer_subject(g, e->dev, e->ino);
     const char *why = NULL;
     struct stat st;
     int r = view_look(&g->view, e->grant, e->path, &st);
 
     if (r > 0)
-        why = engine_is_protected(g, e->grant, e->path, e->mode) ? PROTECTED
+        why = undoer_is_protected(g, e->grant, e->path, e->mode) ? PROTECTED
                                                                  : obstacle_to_removal(g, e, &st);
     if (r > 0 && !why)
         r = settle(g, e, act_remove(g, e, &st, &cause), &cause, err);
@@ -183,13 +183,13 @@ static int undo_created(struct engine *g, const struct entry *e, struct error *e
         r = conflict(g, e, HIDDEN, err);
     /* Before this, the number was another file's, if any. */
     if (e->kind == ENTRY_CREATED)
-        engine_forget(s);
+        undoer_forget(s);
     return r < 0 ? -1 : 0;
 }
 
 /* Announced, and nothing was heard of it: the end came in between. Only something that has nothing
  * in it, or another name, and came into being in that moment, is taken for the run's. */
-static int undo_create(struct engine *g, const struct entry *e, struct error *err)
+static int undo_create(struct undoer *g, const struct entry *e, struct error *err)
 {
     const struct entry *next = e + 1, *end = g->reader.entries + g->reader.count;
     cleanup_error struct error cause = {0};
@@ -202,7 +202,7 @@ static int undo_create(struct engine *g, const struct entry *e, struct error *er
     if (view_look(&g->view, e->grant, e->path, &st) <= 0)
         return 0;
     changed_ns = entry_time(&st.st_ctim);
-    if (engine_is_protected(g, e->grant, e->path, e->mode) || changed_ns < e->at_ns - 20000000 ||
+    if (undoer_is_protected(g, e->grant, e->path, e->mode) || changed_ns < e->at_ns - 20000000 ||
         changed_ns > e->at_ns + 1000000000 ||
         (S_ISDIR(st.st_mode) ? !view_is_empty(&g->view, e->grant, e->path)
                              : S_ISREG(st.st_mode) && st.st_size > 0 && st.st_nlink == 1))
@@ -213,28 +213,28 @@ static int undo_create(struct engine *g, const struct entry *e, struct error *er
 
 /* --- changed by the run --- */
 
-static int undo_change(struct engine *g, const struct entry *e, struct error *err)
+static int undo_change(struct undoer *g, const struct entry *e, struct error *err)
 {
     cleanup_error struct error cause = {0};
-    struct subject *s = engine_subject(g, e->dev, e->ino);
+    struct subject *s = undoer_subject(g, e->dev, e->ino);
     bool has_content = e->kind == ENTRY_CHANGE && !s->is_ours;
     struct stat st;
     int r = view_look(&g->view, e->grant, e->path, &st);
 
     if (r <= 0)
         return conflict(g, e, r < 0 ? HIDDEN : GONE, err);
-    if (s->is_ours ? !engine_is_it(g, e, &st) : false)
+    if (s->is_ours ? !undoer_is_it(g, e, &st) : false)
         return conflict(g, e, REPLACED, err);
     if ((e->mode & S_IFMT) == (st.st_mode & S_IFMT) &&
         (!has_content || act_has_saved_content(g, e, &st)) && act_has_saved_meta(g, e, &st))
-        return engine_mark(g, &st, err); /* as before the run, but for its ctime */
-    if (e->kind == ENTRY_CHANGE && !engine_is_as_left(g, e, &st))
-        return conflict(g, e, engine_is_it(g, e, &st) ? changed_words(g, e) : REPLACED, err);
-    if (e->kind == ENTRY_META && !engine_is_it(g, e, &st))
+        return undoer_mark(g, &st, err); /* as before the run, but for its ctime */
+    if (e->kind == ENTRY_CHANGE && !undoer_is_as_left(g, e, &st))
+        return conflict(g, e, undoer_is_it(g, e, &st) ? changed_words(g, e) : REPLACED, err);
+    if (e->kind == ENTRY_META && !undoer_is_it(g, e, &st))
         return conflict(g, e, REPLACED, err);
     if (e->kind == ENTRY_META && !s->is_ours && s->final_ && s->final_->mode != st.st_mode)
         return conflict(g, e, CHANGED, err);
-    if (engine_is_protected(g, e->grant, e->path, e->mode))
+    if (undoer_is_protected(g, e->grant, e->path, e->mode))
         return conflict(g, e, PROTECTED, err);
     r = act_revert(g, e, &st, has_content, &cause);
     if (r == 0) {
@@ -247,14 +247,14 @@ static int undo_change(struct engine *g, const struct entry *e, struct error *er
 
 /* --- removed by the run --- */
 
-static bool is_at(struct engine *g, const struct entry *e, const char *path, struct stat *ret_st)
+static bool is_at(struct undoer *g, const struct entry *e, const char *path, struct stat *ret_st)
 {
-    return view_look(&g->view, e->grant, path, ret_st) == 1 && engine_is_it(g, e, ret_st);
+    return view_look(&g->view, e->grant, path, ret_st) == 1 && undoer_is_it(g, e, ret_st);
 }
 
 /* Recognizes a file that is already at the place: the file itself, which was never removed, one
  * that an undo has made, or one with the same content. */
-static bool is_there_again(struct engine *g, const struct entry *e, const struct stat *st)
+static bool is_there_again(struct undoer *g, const struct entry *e, const struct stat *st)
 {
     if ((e->mode & S_IFMT) != (st->st_mode & S_IFMT))
         return false;
@@ -262,14 +262,14 @@ static bool is_there_again(struct engine *g, const struct entry *e, const struct
         return true;
     if (S_ISREG(st->st_mode))
         return e->size == (uint64_t)st->st_size && e->mtime_ns == entry_time(&st->st_mtim) &&
-               (engine_is_it(g, e, st) || act_has_saved_content(g, e, st));
+               (undoer_is_it(g, e, st) || act_has_saved_content(g, e, st));
     if (S_ISLNK(st->st_mode))
         return act_has_saved_content(g, e, st);
     return true;
 }
 
 /* Another name of the same inode, which an earlier entry knows. */
-static const char *find_link(struct engine *g, const struct entry *e)
+static const char *find_link(struct undoer *g, const struct entry *e)
 {
     const struct entry *at = e;
     struct stat st;
@@ -285,27 +285,27 @@ static const char *find_link(struct engine *g, const struct entry *e)
     return NULL;
 }
 
-static int restore(struct engine *g, const struct entry *e, struct error *cause)
+static int restore(struct undoer *g, const struct entry *e, struct error *cause)
 {
-    struct subject *s = engine_subject(g, e->dev, e->ino);
+    struct subject *s = undoer_subject(g, e->dev, e->ino);
     const char *other = find_link(g, e);
     struct stat st;
 
     if (other) {
-        s->was_as_left = is_at(g, e, other, &st) && engine_is_as_left(g, e, &st);
+        s->was_as_left = is_at(g, e, other, &st) && undoer_is_as_left(g, e, &st);
         s->extra_links += g->is_rehearsal;
         return act_link(g, e, other, &st, cause);
     }
     if (act_make(g, e, &st, cause) < 0)
         return -1;
     s->is_ours = true;
-    return engine_stands_for(g, e, &st) < 0 ? error_memory(cause) : 0;
+    return undoer_stands_for(g, e, &st) < 0 ? error_memory(cause) : 0;
 }
 
-static int undo_remove(struct engine *g, const struct entry *e, struct error *err)
+static int undo_remove(struct undoer *g, const struct entry *e, struct error *err)
 {
     cleanup_error struct error cause = {0};
-    struct subject *s = engine_subject(g, e->dev, e->ino);
+    struct subject *s = undoer_subject(g, e->dev, e->ino);
     struct stat st;
     int r = view_look(&g->view, e->grant, e->path, &st);
 
@@ -324,17 +324,17 @@ static int undo_remove(struct engine *g, const struct entry *e, struct error *er
         return conflict(g, e, TAKEN, err);
     if (!view_has_parent(&g->view, e->grant, e->path))
         return conflict(g, e, NO_PLACE, err);
-    if (engine_is_protected(g, e->grant, e->path, e->mode))
+    if (undoer_is_protected(g, e->grant, e->path, e->mode))
         return conflict(g, e, PROTECTED, err);
     return settle(g, e, restore(g, e, &cause), &cause, err);
 }
 
 /* Made and removed by the run: a directory may have held things that have to come back first, and
  * is made once more until its own creation is undone. */
-static int undo_drop(struct engine *g, const struct entry *e)
+static int undo_drop(struct undoer *g, const struct entry *e)
 {
     cleanup_error struct error cause = {0};
-    struct subject *s = engine_subject(g, e->dev, e->ino);
+    struct subject *s = undoer_subject(g, e->dev, e->ino);
     struct stat st;
 
     if (!S_ISDIR(e->mode) && e->nlink > 1)
@@ -343,17 +343,17 @@ static int undo_drop(struct engine *g, const struct entry *e)
     s->final_ = NULL;
     if (!S_ISDIR(e->mode) || view_look(&g->view, e->grant, e->path, &st) != 0 ||
         !view_has_parent(&g->view, e->grant, e->path) ||
-        engine_is_protected(g, e->grant, e->path, e->mode) || act_make(g, e, &st, &cause) < 0)
+        undoer_is_protected(g, e->grant, e->path, e->mode) || act_make(g, e, &st, &cause) < 0)
         return 0;
-    return engine_stands_for(g, e, &st);
+    return undoer_stands_for(g, e, &st);
 }
 
 /* --- moved by the run --- */
 
-static int undo_rename(struct engine *g, const struct entry *e, struct error *err)
+static int undo_rename(struct undoer *g, const struct entry *e, struct error *err)
 {
     cleanup_error struct error cause = {0};
-    const struct subject *s = engine_subject(g, e->dev, e->ino);
+    const struct subject *s = undoer_subject(g, e->dev, e->ino);
     struct stat st, other;
     int r;
 
@@ -371,34 +371,34 @@ static int undo_rename(struct engine *g, const struct entry *e, struct error *er
         return conflict(g, e, r < 0 ? HIDDEN : "something else is where it was before", err);
     if (!view_has_parent(&g->view, e->grant, e->path))
         return conflict(g, e, NO_PLACE, err);
-    if (engine_is_protected_move(g, e->grant, e->more, e->path, st.st_mode))
+    if (undoer_is_protected_move(g, e->grant, e->more, e->path, st.st_mode))
         return conflict(g, e, PROTECTED, err);
     r = act_rename(g, e, &st, &cause);
     /* A file that the run made is reported once, where the run left it. */
     return r == 0 && is_made(g, e) ? 0 : settle(g, e, r, &cause, err);
 }
 
-static int undo_swap(struct engine *g, const struct entry *e, struct error *err)
+static int undo_swap(struct undoer *g, const struct entry *e, struct error *err)
 {
     cleanup_error struct error cause = {0};
     struct stat st, other;
 
     if (!is_at(g, e, e->more, &st)) {
-        if (engine_subject(g, e->dev, e->ino)->is_gone || is_at(g, e, e->path, &other))
+        if (undoer_subject(g, e->dev, e->ino)->is_gone || is_at(g, e, e->path, &other))
             return 0;
         return conflict(g, e, REPLACED, err);
     }
     if (view_look(&g->view, e->grant, e->path, &other) != 1)
         return conflict(g, e, "the file it was exchanged with no longer exists", err);
-    if (engine_is_protected_move(g, e->grant, e->more, e->path, st.st_mode) ||
-        engine_is_protected_move(g, e->grant, e->path, e->more, other.st_mode))
+    if (undoer_is_protected_move(g, e->grant, e->more, e->path, st.st_mode) ||
+        undoer_is_protected_move(g, e->grant, e->path, e->more, other.st_mode))
         return conflict(g, e, PROTECTED, err);
     return settle(g, e, act_swap(g, e, &st, &cause), &cause, err);
 }
 
 /* --- all of it --- */
 
-static int undo_entry(struct engine *g, const struct entry *e, struct error *err)
+static int undo_entry(struct undoer *g, const struct entry *e, struct error *err)
 {
     switch (e->kind) {
     case ENTRY_CREATE:
@@ -421,21 +421,21 @@ static int undo_entry(struct engine *g, const struct entry *e, struct error *err
 }
 
 /* The record of a step that an earlier undo has done. */
-static void pass_over(struct engine *g, const struct entry *e)
+static void pass_over(struct undoer *g, const struct entry *e)
 {
-    struct subject *s = engine_subject(g, e->dev, e->ino);
+    struct subject *s = undoer_subject(g, e->dev, e->ino);
 
     if (e->kind == ENTRY_REMOVE)
         s->is_ours = true;
     if (e->kind == ENTRY_DROP)
         s->is_gone = true;
     if (e->kind == ENTRY_CREATED)
-        engine_forget(s);
+        undoer_forget(s);
 }
 
 /* The path and the neighbours of a place decide what it is: no sandbox changes them between the
  * check and the act. */
-static int undo_locked(struct engine *g, const struct entry *e, struct error *err)
+static int undo_locked(struct undoer *g, const struct entry *e, struct error *err)
 {
     int r;
 
@@ -448,7 +448,7 @@ static int undo_locked(struct engine *g, const struct entry *e, struct error *er
     return r;
 }
 
-static int undo_step(struct engine *g, const struct entry *e, struct error *err)
+static int undo_step(struct undoer *g, const struct entry *e, struct error *err)
 {
     size_t conflicts = g->report->n_conflicts;
     char *step = &g->report->steps[e->id];
@@ -475,10 +475,10 @@ static int undo_step(struct engine *g, const struct entry *e, struct error *err)
 
 int undo_run(const struct undo_task *task, struct undo_report *ret_report, struct error *err)
 {
-    cleanup(engine_done) struct engine g;
+    cleanup(undoer_done) struct undoer g;
 
     *ret_report = (struct undo_report){0};
-    if (engine_init(&g, task, ret_report, err) < 0)
+    if (undoer_init(&g, task, ret_report, err) < 0)
         return -1;
     for (size_t i = g.reader.count; i-- > 0;)
         if (undo_step(&g, &g.reader.entries[i], err) < 0)

@@ -47,12 +47,12 @@ static void spot_done(struct spot *s)
 
 /* A run may leave a directory in which nobody may write. It is one of those that the journal knows,
  * or stands for one: then the step is made in it all the same. */
-static void open_parent(struct engine *g, const struct files *dir, struct spot *s)
+static void open_parent(struct undoer *g, const struct files *dir, struct spot *s)
 {
     struct stat st;
 
     if (fstat(s->parent, &st) < 0 || (st.st_mode & S_IRWXU) == S_IRWXU ||
-        !engine_knows_directory(g, &st))
+        !undoer_knows_directory(g, &st))
         return;
     if (chmod(path_of(s->parent).text, (st.st_mode & 07777) | S_IRWXU) < 0)
         return;
@@ -60,7 +60,7 @@ static void open_parent(struct engine *g, const struct files *dir, struct spot *
     s->mode = st.st_mode & 07777;
 }
 
-static int find_spot(struct engine *g, unsigned grant, const char *path, struct spot *s,
+static int find_spot(struct undoer *g, unsigned grant, const char *path, struct spot *s,
                      struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
@@ -96,24 +96,24 @@ static int check_again(const struct spot *s, const struct stat *st, struct error
 }
 
 /* The file at the place has a new ctime by what was just done. */
-static int mark_at(struct engine *g, const struct spot *s, struct error *err)
+static int mark_at(struct undoer *g, const struct spot *s, struct error *err)
 {
     struct stat st;
 
     return fstatat(s->parent, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0
                ? error_errno(err, "look at it")
-               : engine_mark(g, &st, err);
+               : undoer_mark(g, &st, err);
 }
 
-static int mark_open(struct engine *g, int fd, struct error *err)
+static int mark_open(struct undoer *g, int fd, struct error *err)
 {
     struct stat st;
 
-    return fstat(fd, &st) < 0 ? error_errno(err, "look at it") : engine_mark(g, &st, err);
+    return fstat(fd, &st) < 0 ? error_errno(err, "look at it") : undoer_mark(g, &st, err);
 }
 
 /* The change that was announced was not made. */
-static int failed(struct engine *g, struct error *err, const char *what)
+static int failed(struct undoer *g, struct error *err, const char *what)
 {
     (void)error_errno(err, "%s", what);
     (void)journal_done(g->task->own, NULL);
@@ -122,7 +122,7 @@ static int failed(struct engine *g, struct error *err, const char *what)
 
 /* Content that will be overwritten or removed is saved first. A run may have left the file so that
  * not even its owner can read it; the journal has the mode from before. */
-static int make_readable(struct engine *g, const struct entry *e, const struct spot *s,
+static int make_readable(struct undoer *g, const struct entry *e, const struct spot *s,
                          const struct stat *st, struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
@@ -141,7 +141,7 @@ static int make_readable(struct engine *g, const struct entry *e, const struct s
     return mark_open(g, fd, err);
 }
 
-static int open_saved(struct engine *g, const struct entry *e, int *ret_fd, struct error *err)
+static int open_saved(struct undoer *g, const struct entry *e, int *ret_fd, struct error *err)
 {
     char name[24];
     int fd;
@@ -188,12 +188,12 @@ struct attributes {
 };
 
 /* Makes the attributes user.* those of the entry, or only says whether they are. */
-static int set_xattrs(struct engine *g, const struct entry *e, const char *path, bool only_compares,
+static int set_xattrs(struct undoer *g, const struct entry *e, const char *path, bool only_compares,
                       struct error *err)
 {
     cleanup_free struct attributes *a = malloc(sizeof(*a));
     const struct entry *first;
-    size_t count = engine_xattrs(g, e, &first), len;
+    size_t count = undoer_xattrs(g, e, &first), len;
     ssize_t listed, n;
 
     if (!a)
@@ -227,7 +227,7 @@ static mode_t mode_of(const struct entry *e)
     return e->mode & (S_ISDIR(e->mode) ? 03777 : 01777);
 }
 
-static int set_meta(struct engine *g, const struct entry *e, int fd, struct error *err)
+static int set_meta(struct undoer *g, const struct entry *e, int fd, struct error *err)
 {
     const struct timespec times[2] = {entry_timespec(e->atime_ns), entry_timespec(e->mtime_ns)};
     struct fd_path path = path_of(fd);
@@ -247,7 +247,7 @@ static int set_meta(struct engine *g, const struct entry *e, int fd, struct erro
     return utimensat(AT_FDCWD, path.text, times, 0) < 0 ? error_errno(err, "set the times") : 0;
 }
 
-int act_has_saved_meta(struct engine *g, const struct entry *e, const struct stat *st)
+int act_has_saved_meta(struct undoer *g, const struct entry *e, const struct stat *st)
 {
     cleanup(files_leave) struct files_guard guard = {0};
     cleanup_close int fd = -1;
@@ -295,7 +295,7 @@ static bool is_same_content(int a, int b, off_t size)
     return false;
 }
 
-static bool is_same_target(struct engine *g, const struct entry *e)
+static bool is_same_target(struct undoer *g, const struct entry *e)
 {
     cleanup_close int fd = view_open(&g->view, e->grant, e->path);
     char target[PATH_MAX];
@@ -307,7 +307,7 @@ static bool is_same_target(struct engine *g, const struct entry *e)
     return strcmp(target, e->more) == 0;
 }
 
-int act_has_saved_content(struct engine *g, const struct entry *e, const struct stat *st)
+int act_has_saved_content(struct undoer *g, const struct entry *e, const struct stat *st)
 {
     cleanup(files_leave) struct files_guard guard = {0};
     cleanup_close int fd = -1, now = -1, saved = -1;
@@ -337,7 +337,7 @@ static int fill(int from, int to, struct error *err)
 
 /* --- removing, moving --- */
 
-int act_remove(struct engine *g, const struct entry *e, const struct stat *st, struct error *err)
+int act_remove(struct undoer *g, const struct entry *e, const struct stat *st, struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
     cleanup(spot_done) struct spot s = {.parent = -1};
@@ -362,7 +362,7 @@ int act_remove(struct engine *g, const struct entry *e, const struct stat *st, s
     return fd < 0 ? 0 : mark_open(g, fd, err);
 }
 
-static int move(struct engine *g, const struct entry *e, const struct stat *st, unsigned flags,
+static int move(struct undoer *g, const struct entry *e, const struct stat *st, unsigned flags,
                 struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
@@ -387,14 +387,14 @@ static int move(struct engine *g, const struct entry *e, const struct stat *st, 
     return mark_at(g, &to, err);
 }
 
-int act_rename(struct engine *g, const struct entry *e, const struct stat *st, struct error *err)
+int act_rename(struct undoer *g, const struct entry *e, const struct stat *st, struct error *err)
 {
     if (g->is_rehearsal)
         return view_move(&g->view, e->grant, e->more, e->path) < 0 ? error_memory(err) : 0;
     return move(g, e, st, RENAME_NOREPLACE, err);
 }
 
-int act_swap(struct engine *g, const struct entry *e, const struct stat *st, struct error *err)
+int act_swap(struct undoer *g, const struct entry *e, const struct stat *st, struct error *err)
 {
     if (g->is_rehearsal)
         return view_swap(&g->view, e->grant, e->more, e->path) < 0 ? error_memory(err) : 0;
@@ -426,7 +426,7 @@ static int make_node(const struct spot *s, const struct entry *e)
 }
 
 /* Opens what was just made, and has the journal know it. `from`: of a hard link, the other name. */
-static int take_made(struct engine *g, const struct entry *e, const struct spot *s,
+static int take_made(struct undoer *g, const struct entry *e, const struct spot *s,
                      const char *from, int *ret_fd, struct stat *ret_st, struct error *err)
 {
     cleanup_close int fd = -1;
@@ -450,7 +450,7 @@ static int take_made(struct engine *g, const struct entry *e, const struct spot 
     return 0;
 }
 
-static int fill_file(struct engine *g, const struct entry *e, int fd, struct error *err)
+static int fill_file(struct undoer *g, const struct entry *e, int fd, struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
     cleanup_close int saved = -1, to = -1;
@@ -465,7 +465,7 @@ static int fill_file(struct engine *g, const struct entry *e, int fd, struct err
     return fill(saved, to, err);
 }
 
-static int set_all(struct engine *g, const struct entry *e, int fd, struct error *err)
+static int set_all(struct undoer *g, const struct entry *e, int fd, struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
 
@@ -484,7 +484,7 @@ static void stat_of(const struct entry *e, struct stat *st)
     };
 }
 
-int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struct error *err)
+int act_make(struct undoer *g, const struct entry *e, struct stat *ret_st, struct error *err)
 {
     cleanup(spot_done) struct spot s = {.parent = -1};
     cleanup_close int fd = -1;
@@ -517,10 +517,10 @@ int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struc
         return -1;
     if (fstat(fd, ret_st) < 0)
         return error_errno(err, "look at it");
-    return engine_mark(g, ret_st, err);
+    return undoer_mark(g, ret_st, err);
 }
 
-int act_link(struct engine *g, const struct entry *e, const char *other, struct stat *ret_st,
+int act_link(struct undoer *g, const struct entry *e, const char *other, struct stat *ret_st,
              struct error *err)
 {
     cleanup(spot_done) struct spot from = {.parent = -1}, to = {.parent = -1};
@@ -542,12 +542,12 @@ int act_link(struct engine *g, const struct entry *e, const char *other, struct 
     }
     if (r < 0)
         return failed(g, err, "link it");
-    return take_made(g, e, &to, other, &fd, ret_st, err) < 0 ? -1 : engine_mark(g, ret_st, err);
+    return take_made(g, e, &to, other, &fd, ret_st, err) < 0 ? -1 : undoer_mark(g, ret_st, err);
 }
 
 /* --- changing --- */
 
-int act_revert(struct engine *g, const struct entry *e, const struct stat *st, bool has_content,
+int act_revert(struct undoer *g, const struct entry *e, const struct stat *st, bool has_content,
                struct error *err)
 {
     cleanup(spot_done) struct spot s = {.parent = -1};

@@ -26,7 +26,7 @@ struct last_twins {
     size_t n_slots;
 };
 
-struct engine {
+struct undoer {
     const struct undo_task *task;
     struct reader reader;
     struct files dirs[LIMIT_GRANTS];
@@ -44,51 +44,51 @@ struct engine {
 
 /* --- undo_state.c --- */
 
-int engine_init(struct engine *g, const struct undo_task *task, struct undo_report *report,
+int undoer_init(struct undoer *g, const struct undo_task *task, struct undo_report *report,
                 struct error *err);
-void engine_done(struct engine *g);
+void undoer_done(struct undoer *g);
 
 /* Never NULL for an inode of the journal. */
-struct subject *engine_subject(struct engine *g, uint64_t dev, uint64_t ino);
+struct subject *undoer_subject(struct undoer *g, uint64_t dev, uint64_t ino);
 
 /* Before its creation an inode's number was another file's, if any. */
-void engine_forget(struct subject *s);
+void undoer_forget(struct subject *s);
 
 /* Whether what is there is this subject. */
-bool engine_is_it(struct engine *g, const struct entry *e, const struct stat *st);
+bool undoer_is_it(struct undoer *g, const struct entry *e, const struct stat *st);
 
 /* Whether the file is as the run left it. */
-bool engine_is_as_left(struct engine *g, const struct entry *e, const struct stat *st);
+bool undoer_is_as_left(struct undoer *g, const struct entry *e, const struct stat *st);
 
 /* Remembers how this undo leaves a file. Does nothing for other things, and in a rehearsal. */
-int engine_mark(struct engine *g, const struct stat *st, struct error *err);
+int undoer_mark(struct undoer *g, const struct stat *st, struct error *err);
 
 /* Whether a directory is one of the journal's, or stands for one. Looks at all of them. */
-bool engine_knows_directory(const struct engine *g, const struct stat *st);
+bool undoer_knows_directory(const struct undoer *g, const struct stat *st);
 
 /* From now on `st` stands for the inode of the entry. */
-int engine_stands_for(struct engine *g, const struct entry *e, const struct stat *st);
+int undoer_stands_for(struct undoer *g, const struct entry *e, const struct stat *st);
 
-bool engine_is_protected(struct engine *g, unsigned grant, const char *path, uint32_t mode);
+bool undoer_is_protected(struct undoer *g, unsigned grant, const char *path, uint32_t mode);
 /* Checks both ends of a move, and the contents of a directory that is moved. */
-bool engine_is_protected_move(struct engine *g, unsigned grant, const char *from, const char *to,
+bool undoer_is_protected_move(struct undoer *g, unsigned grant, const char *from, const char *to,
                               uint32_t mode);
 
 /* The attributes of an entry: ENTRY_XATTR, the first and how many. */
-size_t engine_xattrs(const struct engine *g, const struct entry *e, const struct entry **ret_first);
+size_t undoer_xattrs(const struct undoer *g, const struct entry *e, const struct entry **ret_first);
 
 /* --- undo_act.c: each does one step, or fails with the reason --- */
 
-int act_remove(struct engine *g, const struct entry *e, const struct stat *st, struct error *err);
-int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struct error *err);
-int act_link(struct engine *g, const struct entry *e, const char *other, struct stat *ret_st,
+int act_remove(struct undoer *g, const struct entry *e, const struct stat *st, struct error *err);
+int act_make(struct undoer *g, const struct entry *e, struct stat *ret_st, struct error *err);
+int act_link(struct undoer *g, const struct entry *e, const char *other, struct stat *ret_st,
              struct error *err);
-int act_revert(struct engine *g, const struct entry *e, const struct stat *st, bool has_content,
+int act_revert(struct undoer *g, const struct entry *e, const struct stat *st, bool has_content,
                struct error *err);
-int act_rename(struct engine *g, const struct entry *e, const struct stat *st, struct error *err);
-int act_swap(struct engine *g, const struct entry *e, const struct stat *st, struct error *err);
+int act_rename(struct undoer *g, const struct entry *e, const struct stat *st, struct error *err);
+int act_swap(struct undoer *g, const struct entry *e, const struct stat *st, struct error *err);
 
 /* 1: the content is the saved one; 0: it differs, or cannot be compared. */
-int act_has_saved_content(struct engine *g, const struct entry *e, const struct stat *st);
+int act_has_saved_content(struct undoer *g, const struct entry *e, const struct stat *st);
 /* 1: mode, times and attributes are those of the entry. */
-int act_has_saved_meta(struct engine *g, const struct entry *e, const struct stat *st);
+int act_has_saved_meta(struct undoer *g, const struct entry *e, const struct stat *st);

@@ -15,7 +15,7 @@
 
 /* --- subjects --- */
 
-static struct subject *find_slot(const struct engine *g, uint64_t dev, uint64_t ino)
+static struct subject *find_slot(const struct undoer *g, uint64_t dev, uint64_t ino)
 {
     uint64_t hash = (ino ^ dev << 40) * UINT64_C(0x9e3779b97f4a7c15);
     size_t slot = (size_t)(hash >> 20) & (g->n_slots - 1);
@@ -25,12 +25,12 @@ static struct subject *find_slot(const struct engine *g, uint64_t dev, uint64_t 
     return &g->subjects[slot];
 }
 
-struct subject *engine_subject(struct engine *g, uint64_t dev, uint64_t ino)
+struct subject *undoer_subject(struct undoer *g, uint64_t dev, uint64_t ino)
 {
     return find_slot(g, dev, ino);
 }
 
-void engine_forget(struct subject *s)
+void undoer_forget(struct subject *s)
 {
     *s = (struct subject){.dev = s->dev, .ino = s->ino, .new_dev = s->dev, .new_ino = s->ino};
 }
@@ -51,7 +51,7 @@ static struct undo_twin *find_twin(const struct last_twins *l, uint32_t type, ui
 
 /* From the latest to the first: what a twin was replaced by is known when it is looked at, and of
  * two that stood for the same number, which was given out again, the first is meant. */
-static int resolve_twins(struct engine *g, struct last_twins *l, struct error *err)
+static int resolve_twins(struct undoer *g, struct last_twins *l, struct error *err)
 {
     l->n_slots = 64;
     while (l->n_slots < 2 * g->task->n_twins)
@@ -74,14 +74,14 @@ static int resolve_twins(struct engine *g, struct last_twins *l, struct error *e
     return 0;
 }
 
-static bool is_twin(struct engine *g, const struct entry *e, const struct stat *st)
+static bool is_twin(struct undoer *g, const struct entry *e, const struct stat *st)
 {
     const struct undo_twin *t = find_twin(&g->twins, e->mode & S_IFMT, e->dev, e->ino);
 
     return t->ino && t->new_dev == st->st_dev && t->new_ino == st->st_ino;
 }
 
-static int take_subjects(struct engine *g, struct error *err)
+static int take_subjects(struct undoer *g, struct error *err)
 {
     size_t wanted = 256;
 
@@ -119,7 +119,7 @@ static int take_subjects(struct engine *g, struct error *err)
 
 /* --- life --- */
 
-static int take_grants(struct engine *g, struct error *err)
+static int take_grants(struct undoer *g, struct error *err)
 {
     for (size_t i = 0; i < LIMIT_GRANTS; i++)
         g->dirs[i].fd = -1;
@@ -141,7 +141,7 @@ static int take_grants(struct engine *g, struct error *err)
     return 0;
 }
 
-static int open_lock(struct engine *g, struct error *err)
+static int open_lock(struct undoer *g, struct error *err)
 {
     int roots[LIMIT_GRANTS];
 
@@ -152,10 +152,10 @@ static int open_lock(struct engine *g, struct error *err)
     return tree_lock_open(g->task->lock, roots, LIMIT_GRANTS, &g->lock, err);
 }
 
-int engine_init(struct engine *g, const struct undo_task *task, struct undo_report *report,
+int undoer_init(struct undoer *g, const struct undo_task *task, struct undo_report *report,
                 struct error *err)
 {
-    *g = (struct engine){.task = task,
+    *g = (struct undoer){.task = task,
                          .report = report,
                          .saved_dir = -1,
                          .lock = TREE_LOCK_INIT,
@@ -181,7 +181,7 @@ int engine_init(struct engine *g, const struct undo_task *task, struct undo_repo
     return g->saved_dir < 0 ? error_errno(err, "open what was saved") : 0;
 }
 
-void engine_done(struct engine *g)
+void undoer_done(struct undoer *g)
 {
     view_done(&g->view);
     reader_done(&g->reader);
@@ -197,9 +197,9 @@ void engine_done(struct engine *g)
 
 /* --- what is there --- */
 
-bool engine_is_it(struct engine *g, const struct entry *e, const struct stat *st)
+bool undoer_is_it(struct undoer *g, const struct entry *e, const struct stat *st)
 {
-    const struct subject *s = engine_subject(g, e->dev, e->ino);
+    const struct subject *s = undoer_subject(g, e->dev, e->ino);
 
     if ((e->mode & S_IFMT) != (st->st_mode & S_IFMT))
         return false;
@@ -209,7 +209,7 @@ bool engine_is_it(struct engine *g, const struct entry *e, const struct stat *st
     return s->new_ino == s->ino && is_twin(g, e, st);
 }
 
-bool engine_knows_directory(const struct engine *g, const struct stat *st)
+bool undoer_knows_directory(const struct undoer *g, const struct stat *st)
 {
     for (size_t i = 0; i < g->n_slots; i++)
         if (g->subjects[i].ino && g->subjects[i].new_dev == st->st_dev &&
@@ -219,7 +219,7 @@ bool engine_knows_directory(const struct engine *g, const struct stat *st)
 }
 
 /* Of the run's end, or of an undo that touched the file since. */
-static bool has_known_ctime(const struct engine *g, const struct subject *s, const struct stat *st)
+static bool has_known_ctime(const struct undoer *g, const struct subject *s, const struct stat *st)
 {
     if (s->dev == st->st_dev && s->ino == st->st_ino &&
         s->final_->ctime_ns == entry_time(&st->st_ctim))
@@ -228,7 +228,7 @@ static bool has_known_ctime(const struct engine *g, const struct subject *s, con
            (g->task->marks && undo_marks_has(g->task->marks, st));
 }
 
-int engine_mark(struct engine *g, const struct stat *st, struct error *err)
+int undoer_mark(struct undoer *g, const struct stat *st, struct error *err)
 {
     const struct undo_mark mark = {st->st_dev, st->st_ino, entry_time(&st->st_ctim)};
 
@@ -237,13 +237,13 @@ int engine_mark(struct engine *g, const struct stat *st, struct error *err)
     return undo_marks_set(&g->report->marks, &mark) < 0 ? error_memory(err) : 0;
 }
 
-bool engine_is_as_left(struct engine *g, const struct entry *e, const struct stat *st)
+bool undoer_is_as_left(struct undoer *g, const struct entry *e, const struct stat *st)
 {
-    const struct subject *s = engine_subject(g, e->dev, e->ino);
+    const struct subject *s = undoer_subject(g, e->dev, e->ino);
     int64_t ctime_ns = entry_time(&st->st_ctim);
 
     /* Size and mtime can be forged, on another file of the user and on this one. */
-    if (!engine_is_it(g, e, st))
+    if (!undoer_is_it(g, e, st))
         return false;
     if (s->is_ours)
         return true;
@@ -268,9 +268,9 @@ static int add_twin(struct undo_report *r, const struct undo_twin *twin)
     return 0;
 }
 
-int engine_stands_for(struct engine *g, const struct entry *e, const struct stat *st)
+int undoer_stands_for(struct undoer *g, const struct entry *e, const struct stat *st)
 {
-    struct subject *s = engine_subject(g, e->dev, e->ino);
+    struct subject *s = undoer_subject(g, e->dev, e->ino);
     const struct undo_twin *last = find_twin(&g->twins, e->mode & S_IFMT, e->dev, e->ino);
     bool has_last = last->ino && s->new_ino == s->ino;
     const struct undo_twin twin = {
@@ -291,7 +291,7 @@ int engine_stands_for(struct engine *g, const struct entry *e, const struct stat
 /* --- protected names --- */
 
 /* The place on the host; false: longer than a path can be. */
-static bool full_path(const struct engine *g, unsigned grant, const char *path, size_t len,
+static bool full_path(const struct undoer *g, unsigned grant, const char *path, size_t len,
                       char full[PATH_MAX])
 {
     int n = snprintf(full, PATH_MAX, "%s/%.*s", g->task->grants[grant].path, (int)len, path);
@@ -299,7 +299,7 @@ static bool full_path(const struct engine *g, unsigned grant, const char *path, 
     return n > 0 && n < PATH_MAX;
 }
 
-static bool is_protected_place(struct engine *g, unsigned grant, const char *path, size_t len,
+static bool is_protected_place(struct undoer *g, unsigned grant, const char *path, size_t len,
                                bool is_link)
 {
     char full[PATH_MAX], above[PATH_MAX];
@@ -313,7 +313,7 @@ static bool is_protected_place(struct engine *g, unsigned grant, const char *pat
     return (is_link ? protected_judge_link(parent, full) : protected_judge(parent, full)) != NULL;
 }
 
-bool engine_is_protected(struct engine *g, unsigned grant, const char *path, uint32_t mode)
+bool undoer_is_protected(struct undoer *g, unsigned grant, const char *path, uint32_t mode)
 {
     size_t len = strlen(path);
 
@@ -326,20 +326,20 @@ bool engine_is_protected(struct engine *g, unsigned grant, const char *path, uin
     return false;
 }
 
-bool engine_is_protected_move(struct engine *g, unsigned grant, const char *from, const char *to,
+bool undoer_is_protected_move(struct undoer *g, unsigned grant, const char *from, const char *to,
                               uint32_t mode)
 {
     char full[PATH_MAX], old[PATH_MAX];
     cleanup_close int fd = view_open(&g->view, grant, from);
 
-    if (engine_is_protected(g, grant, from, mode) || engine_is_protected(g, grant, to, mode) ||
+    if (undoer_is_protected(g, grant, from, mode) || undoer_is_protected(g, grant, to, mode) ||
         !full_path(g, grant, to, strlen(to), full) || !full_path(g, grant, from, strlen(from), old))
         return true;
     /* In a rehearsal it may not be there yet. */
     return fd >= 0 && protected_judge_move(fd, old, full) != NULL;
 }
 
-size_t engine_xattrs(const struct engine *g, const struct entry *e, const struct entry **ret_first)
+size_t undoer_xattrs(const struct undoer *g, const struct entry *e, const struct entry **ret_first)
 {
     const struct entry *at = e;
 

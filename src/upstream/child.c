@@ -65,19 +65,19 @@ static bool is_declared(char *const *env, const char *name)
 }
 
 /* Ours stand first, up to the first NULL of their slots; the declared ones behind are only lent. */
-struct environment {
+struct variables {
     char **list;
     size_t n_own;
 };
 
-static void free_environment(struct environment *env)
+static void free_environment(struct variables *env)
 {
     for (size_t i = 0; i < env->n_own; i++)
         free(env->list[i]);
     free((void *)env->list);
 }
 
-static int make_environment(struct environment *env, char *const *declared)
+static int make_environment(struct variables *env, char *const *declared)
 {
     size_t n = ARRAY_SIZE(inherited) + 1;
 
@@ -196,7 +196,7 @@ static pid_t clone_keeper(bool *ret_is_mapped, int *ret_pidfd)
 int child_start(const struct child_options *options, struct child *ret_child, struct error *err)
 {
     cleanup_close int supervisor = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    cleanup(free_environment) struct environment env = {0};
+    cleanup(free_environment) struct variables env = {0};
     cleanup(close_pipes) struct pipes pipes;
     /* Asked for now: in a namespace that maps nobody yet, everybody is nobody. */
     const struct ns_map map = {geteuid(), geteuid(), getegid(), getegid(), 1, true};

@@ -20,7 +20,7 @@ static bool on_match(void *arg, const struct spool_match *match)
     return ++*count < 1000;
 }
 
-static struct spool *make_output(struct spool_store *store, const char *text, size_t len)
+static struct spool *make_output(struct spool_directory *store, const char *text, size_t len)
 {
     static char output[OUTPUT_BYTES];
     struct spool *spool = NULL;
@@ -38,14 +38,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     const char *newline = len ? memchr(data, '\n', len) : NULL;
     size_t text_len = newline ? len - (size_t)(newline - (const char *)data) - 1 : 0, count = 0;
     struct spool_place place = {0, 1}, before;
-    struct spool_store *store = NULL;
+    struct spool_directory *store = NULL;
     struct pattern *pattern = NULL;
     struct spool *spool;
 
     if (!text_len || pattern_new((const char *)data, (size_t)(newline - (const char *)data),
                                  len & 1, &pattern, NULL) < 0)
         return 0;
-    if (spool_store_new(NULL, MIB, &store, NULL) < 0)
+    if (spool_directory_new(NULL, MIB, &store, NULL) < 0)
         abort();
     spool = make_output(store, newline + 1, text_len);
     before = place;
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         place.offset <= before.offset)
         abort(); /* it does not get on */
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
     pattern_free(pattern);
     return 0;
 }

@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     const uint8_t *newline = len ? memchr(data, '\n', len) : NULL;
     struct spool_place place = {0, 1};
-    struct spool_store *store = NULL;
+    struct spool_directory *store = NULL;
     struct pattern *pattern = NULL;
     struct spool *spool = NULL;
     struct walk w;
@@ -60,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
                       .len = len - (size_t)(newline - data) - 1,
                       .line = 1,
                       .stop_every = 1 + data[0] % 5};
-    if (spool_store_new(NULL, MIB, &store, NULL) < 0 || spool_new(store, NULL, &spool, NULL) < 0)
+    if (spool_directory_new(NULL, MIB, &store, NULL) < 0 ||
+        spool_new(store, NULL, &spool, NULL) < 0)
         abort();
     spool_add(spool, w.text, w.len);
     while (spool_search(spool, pattern, &place, on_match, &w, NULL) == 1)
@@ -69,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         if (step(&w))
             abort();
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
     pattern_free(pattern);
     return 0;
 }

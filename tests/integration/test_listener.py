@@ -334,7 +334,7 @@ HOST = (b"Host", b"localhost")
 FIVE = (b"Content-Length", b"5")
 HEAD, BODY, WHOLE, MISTAKE, WRITTEN = 66, 67, 68, 69, 70
 
-# What no listener may say, as frames about the first connection; 0: about another one that never was.
+# Frames that a listener must not send, about the first connection. Connection 0 never existed.
 HOSTILE = [
     [(HEAD, 1 << 40, head(HOST))],
     [(HEAD, 1, head(HOST, HOST))],

@@ -34,7 +34,7 @@ static const struct program pandas_line = {
 #define SECONDS_MAX 3600
 
 /* As typed. */
-struct request {
+struct arguments {
     const char *runs;
     const char *seconds;
     const char *idle;
@@ -344,7 +344,7 @@ static int parse_seconds(const char *text, double *ret_seconds, struct error *er
     return error_hint(err, "such as `--seconds 3`");
 }
 
-static int make_plan(const struct request *request, struct plan *plan, struct error *err)
+static int make_plan(const struct arguments *request, struct plan *plan, struct error *err)
 {
     const char *at = request->idle;
 
@@ -402,7 +402,7 @@ static int help(void)
     return 0;
 }
 
-static int parse(struct request *request, int argc, char **argv)
+static int parse(struct arguments *request, int argc, char **argv)
 {
     /* clang-format off */
     static const struct option options[] = {
@@ -432,7 +432,7 @@ static int parse(struct request *request, int argc, char **argv)
 
 int cmd_bench(int argc, char **argv)
 {
-    struct request request = {.runs = "200", .seconds = "3", .idle = "10,100"};
+    struct arguments request = {.runs = "200", .seconds = "3", .idle = "10,100"};
     struct bench b = {0};
     cleanup_error struct error err = {0};
     struct config *config;

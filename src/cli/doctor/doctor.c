@@ -12,7 +12,7 @@
 #include "base/terminal_text.h"
 #include "cli/cmd.h"
 
-struct request {
+struct arguments {
     const char *config;
     bool is_json;
 };
@@ -102,7 +102,7 @@ static int tell_person(struct doctor *doctor, struct error *err)
     return exit_code(doctor, &totals);
 }
 
-static int examine(struct doctor *doctor, const struct request *request, struct error *err)
+static int examine(struct doctor *doctor, const struct arguments *request, struct error *err)
 {
     if (!doctor->config)
         return error_memory(err);
@@ -133,7 +133,7 @@ int cmd_doctor(int argc, char **argv)
     };
     /* clang-format on */
     cleanup(doctor_done) struct doctor doctor = {0};
-    struct request request = {0};
+    struct arguments request = {0};
     struct error err = {0};
     const struct cmd_place places[] = {
         {'j', .flag = &request.is_json},

@@ -69,7 +69,7 @@ static int do_lang(struct shell *shell, char **words, size_t count, struct error
     enum run_language language;
 
     (void)count;
-    if (request_language(words[0], &language, err) < 0 ||
+    if (flags_language(words[0], &language, err) < 0 ||
         profiles_get(shell->profiles, NULL, &profile, err) < 0 ||
         profile_check_language(profile, language, err) < 0)
         return -1;

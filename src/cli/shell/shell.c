@@ -242,11 +242,11 @@ struct choice {
 /* Returns 0, or the exit code + 1 when there is nothing more to do. */
 static int parse(struct shell *shell, struct choice *choice, int argc, char **argv)
 {
-    struct option options[REQUEST_OPTIONS_MAX];
+    struct option options[FLAGS_OPTIONS_MAX];
     struct error err = {0};
     int answer, index, r = 0;
 
-    request_options("shell", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
+    flags_options("shell", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
     opterr = 0;
     while ((answer = cmd_getopt(argc, argv, ":l:h", options, &index)) >= 0) {
         switch (answer) {
@@ -259,7 +259,7 @@ static int parse(struct shell *shell, struct choice *choice, int argc, char **ar
             choice->config = optarg;
             break;
         case OPT_ENV:
-            r = request_add_env(&shell->asked, optarg, &err);
+            r = flags_add_env(&shell->asked, optarg, &err);
             break;
         case OPT_SAVE:
             choice->save = optarg;
@@ -325,7 +325,7 @@ struct admission shell_admission(const struct shell *shell)
         .profiles = shell->profiles,
         .session = shell->session,
         .has_settings_grants = true,
-        .store = shell->kept,
+        .store = shell->store,
         .keeper = TOKEN_FIRST,
     };
 }
@@ -375,7 +375,7 @@ static int open_session(struct shell *shell, struct error *err)
 
     limits.max_total = limits.max_per_owner = SESSIONS_MAX;
     limits.evicts_idle = false;
-    shell->kept = store_open_usual(NULL); /* without a place for it, nothing is kept */
+    shell->store = store_open_usual(NULL); /* without a place for it, nothing is kept */
     admission = shell_admission(shell);
     shell->asked.language = shell->language;
     if (refuse_layers(shell->config, err) < 0 ||
@@ -408,7 +408,7 @@ static int start(struct shell *shell, const struct choice *choice, struct error 
 
     if (config_load(shell->config, choice->config, err) < 0)
         return -1;
-    if (choice->language && request_language(choice->language, &shell->language, err) < 0)
+    if (choice->language && flags_language(choice->language, &shell->language, err) < 0)
         return -1;
     admit_limits(shell->config, NULL, &limits);
     buf_init(&shell->text, (size_t)shell->config->code_bytes);
@@ -441,7 +441,7 @@ static void shell_done(struct shell *shell)
     output_sink_done(&shell->out); /* before its loop */
     output_sink_done(&shell->err);
     engine_close(&shell->engine);
-    store_free(shell->kept);
+    store_free(shell->store);
     run_request_done(&shell->asked);
     profiles_free(shell->profiles);
     config_free(shell->config);

@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/config.h"
 #include "base/run.h"
+#include "cli/flags.h"
 #include "cli/output_sink.h"
-#include "cli/request.h"
 #include "engine/engine.h"
 #include "engine/session.h"
 #include "terminal/editor.h"
@@ -20,7 +20,7 @@
 #define SHELL_SESSIONS_MAX ((size_t)64)
 
 struct shell {
-    struct store *kept; /* what programs find again */
+    struct store *store; /* what programs find again */
     struct config *config;
     struct profiles *profiles;
     struct engine engine;

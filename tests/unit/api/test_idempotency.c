@@ -18,25 +18,25 @@ static struct idempotency_key key_of(const char *owner, const char *text)
 
 static struct idempotency *table(void)
 {
-    struct idempotency *once = NULL;
+    struct idempotency *keys = NULL;
     struct error err = {0};
 
-    assert_int_equal(idempotency_new(&once, &err), 0);
-    return once;
+    assert_int_equal(idempotency_new(&keys, &err), 0);
+    return keys;
 }
 
-static void add(struct idempotency *once, const char *owner, const char *text, uint64_t now_ns)
+static void add(struct idempotency *keys, const char *owner, const char *text, uint64_t now_ns)
 {
     struct idempotency_key key = key_of(owner, text);
     struct error err = {0};
 
-    assert_int_equal(idempotency_add(once, owner, &key, text, now_ns, &err), 0);
+    assert_int_equal(idempotency_add(keys, owner, &key, text, now_ns, &err), 0);
 }
 
-static bool is_there(struct idempotency *once, const char *owner, const char *text, uint64_t now_ns)
+static bool is_there(struct idempotency *keys, const char *owner, const char *text, uint64_t now_ns)
 {
     struct idempotency_key key = key_of(owner, text);
-    const struct idempotency_entry *entry = idempotency_find(once, &key, now_ns);
+    const struct idempotency_entry *entry = idempotency_find(keys, &key, now_ns);
 
     return entry && strcmp(entry->run, text) == 0;
 }
@@ -62,78 +62,78 @@ TEST(a_key_is_visible_and_short)
 
 TEST(a_key_belongs_to_its_owner)
 {
-    struct idempotency *once = table();
+    struct idempotency *keys = table();
 
-    add(once, "ann", "k", 0);
-    assert_true(is_there(once, "ann", "k", 0));
-    assert_false(is_there(once, "bob", "k", 0));
-    assert_false(is_there(once, "an", "nk", 0)); /* not the same text in another place */
-    idempotency_forget(once, "ann");
-    assert_false(is_there(once, "ann", "k", 0));
-    assert_int_equal(idempotency_count(once), 0);
-    idempotency_forget(once, "nobody");
-    idempotency_free(once);
+    add(keys, "ann", "k", 0);
+    assert_true(is_there(keys, "ann", "k", 0));
+    assert_false(is_there(keys, "bob", "k", 0));
+    assert_false(is_there(keys, "an", "nk", 0)); /* not the same text in another place */
+    idempotency_forget(keys, "ann");
+    assert_false(is_there(keys, "ann", "k", 0));
+    assert_int_equal(idempotency_count(keys), 0);
+    idempotency_forget(keys, "nobody");
+    idempotency_free(keys);
 }
 
 TEST(a_key_is_good_for_an_hour)
 {
-    struct idempotency *once = table();
+    struct idempotency *keys = table();
 
-    add(once, "ann", "k", 5);
-    assert_true(is_there(once, "ann", "k", HOUR_NS));
-    assert_false(is_there(once, "ann", "k", HOUR_NS + 5));
-    add(once, "ann", "other", HOUR_NS + 5); /* which throws out what is old */
-    assert_int_equal(idempotency_count(once), 1);
-    idempotency_free(once);
+    add(keys, "ann", "k", 5);
+    assert_true(is_there(keys, "ann", "k", HOUR_NS));
+    assert_false(is_there(keys, "ann", "k", HOUR_NS + 5));
+    add(keys, "ann", "other", HOUR_NS + 5); /* which throws out what is old */
+    assert_int_equal(idempotency_count(keys), 1);
+    idempotency_free(keys);
 }
 
 TEST(of_an_owner_the_last_ones_stay)
 {
-    struct idempotency *once = table();
+    struct idempotency *keys = table();
     char text[16];
 
-    add(once, "bob", "b", 0);
+    add(keys, "bob", "b", 0);
     for (int i = 0; i <= IDEMPOTENCY_KEPT; i++) {
         (void)snprintf(text, sizeof(text), "k%d", i);
-        add(once, "ann", text, 0);
+        add(keys, "ann", text, 0);
     }
-    assert_false(is_there(once, "ann", "k0", 0));
-    assert_true(is_there(once, "ann", "k1", 0));
-    assert_true(is_there(once, "ann", text, 0));
-    assert_true(is_there(once, "bob", "b", 0));
-    assert_int_equal(idempotency_count(once), IDEMPOTENCY_KEPT + 1);
-    idempotency_free(once);
+    assert_false(is_there(keys, "ann", "k0", 0));
+    assert_true(is_there(keys, "ann", "k1", 0));
+    assert_true(is_there(keys, "ann", text, 0));
+    assert_true(is_there(keys, "bob", "b", 0));
+    assert_int_equal(idempotency_count(keys), IDEMPOTENCY_KEPT + 1);
+    idempotency_free(keys);
 }
 
 TEST(what_had_no_effect_is_dropped)
 {
-    struct idempotency *once = table();
+    struct idempotency *keys = table();
     struct idempotency_key b = key_of("ann", "b");
 
-    add(once, "ann", "a", 0);
-    add(once, "ann", "b", 0);
-    add(once, "ann", "c", 0);
-    idempotency_drop(once, &b);
-    idempotency_drop(once, &b);
-    assert_true(is_there(once, "ann", "a", 0));
-    assert_false(is_there(once, "ann", "b", 0));
-    assert_true(is_there(once, "ann", "c", 0));
-    idempotency_free(once);
+    add(keys, "ann", "a", 0);
+    add(keys, "ann", "b", 0);
+    add(keys, "ann", "c", 0);
+    idempotency_drop(keys, &b);
+    idempotency_drop(keys, &b);
+    assert_true(is_there(keys, "ann", "a", 0));
+    assert_false(is_there(keys, "ann", "b", 0));
+    assert_true(is_there(keys, "ann", "c", 0));
+    idempotency_free(keys);
 }
 
 TEST(an_answer_is_kept_with_its_key)
 {
-    struct idempotency *once = table();
+    struct idempotency *keys = table();
     struct idempotency_key key = key_of("ann", "k"), none = key_of("ann", "none");
 
-    add(once, "ann", "k", 0);
-    idempotency_keep(once, &key, "first", 5);
-    idempotency_keep(once, &key, "second\n", 7);
-    idempotency_keep(once, &none, "x", 1);
-    assert_string_equal(idempotency_find(once, &key, 0)->answer, "second\n");
-    assert_int_equal(idempotency_find(once, &key, 0)->len, 7);
-    assert_null(idempotency_find(once, &none, 0));
-    idempotency_free(once);
+    add(keys, "ann", "k", 0);
+    idempotency_keep(keys, &key, "first", 5);
+    idempotency_keep(keys, &key, "second\n", 7);
+    idempotency_keep(keys, &none, "x", 1);
+    assert_string_equal(idempotency_find(keys, &key, 0)->answer, "second\n");
+    assert_int_equal(idempotency_find(keys, &key, 0)->len, 7);
+    assert_null(idempotency_find(keys, &none, 0));
+    idempotency_free(keys);
 }
 
 TEST(each_of_many_has_a_key_of_its_own)
@@ -153,24 +153,24 @@ TEST(each_of_many_has_a_key_of_its_own)
 TEST(answers_of_an_owner_are_bounded)
 {
     static char text[64 * 1024];
-    struct idempotency *once = table();
+    struct idempotency *keys = table();
     char name[16];
 
-    add(once, "quiet", "mine", 0);
-    idempotency_keep(once, &(struct idempotency_key){0}, text, 0); /* of no key: nothing happens */
+    add(keys, "quiet", "mine", 0);
+    idempotency_keep(keys, &(struct idempotency_key){0}, text, 0); /* of no key: nothing happens */
     for (int i = 0; i < 400; i++) {
         struct idempotency_key key;
 
         (void)snprintf(name, sizeof(name), "k%d", i);
-        add(once, "loud", name, 0);
+        add(keys, "loud", name, 0);
         key = key_of("loud", name);
-        idempotency_keep(once, &key, text, sizeof(text));
+        idempotency_keep(keys, &key, text, sizeof(text));
     }
-    assert_true(is_there(once, "quiet", "mine", 0));
-    assert_true(is_there(once, "loud", "k399", 0));
-    assert_false(is_there(once, "loud", "k0", 0));
-    assert_in_range(idempotency_count(once), 2, 1 + IDEMPOTENCY_BYTES / sizeof(text));
-    idempotency_free(once);
+    assert_true(is_there(keys, "quiet", "mine", 0));
+    assert_true(is_there(keys, "loud", "k399", 0));
+    assert_false(is_there(keys, "loud", "k0", 0));
+    assert_in_range(idempotency_count(keys), 2, 1 + IDEMPOTENCY_BYTES / sizeof(text));
+    idempotency_free(keys);
 }
 
 UNIT_MAIN()

@@ -144,11 +144,11 @@ TEST_WITH(files_are_listed_by_what_became_of_them, setup, teardown)
 
 TEST_WITH(output_that_is_kept_elsewhere_has_a_handle, setup, teardown)
 {
-    struct spool_store *store = NULL;
+    struct spool_directory *store = NULL;
     struct run *run = *state;
     char *text;
 
-    assert_int_equal(spool_store_new(NULL, 1000, &store, NULL), 0);
+    assert_int_equal(spool_directory_new(NULL, 1000, &store, NULL), 0);
     run_stream_done(&run->result.err);
     run_stream_init(&run->result.err, 10);
     run_stream_spill(&run->result.err, store, NULL);
@@ -163,7 +163,7 @@ TEST_WITH(output_that_is_kept_elsewhere_has_a_handle, setup, teardown)
                     "\"truncated\":{\"stdout\":false,\"stderr\":true},\"output_handle\":\"run_X\"");
     free(text);
     spool_free(run_stream_take_spool(&run->result.err));
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 TEST_WITH(a_refusal_lists_violations_and_has_no_exit_code, setup, teardown)

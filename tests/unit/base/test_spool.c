@@ -11,17 +11,17 @@
 #include "base/stream.h"
 #include "mask/masker.h"
 
-static struct spool_store *store_in(const char *dir, uint64_t limit)
+static struct spool_directory *store_in(const char *dir, uint64_t limit)
 {
-    struct spool_store *store = NULL;
+    struct spool_directory *store = NULL;
     struct error err = {0};
 
-    if (spool_store_new(dir, limit, &store, &err) < 0)
+    if (spool_directory_new(dir, limit, &store, &err) < 0)
         fail_msg("%s", err.message);
     return store;
 }
 
-static struct spool *spool_of(struct spool_store *store, const char *text, size_t len)
+static struct spool *spool_of(struct spool_directory *store, const char *text, size_t len)
 {
     struct spool *spool = NULL;
 
@@ -36,7 +36,7 @@ TEST(what_was_added_is_read_by_range)
     static const char *const places[] = {NULL, "/tmp", "/dev/shm"};
 
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-        struct spool_store *store = store_in(places[i], MIB);
+        struct spool_directory *store = store_in(places[i], MIB);
         struct spool *spool = spool_of(store, text, sizeof(text));
         struct spool_info info;
         char data[64];
@@ -46,7 +46,7 @@ TEST(what_was_added_is_read_by_range)
         assert_int_equal(info.size, 2 * sizeof(text));
         assert_int_equal(info.dropped, 0);
         assert_int_equal(info.lines, 3);
-        assert_int_equal(spool_store_used(store), 2 * sizeof(text));
+        assert_int_equal(spool_directory_used(store), 2 * sizeof(text));
         assert_int_equal(spool_read(spool, 0, data, sizeof(data), NULL), 2 * sizeof(text));
         assert_memory_equal(data, text, sizeof(text));
         assert_memory_equal(data + sizeof(text), text, sizeof(text));
@@ -55,38 +55,38 @@ TEST(what_was_added_is_read_by_range)
         assert_int_equal(spool_read(spool, 2 * sizeof(text), data, 1, NULL), 0);
         assert_int_equal(spool_read(spool, UINT64_MAX, data, 1, NULL), 0);
         spool_free(spool);
-        assert_int_equal(spool_store_used(store), 0);
-        spool_store_free(store);
+        assert_int_equal(spool_directory_used(store), 0);
+        spool_directory_free(store);
     }
 }
 
 TEST(a_place_that_is_none_is_an_error)
 {
-    struct spool_store *store = NULL;
+    struct spool_directory *store = NULL;
     struct error err = {0};
 
-    assert_true(spool_store_new("/proc/self/none", MIB, &store, &err) < 0);
+    assert_true(spool_directory_new("/proc/self/none", MIB, &store, &err) < 0);
     assert_error(&err, E_SYSTEM, "/proc/self/none");
     assert_null(store);
-    spool_store_free(NULL);
+    spool_directory_free(NULL);
     spool_free(NULL);
 }
 
 /* /proc has no files without a name. */
 TEST(where_files_need_names_memory_is_used)
 {
-    struct spool_store *store = store_in("/proc", MIB);
+    struct spool_directory *store = store_in("/proc", MIB);
     struct spool *spool = spool_of(store, "x", 1);
     char data[2];
 
     assert_int_equal(spool_read(spool, 0, data, 2, NULL), 1);
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 TEST(past_the_ceiling_bytes_are_counted)
 {
-    struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
+    struct spool_directory *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
     struct spool_info info;
     struct spool_place place;
@@ -107,12 +107,12 @@ TEST(past_the_ceiling_bytes_are_counted)
     assert_int_equal(data[0], 'x');
     free(block);
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 TEST(all_spools_share_one_limit)
 {
-    struct spool_store *store = store_in(NULL, 10);
+    struct spool_directory *store = store_in(NULL, 10);
     struct spool *a = spool_of(store, "123456", 6), *b = spool_of(store, "123456", 6), *c;
     struct spool_info info;
 
@@ -130,13 +130,13 @@ TEST(all_spools_share_one_limit)
     assert_int_equal(info.size, 6);
     spool_free(b);
     spool_free(c);
-    assert_int_equal(spool_store_used(store), 0);
-    spool_store_free(store);
+    assert_int_equal(spool_directory_used(store), 0);
+    spool_directory_free(store);
 }
 
 TEST(a_full_disk_ends_a_spool_and_nothing_else)
 {
-    struct spool_store *store = store_in("/tmp", MIB);
+    struct spool_directory *store = store_in("/tmp", MIB);
     struct spool *spool = spool_of(store, "abc", 3);
     struct rlimit old, low;
     struct spool_info info;
@@ -155,7 +155,7 @@ TEST(a_full_disk_ends_a_spool_and_nothing_else)
     assert_int_equal(spool_read(spool, 0, data, sizeof(data), NULL), 5);
     assert_memory_equal(data, "abcde", 5);
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 /* --- lines --- */
@@ -163,7 +163,7 @@ TEST(a_full_disk_ends_a_spool_and_nothing_else)
 TEST(lines_are_found_and_read)
 {
     static const char text[] = "one\n\nthree\nfour";
-    struct spool_store *store = store_in(NULL, MIB);
+    struct spool_directory *store = store_in(NULL, MIB);
     struct spool *spool = spool_of(store, text, sizeof(text) - 1);
     struct error err = {0};
     struct spool_place place;
@@ -200,13 +200,13 @@ TEST(lines_are_found_and_read)
     error_done(&err);
     buf_done(&out);
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 /* Against a plain count, with lines of every length, across the notes. */
 TEST(every_line_of_a_large_spool_is_where_it_is)
 {
-    struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
+    struct spool_directory *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
     uint64_t *offsets = calloc(40000, sizeof(*offsets));
     char *line = malloc(70000);
@@ -237,7 +237,7 @@ TEST(every_line_of_a_large_spool_is_where_it_is)
     free(line);
     free(offsets);
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 /* --- searching --- */
@@ -284,7 +284,7 @@ static int search_all(struct spool *spool, const char *text, struct found *found
 TEST(lines_that_match_are_given_with_their_place)
 {
     static const char text[] = "error: a\nfine\n\nerror: b\n\xff\0error: c";
-    struct spool_store *store = store_in(NULL, MIB);
+    struct spool_directory *store = store_in(NULL, MIB);
     struct spool *spool = spool_of(store, text, sizeof(text) - 1);
     struct found found = {0};
 
@@ -298,12 +298,12 @@ TEST(lines_that_match_are_given_with_their_place)
     (void)search_all(spool, "nothing", &found);
     assert_string_equal(found.text, "");
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 TEST(a_search_goes_on_where_the_reader_had_enough)
 {
-    struct spool_store *store = store_in(NULL, MIB);
+    struct spool_directory *store = store_in(NULL, MIB);
     struct spool *spool = spool_of(store, "a\na\nb\na\n", 8);
     struct pattern *pattern = pattern_of("a");
     struct spool_place place = {0, 1};
@@ -316,12 +316,12 @@ TEST(a_search_goes_on_where_the_reader_had_enough)
     assert_string_equal(found.text, "1@0[a] 2@2[a] 4@6[a] ");
     pattern_free(pattern);
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 TEST(a_long_line_is_searched_in_pieces)
 {
-    struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
+    struct spool_directory *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
     char *line = malloc(LIMIT_SPOOL_LINE);
     struct found found = {0};
@@ -340,7 +340,7 @@ TEST(a_long_line_is_searched_in_pieces)
     assert_int_equal(found.pieces, found.count);
     free(line);
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 static bool count(void *arg, const struct spool_match *match)
@@ -375,7 +375,7 @@ static uint64_t lines_of_a_call(const struct spool *spool, const char *text, siz
 /* They are no bytes to speak of, and a call of the expression each. */
 TEST(empty_lines_count_as_work)
 {
-    struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
+    struct spool_directory *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
     char *text = malloc(MIB);
     size_t matches;
@@ -390,12 +390,12 @@ TEST(empty_lines_count_as_work)
     assert_true(lines_of_a_call(spool, "a[ab]{900}c", &matches) <= 5000);
     free(text);
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 TEST(one_call_works_a_bounded_time)
 {
-    struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
+    struct spool_directory *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
     struct pattern *pattern = pattern_of("[ab]*a[ab]{900}c");
     struct spool_place place = {0, 1};
@@ -420,14 +420,14 @@ TEST(one_call_works_a_bounded_time)
     free(text);
     pattern_free(pattern);
     spool_free(spool);
-    spool_store_free(store);
+    spool_directory_free(store);
 }
 
 /* --- behind a stream --- */
 
 TEST(a_stream_spills_the_whole_once_it_drops)
 {
-    struct spool_store *store = store_in(NULL, MIB);
+    struct spool_directory *store = store_in(NULL, MIB);
     char whole[4096], got[4096];
 
     for (size_t i = 0; i < sizeof(whole); i++)
@@ -458,35 +458,35 @@ TEST(a_stream_spills_the_whole_once_it_drops)
         assert_memory_equal(got, whole, sizeof(whole));
         spool_free(spool);
     }
-    assert_int_equal(spool_store_used(store), 0);
-    spool_store_free(store);
+    assert_int_equal(spool_directory_used(store), 0);
+    spool_directory_free(store);
 }
 
 TEST(a_stream_frees_a_spool_nobody_took)
 {
-    struct spool_store *store = store_in(NULL, MIB);
+    struct spool_directory *store = store_in(NULL, MIB);
     struct run_stream stream;
 
     run_stream_init(&stream, 4);
     run_stream_spill(&stream, store, NULL);
     assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("0123456789", 10), NULL), 0);
-    assert_int_equal(spool_store_used(store), 10);
+    assert_int_equal(spool_directory_used(store), 10);
     run_stream_done(&stream);
-    assert_int_equal(spool_store_used(store), 0);
-    spool_store_free(store);
+    assert_int_equal(spool_directory_used(store), 0);
+    spool_directory_free(store);
 }
 
 /* One owner's outputs leave room for those of others. */
 TEST(an_owner_has_a_share_of_the_store)
 {
     static char data[64 * 1024];
-    struct spool_store *store = NULL;
+    struct spool_directory *store = NULL;
     struct spool *loud = NULL, *quiet = NULL;
     struct spool_info info;
     uint64_t of_loud = 0, of_quiet = 0;
 
     memset(data, 'x', sizeof(data));
-    assert_int_equal(spool_store_new(NULL, MIB, &store, NULL), 0);
+    assert_int_equal(spool_directory_new(NULL, MIB, &store, NULL), 0);
     assert_int_equal(spool_new(store, &of_loud, &loud, NULL), 0);
     assert_int_equal(spool_new(store, &of_quiet, &quiet, NULL), 0);
     for (int i = 0; i < 32; i++)
@@ -501,8 +501,8 @@ TEST(an_owner_has_a_share_of_the_store)
     spool_free(loud);
     assert_int_equal(of_loud, 0);
     spool_free(quiet);
-    assert_int_equal(spool_store_used(store), 0);
-    spool_store_free(store);
+    assert_int_equal(spool_directory_used(store), 0);
+    spool_directory_free(store);
 }
 
 UNIT_MAIN()

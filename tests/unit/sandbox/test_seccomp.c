@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 #include "child.h"
-#include "sandbox/seccomp_told.h"
+#include "sandbox/seccomp_refusal.h"
 #include "wire/fds.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -632,13 +632,13 @@ TEST(other_threads_are_filtered_too)
     assert_int_equal(in_child(load_with_threads, NULL), EPERM);
 }
 
-/* --- refusals that are told --- */
+/* --- refusals that are reported --- */
 
-struct told {
+struct reported {
     const struct call *call;
     bool has_listener; /* somebody answers */
     struct seccomp_refusal refusal;
-    bool is_told;
+    bool is_reported;
 };
 
 static void send_fd(int sock, int fd)
@@ -666,22 +666,22 @@ static int receive_fd(int sock)
     return fd;
 }
 
-static void __attribute__((noreturn)) call_told(const struct told *told, int sock)
+static void __attribute__((noreturn)) make_refused_call(const struct reported *reported, int sock)
 {
     int listener;
     struct error err = {0};
 
     step_aside();
     child_need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    child_need(seccomp_listen(SECCOMP_TOLD, &listener, &err) == 0);
-    if (told->has_listener)
+    child_need(seccomp_listen(SECCOMP_REPORT, &listener, &err) == 0);
+    if (reported->has_listener)
         send_fd(sock, listener);
     child_need(close(listener) == 0);
-    _exit((int)run_call(told->call));
+    _exit((int)run_call(reported->call));
 }
 
 /* The error that the call got, from a supervisor as we are one. */
-static int run_told(struct told *told)
+static int run_refused_call(struct reported *reported)
 {
     int pair[2], status, listener = -1, r = 0;
     pid_t pid, done = 0;
@@ -690,13 +690,13 @@ static int run_told(struct told *told)
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
-        call_told(told, pair[1]);
-    if (told->has_listener)
+        make_refused_call(reported, pair[1]);
+    if (reported->has_listener)
         listener = receive_fd(pair[0]);
-    told->is_told = false;
+    reported->is_reported = false;
     while (done == 0) {
-        if (listener >= 0 && (r = seccomp_refuse_next(listener, &told->refusal)) > 0)
-            told->is_told = true;
+        if (listener >= 0 && (r = seccomp_refuse_next(listener, &reported->refusal)) > 0)
+            reported->is_reported = true;
         done = waitpid(pid, &status, listener >= 0 ? WNOHANG : 0);
         if (!done && r == 0)
             (void)usleep(50);
@@ -713,28 +713,28 @@ static int run_told(struct told *told)
 }
 
 /* Told or not, the answers are the same. */
-TEST(told_refusals_are_refusals)
+TEST(reported_refusals_are_refusals)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-        struct told told = {.call = &refused[i], .has_listener = true};
+        struct reported reported = {.call = &refused[i], .has_listener = true};
 
-        if (run_told(&told) != EPERM)
+        if (run_refused_call(&reported) != EPERM)
             fail_msg("%s is not refused", refused[i].name);
-        if (told.is_told && !*told.refusal.name)
-            fail_msg("%s is told without a name", refused[i].name);
-        count += told.is_told;
+        if (reported.is_reported && !*reported.refusal.name)
+            fail_msg("%s is reported without a name", refused[i].name);
+        count += reported.is_reported;
     }
     assert_in_range(count, 80, ARRAY_SIZE(refused));
 }
 
-TEST(what_depends_on_arguments_is_told_with_words)
+TEST(what_depends_on_arguments_is_reported_with_words)
 {
     /* clang-format off */
     static const struct {
         struct call call;
-        const char *name, *how; /* NULL: not told */
+        const char *name, *how; /* NULL: not reported */
         int error;
     } calls[] = {
         {CALL(ptrace, 0), "ptrace", "", EPERM},
@@ -750,13 +750,13 @@ TEST(what_depends_on_arguments_is_told_with_words)
     /* clang-format on */
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-        struct told told = {.call = &calls[i].call, .has_listener = true};
+        struct reported reported = {.call = &calls[i].call, .has_listener = true};
 
-        assert_int_equal(run_told(&told), calls[i].error);
-        assert_int_equal(told.is_told, calls[i].name != NULL);
+        assert_int_equal(run_refused_call(&reported), calls[i].error);
+        assert_int_equal(reported.is_reported, calls[i].name != NULL);
         if (calls[i].name) {
-            assert_string_equal(told.refusal.name, calls[i].name);
-            assert_string_equal(told.refusal.how, calls[i].how);
+            assert_string_equal(reported.refusal.name, calls[i].name);
+            assert_string_equal(reported.refusal.how, calls[i].how);
         }
     }
 }
@@ -765,8 +765,8 @@ TEST(what_depends_on_arguments_is_told_with_words)
 TEST(without_an_answer_nothing_is_permitted)
 {
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-        struct told told = {.call = &refused[i]};
-        int error = run_told(&told);
+        struct reported reported = {.call = &refused[i]};
+        int error = run_refused_call(&reported);
 
         if (error != ENOSYS && error != EPERM)
             fail_msg("%s: %d", refused[i].name, error);

@@ -1,4 +1,4 @@
-#include "cli/request.h"
+#include "cli/flags.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,28 +7,27 @@
 #include "base/cleanup.h"
 #include "base/suggest.h"
 
-void request_options(const char *command, const struct option *own, size_t n_own, int setting,
-                     struct option *options)
+void flags_options(const char *command, const struct option *own, size_t n_own, int setting,
+                   struct option *options)
 {
     size_t count, n = n_own;
     const struct config_option *settings = config_options(&count);
 
     memcpy(options, own, n_own * sizeof(*own));
-    for (size_t i = 0; i < count && n < REQUEST_OPTIONS_MAX - 1; i++)
+    for (size_t i = 0; i < count && n < FLAGS_OPTIONS_MAX - 1; i++)
         if (config_has_flag(&settings[i], command))
             options[n++] = (struct option){settings[i].flag, required_argument, NULL, setting};
     options[n] = (struct option){0};
 }
 
-int request_read_flags(const struct request_flags *flags, struct config *config, int argc,
-                       char **argv)
+int flags_read(const struct flags *flags, struct config *config, int argc, char **argv)
 {
     enum { SETTING = 4096 };
-    struct option options[REQUEST_OPTIONS_MAX];
+    struct option options[FLAGS_OPTIONS_MAX];
     struct error err = {0};
     int answer, index;
 
-    request_options(argv[0], flags->own, flags->n_own, SETTING, options);
+    flags_options(argv[0], flags->own, flags->n_own, SETTING, options);
     opterr = 0;
     while ((answer = cmd_getopt(argc, argv, ":h", options, &index)) >= 0) {
         if (answer == 'h')
@@ -43,7 +42,7 @@ int request_read_flags(const struct request_flags *flags, struct config *config,
     return optind < argc ? cmd_bad_argument(argv[0], argv[optind]) + 1 : 0;
 }
 
-int request_add_env(struct run_request *asked, const char *text, struct error *err)
+int flags_add_env(struct run_request *asked, const char *text, struct error *err)
 {
     const char *equals = strchr(text, '=');
 
@@ -58,7 +57,7 @@ int request_add_env(struct run_request *asked, const char *text, struct error *e
                                     err);
 }
 
-int request_language(const char *word, enum run_language *ret_language, struct error *err)
+int flags_language(const char *word, enum run_language *ret_language, struct error *err)
 {
     static const char *const known[] = {"python", "bash"};
     const char *nearest;

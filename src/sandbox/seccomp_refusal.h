@@ -1,9 +1,9 @@
 /* Refused system calls, as the supervisor is told of them.
  *
- * The filter of a sandbox (SECCOMP_TOLD in sandbox/seccomp.h) refuses some calls by handing them to
- * a listener. The listener's only answer is the error that SECCOMP_BASE gives without one: no call
- * is ever performed or let through. When the listener is closed, Linux answers such calls with
- * ENOSYS.
+ * The filter of a sandbox (SECCOMP_REPORT in sandbox/seccomp.h) refuses some calls by handing
+ * them to a listener. The listener's only answer is the error that SECCOMP_BASE gives without one:
+ * no call is ever performed or let through. When the listener is closed, Linux answers such calls
+ * with ENOSYS.
  */
 #pragma once
 

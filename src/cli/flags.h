@@ -9,16 +9,16 @@
 #include "base/run.h"
 #include "cli/cmd.h"
 
-#define REQUEST_OPTIONS_MAX 64
+#define FLAGS_OPTIONS_MAX 64
 
 /* The command's own flags, those it has of the option table (answered as `setting`), and the end.
  */
-void request_options(const char *command, const struct option *own, size_t n_own, int setting,
-                     struct option *options);
+void flags_options(const char *command, const struct option *own, size_t n_own, int setting,
+                   struct option *options);
 
 /* The flags of a command that takes no argument: its own, each of which has a place, and those of
  * the settings. */
-struct request_flags {
+struct flags {
     const struct option *own;
     size_t n_own;
     const struct cmd_place *places; /* of its own ones, but for -h */
@@ -27,11 +27,10 @@ struct request_flags {
 };
 
 /* Settings go into `config`. Returns 0, or the exit code + 1 when there is nothing more to do. */
-int request_read_flags(const struct request_flags *flags, struct config *config, int argc,
-                       char **argv);
+int flags_read(const struct flags *flags, struct config *config, int argc, char **argv);
 
 /* A variable of --env, borrowed from the command line. */
-int request_add_env(struct run_request *asked, const char *text, struct error *err);
+int flags_add_env(struct run_request *asked, const char *text, struct error *err);
 
 /* "python" or "bash". */
-int request_language(const char *word, enum run_language *ret_language, struct error *err);
+int flags_language(const char *word, enum run_language *ret_language, struct error *err);

@@ -1,4 +1,4 @@
-#include "sandbox/seccomp_told.h"
+#include "sandbox/seccomp_refusal.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "sandbox/notify.h"
-#include "sandbox/seccomp_told_calls.h"
+#include "sandbox/seccomp_refused_calls.h"
 
 static const struct seccomp_refusal unknown = {"", ""};
 
@@ -16,10 +16,10 @@ static const struct seccomp_refusal unknown = {"", ""};
 static int look_up(int number, struct seccomp_refusal *ret)
 {
     *ret = unknown;
-    for (size_t i = 0; i < ARRAY_SIZE(told_calls); i++)
-        if (told_calls[i].number == number) {
-            *ret = (struct seccomp_refusal){told_calls[i].name, told_calls[i].how};
-            return told_calls[i].errnum;
+    for (size_t i = 0; i < ARRAY_SIZE(refused_calls); i++)
+        if (refused_calls[i].number == number) {
+            *ret = (struct seccomp_refusal){refused_calls[i].name, refused_calls[i].how};
+            return refused_calls[i].errnum;
         }
     return EPERM;
 }
