@@ -18,6 +18,7 @@
 #include "guest/bash.h"
 #include "guest/call.h"
 #include "guest/cells.h"
+#include "guest/git_identity.h"
 #include "guest/hotset.h"
 #include "guest/image/image.h"
 #include "guest/interpreter.h"
@@ -136,6 +137,7 @@ static int set_environment(const struct wire_run *run, struct error *err)
     for (uint32_t i = 0; i < run->env.count; i++)
         if (interpreter_set_variable(run->env.items[i], err) < 0)
             return -1;
+    git_identity_write();
     if (interpreter_add_workdir(err) < 0 || interpreter_add_packages(err) < 0)
         return -1;
     if ((run->flags & WIRE_RUN_INSTALLS) && !(run->flags & WIRE_RUN_CHECK_ONLY) &&

@@ -182,7 +182,15 @@ enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1, WIRE_GRANT_COW = 2 
 
 /* The directory of packages that a program installs itself; it is on the path if a host is
  * granted. */
-#define WIRE_PACKAGES   "/tmp/packages"
+#define WIRE_PACKAGES "/tmp/packages"
+
+/* The name and the address for commits, as variables of the program, and the settings of git that a
+ * kernel makes of them: the system's, so that those of a repository are stronger. */
+#define WIRE_GIT_NAME   "BELLJAR_GIT_NAME"
+#define WIRE_GIT_EMAIL  "BELLJAR_GIT_EMAIL"
+#define WIRE_GIT_SIGNS  "BELLJAR_GIT_SIGNS" /* "true": the user's commits are signed */
+#define WIRE_GIT_CONFIG "/tmp/.gitconfig"
+
 #define WIRE_COW_MAX    8 /* of them may be copy-on-write */
 #define WIRE_ATTACH_MAX 4
 

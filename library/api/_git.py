@@ -60,7 +60,8 @@ class Answer:
         self.code = code
         self.out = out  # bytes
         self.more = more  # bytes that were left out of it
-        self.err = err.decode("utf-8", "replace")
+        # git's usage text is of no use to anybody who does not type its commands.
+        self.err = re.sub(r"(?m)^usage: git(?:.|\n)*", "", err.decode("utf-8", "replace"))
 
     @property
     def text(self):
@@ -75,13 +76,23 @@ def _scratch(data):
     return file
 
 
+def _quoted(value):
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _user_lines():
+    """Who commits, as the operator's git says (or the setting `git_identity`). A repository's own user.name is stronger."""
+    parts = [(key, os.environ.get(name, "")) for key, name in (("name", "BELLJAR_GIT_NAME"), ("email", "BELLJAR_GIT_EMAIL"))]
+    return ["[user]\n", *(f"\t{key} = {_quoted(value)}\n" for key, value in parts if value and "\n" not in value)]
+
+
 def _global_file():
     """Settings for a git that git starts in another repository: it reads a file, not the environment."""
-    lines = []
+    lines = _user_lines()
     for key, value in _SETTINGS.items():
         section, _, name = key.partition(".")
         lines.append(f'[{section}]\n\t{name} = "{value}"\n')
-    return _scratch("".join(lines).encode())
+    return _scratch("".join(lines).encode("utf-8", "surrogateescape"))
 
 
 def _environment(settings, settings_file, protocols, more):

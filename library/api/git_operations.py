@@ -18,9 +18,11 @@ _REMOTES = "file:http:https:ssh"
 
 # Messages of git, their meaning, and what to do. The first match counts.
 _WORDS = (
-    ("not a git repository", "there is no git repository here", "give cwd=, a directory in a repository; outside /workspace the operator has to grant it: --allow DIR:rw"),
+    ("(?m)not a git repository: (/.*)/\\.git/(?:worktrees|modules)/", "the git data of this directory are in {1}, which is not in this sandbox",
+     "ask the user to allow that directory as well: {1}:rw to commit, {1} to read"),
+    ("(?i)not a git repository", "there is no git repository here", "give cwd=, a directory in a repository; outside /workspace the operator has to grant it: --allow DIR:rw"),
     ("this operation must be run in a work tree", "the repository has no files beside it", "give cwd=, a clone with a working tree"),
-    ("no email was given|no name was given|tell me who you are|empty ident", "git does not know who commits", "give author='Name <mail@example.org>'"),
+    ("no email was given|no name was given|tell me who you are|empty ident", "git does not know who commits", "give author='Name <mail@example.org>'; the operator sets user.name and user.email for git on the host, or `git_identity`"),
     ("index.lock': File exists", "another git is at work in this repository, or one was killed", "try again; if nothing else works there, remove .git/index.lock"),
     ("pathspec '(.*)' did not match", "no file matches {1}", "paths count from cwd; git_status() names what is there"),
     ("(?i)a branch named '(.*)' already exists", "there is a branch {1} already", "choose another name"),
@@ -44,9 +46,9 @@ def _explain(said, code):
     for pattern, error, hint in _WORDS:
         found = _re.search(pattern, said)
         if found:
-            return error.replace("{1}", found[1] if found.re.groups else ""), hint
+            return tuple(text.replace("{1}", _os.path.normpath(found[1]) if found[1].startswith("/") else found[1]) if found.re.groups else text for text in (error, hint))
     lines = [line for line in said.splitlines() if line.startswith(("fatal: ", "error: "))] or said.splitlines()
-    return (lines[0].partition(": ")[2] or lines[0]) if lines else f"git ended with status {code}", None
+    return (lines[0].partition(": ")[2] or lines[0]) if lines else f"git ended with status {code}", "git_status() shows the state of the repository"
 
 
 def _check(answer):
@@ -195,6 +197,7 @@ def git_diff(staged=False, files=None, cwd=None, text=True, max_bytes=DIFF_MAX, 
 
     >>> git_diff(text=False)["files"]
     """
+    _call(["rev-parse", "--is-inside-work-tree"], cwd)  # outside of a repository `git diff` compares two files
     words = ["--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=dirty", *(["--cached"] if staged else [])]
     paths = ["--", *_paths(files)]
     settings = _git.filters(cwd)
@@ -270,22 +273,33 @@ def _identity(author):
     return {"GIT_AUTHOR_NAME": found[1], "GIT_AUTHOR_EMAIL": found[2], "GIT_COMMITTER_NAME": found[1], "GIT_COMMITTER_EMAIL": found[2]}
 
 
-@_reported
-def git_commit(message, cwd=None, author=None, dry_run=False):
-    """Commits what is staged, as `author` ('Name <mail@example.org>') or as the repository's configuration says.
+def _check_signing(cwd):
+    """Whoever wants signed commits does not get an unsigned one without a word."""
+    asked = _git.start(["config", "--local", "--includes", "--type=bool", "--get", "commit.gpgSign"], cwd).text.strip()
+    if asked == "true" or (asked != "false" and _os.environ.get("BELLJAR_GIT_SIGNS") == "true"):
+        raise _git.Refusal("commit.gpgSign is set, and no key is inside a sandbox",
+                           "pass sign=False for a commit without a signature, or leave the commit to the user")  # fmt: skip
 
-    {commit_hash, files}: the hash, and the number of files in it.
+
+@_reported
+def git_commit(message, cwd=None, author=None, dry_run=False, sign=None):
+    """Commits what is staged, as `author` ('Name <mail@example.org>'), as the repository's configuration says, or as the user.
+
+    {commit_hash, files}: the hash, and the number of files in it. Where commit.gpgSign is set it refuses, except with sign=False.
 
     >>> git_commit("Fix the total", author="Ada <ada@example.org>")["commit_hash"]
     """
     if not isinstance(message, str) or not message.strip():
         raise _git.Refusal("the message is empty", "say in a line what the commit does")
     env = _identity(author)
+    _call(["rev-parse", "--is-inside-work-tree"], cwd)
     staged = _call(["diff", "--cached", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=dirty", "--no-renames"], cwd)
     files = staged.out.count(b"\0")
     is_merge = _git.start(["rev-parse", "--verify", "--quiet", "MERGE_HEAD"], cwd).code == 0
     if not files and not is_merge:
         raise _git.Refusal("nothing is staged", "git_add([...]) first; git_status() names what changed")
+    if sign is not False:
+        _check_signing(cwd)
     if dry_run:
         return _result(staged, staged.text.replace("\0", "\n"), commit_hash=None, files=files, dry_run=True)
     answer = _call(["commit", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-"], cwd,

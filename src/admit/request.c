@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "admit/admit.h"
+#include "admit/git_identity.h"
 #include "admit/grants.h"
 #include "admit/workdir.h"
 #include "base/cleanup.h"
@@ -307,7 +308,8 @@ static int admit_fresh(const struct admission *a, const struct run_request *requ
         pick_environment(a, request->environment, run, err) < 0 ||
         grants_open(a, request, profile_allows_grants(profile), run, err) < 0 ||
         workdir_choose(a, request, run, err) < 0 || admit_run(run, a->config, profile, err) < 0 ||
-        put_env(request, run, err) < 0 || name_session(request->session_name, run, err) < 0 ||
+        git_identity_give(a->config, run, err) < 0 || put_env(request, run, err) < 0 ||
+        name_session(request->session_name, run, err) < 0 ||
         put_limits(a, request, &run->terms.limits, err) < 0)
         return -1;
     return settle_cow(a, run, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/identity.h"
 #include "base/limits.h"
 #include "base/suggest.h"
 
@@ -83,6 +84,9 @@ static const struct config_option options[] = {
      .help = "a directory with your own Python modules, which every program may import; empty: none", AT(helpers)},
     {"variables", CONFIG_LIST, "", .value = "NAME=VALUE",
      .help = "environment variables for every program and helper, each as `NAME=VALUE`", AT(variables)},
+    {"git_identity", CONFIG_STRING, "host", .is_reloadable = true, .value = "host|off|NAME <MAIL>",
+     .help = "the author of commits: `host` gives programs with a granted directory the user.name and user.email of your git, `off` gives none, `Name <mail@example.org>` gives that one to every program",
+     .accepts = identity_is_setting, .expected = "`host`, `off` or `Name <mail@example.org>`", AT(git_identity)},
     {"package_index", CONFIG_STRING, "", .value = "URL",
      .help = "the package index for pip inside the sandbox, if its host is granted; empty: pip's default", AT(package_index)},
     {"auto_install", CONFIG_LIST, "", .value = "MODULE[:PACKAGE]",

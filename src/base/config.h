@@ -61,7 +61,9 @@ struct config_option {
     const char *brief;      /* the same for --help, where a line has 54 columns for it */
     const struct run_limit *limit; /* the row it was made from, or NULL */
     bool is_net;                   /* a list of hosts (base/net.h), which may be tables in a file */
-    size_t offset;                 /* of the value in struct config */
+    bool (*accepts)(const char *text); /* of CONFIG_STRING; NULL: any text */
+    const char *expected;              /* what that is, in words */
+    size_t offset;                     /* of the value in struct config */
 };
 
 /* A Python prefix with its modules: [environments.NAME] in the file. */
@@ -85,6 +87,7 @@ struct config {
     char *resolver;
     char *helpers;
     struct config_list variables;
+    char *git_identity;
     char *package_index;
     struct config_list auto_install;
     char *policies_dir;

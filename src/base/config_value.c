@@ -127,6 +127,8 @@ int config_describe(const struct config *config, const struct config_option *opt
     case CONFIG_LIST:
         return buf_printf(out, err, "a list of text");
     default:
+        if (option->expected)
+            return buf_add_str(out, option->expected, err);
         return buf_add_str(out, *option->fallback ? "text that is not empty" : "text", err);
     }
 }
@@ -308,7 +310,7 @@ static int set_string(struct config *config, const struct config_option *option,
     char *value;
 
     /* Only an option whose default is empty has a meaning for it. */
-    if (!*text && *option->fallback)
+    if ((!*text && *option->fallback) || (option->accepts && !option->accepts(text)))
         return config_mistake(config, option, source, text, err);
     value = strdup(text);
     if (!value)

@@ -27,6 +27,7 @@ void run_terms_done(struct run_terms *terms)
     free(terms->environment);
     free(terms->workdir);
     run_strings_free(terms->env);
+    run_strings_free(terms->identity);
     for (size_t i = 0; i < terms->n_grants; i++) {
         free(terms->grants[i].path);
         close_fd(&terms->grants[i].fd);
@@ -83,6 +84,8 @@ int run_terms_copy(struct run_terms *copy, const struct run_terms *terms)
     copy->masking = terms->masking;
     copy->net = net_ref(terms->net);
     if (terms->env && !(copy->env = copy_strings(terms->env)))
+        return -1;
+    if (terms->identity && !(copy->identity = copy_strings(terms->identity)))
         return -1;
     if (terms->workdir && !(copy->workdir = strdup(terms->workdir)))
         return -1;

@@ -53,7 +53,8 @@ struct run_terms {
     bool may_spawn;           /* false: Linux refuses execve and new processes */
     uint32_t reach;           /* bits of enum run_reach: what it may ask of the outside */
     struct run_limits limits;
-    char **env; /* "NAME=value", NULL at the end, or NULL */
+    char **env;      /* "NAME=value", NULL at the end, or NULL */
+    char **identity; /* variables that say who commits (admit/git_identity.h), in the same form */
     struct run_grant grants[LIMIT_GRANTS];
     size_t n_grants;
     char *workdir;            /* where it starts (admit/workdir.h); NULL: /workspace */

@@ -167,6 +167,8 @@ void box_pack_run(const struct box *b, const struct run_terms *terms,
         message.cpu_s = (terms->limits.cpu_ms + 999) / 1000 + 1;
     for (size_t i = 0; b->net && box_gate_variable(i); i++)
         message.env.items[message.env.count++] = span_of(box_gate_variable(i));
+    for (char **v = terms->identity; v && *v; v++)
+        message.env.items[message.env.count++] = span_of(*v);
     for (char **v = terms->env; v && *v && message.env.count < WIRE_STRINGS_MAX; v++)
         message.env.items[message.env.count++] = span_of(*v);
     for (char **v = program->args; v && *v && message.args.count < WIRE_STRINGS_MAX; v++)

@@ -154,6 +154,46 @@ def test_the_configuration_or_the_environment_may_say_who_commits(repo, monkeypa
     assert git.git_commit("m")["status"] == "success" and git.git_log(1)["commits"][0]["author"] == "Environment"
 
 
+def test_the_users_identity_is_weaker_than_a_repositorys(repo, monkeypatch):
+    monkeypatch.setenv("BELLJAR_GIT_NAME", 'Ada "the \\\\ Countess" König')
+    monkeypatch.setenv("BELLJAR_GIT_EMAIL", "ada@example.org")
+    (repo / "new").write_text("")
+    git.git_add(["new"])
+    assert git.git_commit("m")["status"] == "success"
+    assert plain(repo, "log", "-1", "--format=%an|%ae|%cn|%ce") == 'Ada "the \\\\ Countess" König|ada@example.org|Ada "the \\\\ Countess" König|ada@example.org\n'
+    plain(repo, "config", "user.email", "work@example.org")
+    plain(repo, "rm", "-q", "new")
+    assert git.git_commit("m")["status"] == "success" and plain(repo, "log", "-1", "--format=%ae") == "work@example.org\n"
+    for value in ("x\n[core]\n\tfsmonitor = touch evil", ""):
+        monkeypatch.setenv("BELLJAR_GIT_NAME", value)
+        assert git.git_status()["status"] == "success" and not (repo / "evil").exists()
+
+
+def test_signed_commits_are_asked_for_by_the_repository_or_by_the_user(repo, monkeypatch):
+    (repo / "new").write_text("")
+    git.git_add(["new"])
+    monkeypatch.setenv("BELLJAR_GIT_SIGNS", "true")
+    refused = git.git_commit("m", author=AUTHOR)
+    assert "commit.gpgSign is set" in refused["error"] and "sign=False" in refused["hint"], refused
+    assert git.git_commit("m", author=AUTHOR, dry_run=True)["status"] == "error"
+    plain(repo, "config", "commit.gpgSign", "off")
+    assert git.git_commit("m", author=AUTHOR)["status"] == "success"
+
+
+def test_no_usage_text_of_git_is_passed_on(repo, tmp_path, monkeypatch):
+    """Outside of a repository, `git diff` would compare two files, or explain all its options."""
+    outside = str(tmp_path)
+    (tmp_path / "a").write_text("1\n")
+    (tmp_path / "b").write_text("2\n")
+    for answer in (git.git_diff(cwd=outside), git.git_diff(staged=True, cwd=outside), git.git_diff(files=["a", "b"], cwd=outside), git.git_commit("m", cwd=outside),
+                   git.git_add(["a"], cwd=outside), git.git_log(cwd=outside), git.create_branch("x", cwd=outside), git.git_push(cwd=outside)):  # fmt: skip
+        assert answer["error"] == "there is no git repository here" and answer["hint"] and len(str(answer)) < 500, answer
+    with pytest.raises(_git.Refusal) as refused:
+        git._call(["commit", "--no-such-option"], str(repo))
+    assert "no-such-option" in str(refused.value) and refused.value.hint
+    assert "usage" not in refused.value.answer.err and len(refused.value.answer.err) < 200
+
+
 def test_push(repo, tmp_path):
     plain(tmp_path, "init", "-q", "--bare", "far.git")
     plain(repo, "remote", "add", "origin", str(tmp_path / "far.git"))
@@ -248,7 +288,8 @@ def test_nothing_a_repository_names_is_run(repo, hostile):
     done = git.git_add(["three.txt"])
     assert done["status"] == "success", done
     assert git.git_diff(staged=True)["has_changes"]
-    assert git.git_commit("m", author=AUTHOR)["status"] == "success"
+    assert "commit.gpgSign is set" in git.git_commit("m", author=AUTHOR)["error"]
+    assert git.git_commit("m", author=AUTHOR, sign=False)["status"] == "success"
     assert git.create_branch("b")["status"] == "success"
     assert git.git_push()["status"] == "success"
     assert git.git_push("ssh")["status"] == "error" and git.git_push("vcs")["status"] == "error"
@@ -350,6 +391,105 @@ def test_a_directory_that_was_granted_for_reading(who, granted):
     code = f"from api import git_operations as git\nr = {str(granted / 'repo')!r}\nprint(git.git_status(r)['has_changes'], git.git_log(cwd=r)['commits'][0]['message'])\nprint(git.create_branch('x', cwd=r))"
     out = who.run(code, "--allow", f"{granted}:ro", profile="standard").json["stdout"]
     assert out.startswith("False first\n") and "cannot be written" in out and ":rw" in out, out
+
+
+API_COMMIT = r"""
+from api import git_operations as git, filesystem as fs
+fs.write_file("new.py", "print(1)\n")
+print(git.git_add(["new.py"])["files_added"], git.git_commit("from api").get("files"))
+"""
+
+
+BASH_COMMIT = "echo 2 > new.sh && git add new.sh && git commit -qm 'from bash'"
+
+
+@pytest.fixture
+def ada(who):
+    """The user's own settings of git, with a program in them."""
+    evil = who.home / "evil"
+    path = who.file("ada.gitconfig", f"[user]\n\tname = Ada\n\temail = ada@example.org\n[core]\n\tfsmonitor = touch {evil}\n[alias]\n\tstatus = !touch {evil}\n")
+    yield {"GIT_CONFIG_GLOBAL": str(path)}
+    assert not evil.exists()
+
+
+def authors(who, repo, *more):
+    return plain_as(who, repo, "log", "--format=%s: %an <%ae>, %cn <%ce>", *more).splitlines()
+
+
+@pytest.mark.parametrize("mode", ["rw", "cow"])
+def test_commits_in_a_granted_repository_are_the_users(who, granted, ada, mode):
+    """With the functions of `api` and with git itself."""
+    repo = granted / "repo"
+    grant = ("--allow", f"{repo}:{mode}")
+    if mode == "rw":
+        assert who.run(API_COMMIT, *grant, profile="standard", env=ada).json["stdout"] == "1 1\n"
+        assert who.run(BASH_COMMIT, *grant, "--language", "bash", env=ada).status == "success"
+        assert authors(who, repo, "-2") == [f"{how}: Ada <ada@example.org>, Ada <ada@example.org>" for how in ("from bash", "from api")]
+    else:
+        answer = who.run(BASH_COMMIT + " && git log -1 --format='%an <%ae>'", *grant, "--language", "bash", env=ada)
+        assert answer.json["stdout"] == "Ada <ada@example.org>\n", answer
+
+
+def test_a_repositorys_own_identity_counts(who, granted, ada):
+    repo = granted / "repo"
+    for key, value in (("user.name", "Work"), ("user.email", "work@example.org")):
+        plain_as(who, repo, "config", key, value)
+    assert who.run(BASH_COMMIT, "--allow", f"{repo}:rw", "--language", "bash", env=ada).status == "success"
+    assert who.run(API_COMMIT, "--allow", f"{repo}:rw", profile="standard", env=ada).json["stdout"] == "1 1\n"
+    assert {line.partition(": ")[2] for line in authors(who, repo, "-2")} == {"Work <work@example.org>, Work <work@example.org>"}
+
+
+def test_the_operator_says_who_commits(who, granted, ada):
+    repo = granted / "repo"
+    grant = ("--allow", f"{repo}:rw")
+    env = {**ada, "BELLJAR_GIT_IDENTITY": "Bot <bot@example.org>"}
+    assert who.run(BASH_COMMIT, *grant, "--language", "bash", env=env).status == "success"
+    assert authors(who, repo, "-1") == ["from bash: Bot <bot@example.org>, Bot <bot@example.org>"]
+    assert who.run("git init -q . && git commit -q --allow-empty -m m && git log -1 --format=%an", "--language", "bash", env=env).json["stdout"] == "Bot\n"
+    off = who.run(API_COMMIT.replace('.get("files")', '["error"]'), *grant, profile="standard", env={**ada, "BELLJAR_GIT_IDENTITY": "off"})
+    assert off.json["stdout"] == "1 git does not know who commits\n", off
+    wrong = who.run("1", env={**ada, "BELLJAR_GIT_IDENTITY": "Bot"})
+    assert "expected `host`, `off` or `Name <mail@example.org>`" in wrong.errors, wrong
+
+
+def test_without_a_granted_directory_nobody_is_named(who, ada):
+    answer = who.run("import os\nprint([n for n in os.environ if 'GIT' in n], os.path.exists('/tmp/.gitconfig'))", env=ada)
+    assert answer.json["stdout"] == "[] False\n", answer
+
+
+@pytest.fixture
+def linked(who, granted):
+    """A linked worktree of a repository, and one with a submodule."""
+    repo = granted / "repo"
+    plain_as(who, repo, "worktree", "add", "-q", str(granted / "tree"), "-b", "tree")
+    plain_as(who, repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(repo), "lib")
+    assert "with lib" in plain_as(who, repo, "commit", "-m", "with lib")
+    return granted
+
+
+def test_a_linked_worktree_needs_its_repository(who, linked, ada):
+    tree, repo = linked / "tree", linked / "repo"
+    code = "from api import git_operations as git\nr = git.git_status()\nprint(r['error'], r['hint'], sep='; ')"
+    alone = who.run(code, "--allow", f"{tree}:rw", profile="standard", env=ada)
+    assert alone.json["stdout"] == (f"the git data of this directory are in {repo}, which is not in this sandbox; "
+                                    f"ask the user to allow that directory as well: {repo}:rw to commit, {repo} to read\n"), alone  # fmt: skip
+    grants = ("--allow", f"{tree}:rw", "--allow", f"{repo}:rw", "--workdir", str(tree))
+    assert who.run(API_COMMIT, *grants, profile="standard", env=ada).json["stdout"] == "1 1\n"
+    assert who.run(BASH_COMMIT, *grants, "--language", "bash", env=ada).status == "success"
+    assert authors(who, repo, "-2", "tree") == [f"{how}: Ada <ada@example.org>, Ada <ada@example.org>" for how in ("from bash", "from api")]
+
+
+def test_commits_in_a_submodule(who, linked, ada):
+    repo = linked / "repo"
+    code = API_COMMIT + f"""
+r = {str(repo)!r}
+print(git.git_status(r)["files"]["modified"], git.git_add(["lib"], cwd=r)["files_added"], git.git_commit("newer lib", cwd=r)["files"], git.git_status(r)["has_changes"])
+"""
+    answer = who.run(code, "--allow", f"{repo}:rw", "--workdir", str(repo / "lib"), profile="standard", env=ada)
+    assert answer.json["stdout"] == "1 1\n['lib'] 1 1 False\n", answer
+    assert authors(who, repo / "lib", "-1") == ["from api: Ada <ada@example.org>, Ada <ada@example.org>"]
+    alone = who.run("from api import git_operations as git\nprint(git.git_log()['error'])", "--allow", f"{repo / 'lib'}:rw", profile="standard", env=ada)
+    assert f"{str(repo).removeprefix('/var')}, which is not in this sandbox" in alone.json["stdout"], alone  # /var/tmp is /tmp inside
 
 
 @pytest.mark.parametrize("code", ["git._git.subprocess.Popen(['/usr/bin/git', 'version'])", "git._git._start.__globals__", "git._git.os.killpg(0, 9)",
