@@ -23,8 +23,9 @@ STATUS_EXIT = {"success": 0, "timeout": 124, "memory_exceeded": 137, "refused": 
 # Belljar itself failed; nothing ran.
 EXIT_OWN = 125
 
-# Nothing here measures time. A run that takes this long beyond its own limit hangs.
-HANG_SECONDS = 60 * int(os.environ.get("BELLJAR_TEST_PATIENCE", "1"))  # more where every instruction is translated
+# Nothing here measures time. A run that takes this long beyond its own limit hangs, also on a machine with ten times as
+# much to do as it can. More where every instruction is translated.
+HANG_SECONDS = max(180, 60 * int(os.environ.get("BELLJAR_TEST_PATIENCE", "1")))
 
 
 def program_path():

@@ -13,7 +13,7 @@ import time
 PR_SET_CHILD_SUBREAPER = 36
 
 # How long the kernel and Belljar's janitor may take to clear up after the answer is out.
-GRACE_SECONDS = 5
+GRACE_SECONDS = 30
 
 # How often to look again for what tells nobody when it goes: files, mounts, control groups.
 LOOK_AGAIN_SECONDS = 0.01
