@@ -116,7 +116,7 @@ def test_killing_the_init_of_a_sandbox_is_an_honest_answer(who, quiet):
 
 
 def test_stopping_the_init_from_outside_does_not_stop_the_clock(who, quiet):
-    p, _ = start_busy(who, timeout=3)
+    p, _ = start_busy(who, timeout=6)
     os.kill(inits(p.pid)[-1], signal.SIGSTOP)
     code, out, err = finish(p)
     assert code == 124, (code, out, err)
@@ -124,7 +124,7 @@ def test_stopping_the_init_from_outside_does_not_stop_the_clock(who, quiet):
 
 
 def test_stopping_the_zygote_from_outside_does_not_stop_the_clock(who, quiet):
-    p, below = start_busy(who, timeout=3)
+    p, below = start_busy(who, timeout=6)
     table = host.processes()
     zygotes = [pid for pid, (_, comm) in below.items() if table[pid][0] == p.pid and "zygote" in comm]
     assert len(zygotes) == 1, below
@@ -147,7 +147,7 @@ def test_the_state_directory_holds_nothing_unasked(who, quiet):
 
 def test_a_reader_that_does_not_read_cannot_keep_the_program_alive(who, quiet):
     r, w = os.pipe()
-    p = who.start("run", "--profile", "open", "-l", "bash", "-c", "exec -a bjyes yes", "--timeout", "2", stdout=w)
+    p = who.start("run", "--profile", "open", "-l", "bash", "-c", "exec -a bjyes yes", "--timeout", "4", stdout=w)
     os.close(w)
     is_up = lambda: any("yes" in comm for _, comm in host.descendants(p.pid).values())
     try:
@@ -159,7 +159,7 @@ def test_a_reader_that_does_not_read_cannot_keep_the_program_alive(who, quiet):
     nothing_left(quiet, p)
 
 
-def wait_until(condition, seconds=20):
+def wait_until(condition, seconds=belljar.HANG_SECONDS):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come about"

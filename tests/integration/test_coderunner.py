@@ -2,11 +2,9 @@
 import concurrent.futures
 import json
 import re
-import time
 
 import pytest
 
-import belljar
 from serving import Server, wait_until
 
 FIELDS = {"stdout", "stderr", "execution_time", "cpu_time", "session_id", "status"}
@@ -83,12 +81,10 @@ def test_code_that_fails_is_run_once(server, session):
 
 def test_a_timeout_is_real_and_keeps_output_and_state(server, session):
     execute(server, "x = 7", session_id=session)
-    started = time.monotonic()
     answer = execute(server, "print('so far')\nwhile True: pass", session_id=session, timeout=1)
     assert answer["status"] == "timeout" and answer["stdout"] == "so far\n"
     assert "timed out after 1 seconds" in answer["stderr"]
     assert answer["execution_time"] >= 1 and answer["cpu_time"] > 0
-    assert time.monotonic() - started < 30
     assert execute(server, "x", session_id=session)["stdout"] == "7\n"
 
 

@@ -133,7 +133,7 @@ def complete(*words):
         f". '{belljar.ROOT}/docs/completion/belljar.bash'; COMP_WORDS=(belljar \"$@\"); COMP_CWORD=$#\n"
         f"_belljar '{belljar.program_path()}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     )
-    answer = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True, timeout=belljar.HANG_SECONDS)
     assert answer.returncode == 0 and not answer.stderr, answer
     return answer.stdout.split()
 

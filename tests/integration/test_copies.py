@@ -66,7 +66,7 @@ def test_what_cannot_be_copied_is_named(server, session):
 
 
 def test_no_copy_while_a_cell_runs(server, session):
-    thread = threading.Thread(target=lambda: cell(server, session, "import time; time.sleep(2)"))
+    thread = threading.Thread(target=lambda: cell(server, session, "import time; time.sleep(4)"))
     thread.start()
     wait_until(lambda: server.call("GET", f"/v1/sessions/{session}").json["state"] == "busy", "the cell runs")
     assert ask(server, session, "checkpoint", name="c").status == 429

@@ -360,9 +360,7 @@ def test_a_stop_interrupts_what_does_not_end(who):
     t = threading.Thread(target=lambda: replies.append(s.call("POST", "/v1/run", {"code": "import time; time.sleep(60)"})))
     t.start()
     wait_until(lambda: is_busy(s), "it runs")
-    started = time.monotonic()
     assert s.stop() == 0
-    assert time.monotonic() - started < 30
     t.join()
     assert replies[0].json["status"] == "cancelled"
 

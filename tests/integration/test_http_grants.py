@@ -186,7 +186,7 @@ def test_a_right_that_is_taken_away_ends_what_uses_it(server, who, place):
             for what, body in (("execute", {"code": "1"}), ("fork", {}), ("checkpoint", {"name": "c"})):
                 assert server.post(f"/v1/sessions/{name}/{what}", body, **own).status == 404, (name, what)
             assert server.call("GET", f"/v1/sessions/{name}/files", **own).status == 404
-        run.join(30)
+        run.join(45)  # it would sleep for longer
         assert answers and answers[0].json["status"] == "cancelled", answers
         wait_until(lambda: [os.path.getsize(file), time.sleep(0.3)][0] == os.path.getsize(file), "the writing ends")
     finally:

@@ -85,7 +85,7 @@ def test_a_client_that_comes_back_finds_its_run(server):
     """Without a key it would have been cancelled."""
     session = server.post("/v1/sessions", {"profile": "open"}).json["session_id"]
     path, k = f"/v1/sessions/{session}/execute", key()
-    body = {"code": "import time\nwith open('began', 'w'): pass\ntime.sleep(1)\nprint('done')"}
+    body = {"code": "import time\nwith open('began', 'w'): pass\ntime.sleep(3)\nprint('done')"}
     c = server.connect()
     c.request("POST", path, json.dumps(body), server.headers({"Content-Type": "application/json", **k}))
     wait_until(lambda: server.get(f"/v1/sessions/{session}/files/began").status == 200, "the cell begins")

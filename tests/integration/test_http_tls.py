@@ -133,5 +133,5 @@ def test_ctrl_c_over_tls(server, user):
     )  # fmt: skip
     assert process.stdout.readline() == b"begun\n"
     process.send_signal(2)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=belljar.HANG_SECONDS)
     assert process.returncode == 130, (out, err)

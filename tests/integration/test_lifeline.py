@@ -33,4 +33,4 @@ def test_the_server_of_a_killed_test_run_ends(base):
     pid = int(run.stdout.readline())
     run.send_signal(signal.SIGKILL)
     run.communicate()
-    wait_until(lambda: has_ended(pid), "the server has ended", 10)
+    wait_until(lambda: has_ended(pid), "the server has ended")

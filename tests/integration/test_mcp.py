@@ -402,7 +402,7 @@ def test_log_levels(shared):
 
 def test_long_calls_become_tasks_for_who_takes_them(client):
     meta = mcp.modern(mcp.TASKS)
-    result = client.call("execute_python_code", {"code": "import time\ntime.sleep(7)\nprint('done')"}, meta=meta)
+    result = client.call("execute_python_code", {"code": "import time\ntime.sleep(12)\nprint('done')"}, meta=meta)
     assert result["resultType"] == "task" and result["status"] == "working" and result["ttlMs"] > 0
     assert "content" not in result
     id = result["taskId"]

@@ -4,6 +4,7 @@ import os
 import random
 import time
 
+import belljar
 import pytest
 
 import mcp
@@ -225,7 +226,7 @@ def test_a_reader_that_does_not_read(who):
                 assert json.loads(out.readline())["id"] == 1
     finally:
         p.stdin.close()
-        p.wait(timeout=60)
+        p.wait(timeout=belljar.HANG_SECONDS)
 
 
 def test_the_other_tool_names_can_always_be_called(client):

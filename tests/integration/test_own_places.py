@@ -5,6 +5,7 @@ import secrets
 import shutil
 import subprocess
 
+import belljar
 import pytest
 
 pytestmark = pytest.mark.usefixtures("watch")
@@ -274,7 +275,7 @@ def test_our_own_programs_are_not_replaced(who, home):
         "        try: f()\n        except OSError: pass\n"
     )
     command = [str(place / "belljar"), "run", "--profile", str(who.program.parent.parent / "policies" / "open.toml"), "-c", code, "--allow", f"{place}:rw"]
-    answer = subprocess.run(command, env=who.environment(), capture_output=True, timeout=60, **who.identity())
+    answer = subprocess.run(command, env=who.environment(), capture_output=True, timeout=belljar.HANG_SECONDS, **who.identity())
     assert answer.returncode == 0 and b"denied: change" in answer.stderr, answer
     assert {p.name: p.read_bytes() for p in place.iterdir() if p.name != "x"} == before, answer
 

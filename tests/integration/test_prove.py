@@ -108,7 +108,7 @@ def test_a_program_that_cannot_fail_is_refused(who, checkout):
     add(checkout, "test/anything.py", "print('fine')\n", expect="success error")
     p = subprocess.run(
         [os.path.join(checkout, "build", "belljar"), "doctor", "--prove"],
-        env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **who.identity(),
+        env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=belljar.HANG_SECONDS, **who.identity(),
     )  # fmt: skip
     assert p.returncode != 0 and b"cannot fail" in p.stderr, p
 
@@ -116,7 +116,7 @@ def test_a_program_that_cannot_fail_is_refused(who, checkout):
 def test_without_a_corpus_it_says_so(who, checkout):
     p = subprocess.run(
         [os.path.join(checkout, "build", "belljar"), "doctor", "--prove"],
-        env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **who.identity(),
+        env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=belljar.HANG_SECONDS, **who.identity(),
     )  # fmt: skip
     assert p.returncode != 0 and b"escape programs" in p.stderr, p
 
@@ -151,7 +151,7 @@ def test_stopped_by_a_signal_it_takes_its_bait_along(who, checkout, number):
         time.sleep(0.02)
         bait = bait_of(process.pid)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=belljar.HANG_SECONDS)
     assert process.returncode == -number, errors
     assert not os.path.exists(bait)
     assert not watch.leftovers(), watch.leftovers()

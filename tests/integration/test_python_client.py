@@ -100,7 +100,7 @@ def test_it_speaks_tls(user, installed, base):
     )
     done = python(user, "-c", script, f"https://localhost:{port}", token, cert, env={"PYTHONPATH": installed})
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=belljar.HANG_SECONDS)
     assert done.stdout == "1\nTrue\n", done
 
 

@@ -2,6 +2,7 @@
 import shutil
 import subprocess
 
+import belljar
 import pytest
 
 from belljar import ROOT, program_path
@@ -141,5 +142,5 @@ def test_without_its_library_it_says_so(tmp_path):
         shutil.copy2(program_path().parent / name, tmp_path / "build" / name)
     shutil.copytree(ROOT / "policies", tmp_path / "policies")
     for _ in range(30):
-        answer = subprocess.run([tmp_path / "build/belljar", "run", "--seed", "1", "-c", "1"], capture_output=True, text=True, timeout=60)
+        answer = subprocess.run([tmp_path / "build/belljar", "run", "--seed", "1", "-c", "1"], capture_output=True, text=True, timeout=belljar.HANG_SECONDS)
         assert answer.returncode == 125 and "cannot open" in answer.stderr

@@ -184,7 +184,7 @@ import array, os, signal, socket, time
 child = os.fork()
 if not child:
     kernel = os.getppid()
-    time.sleep(0.3)  # until the cell is over
+    while not os.path.exists("go"): time.sleep(0.01)
     os.kill(kernel, signal.SIGSTOP)
     open("ready", "w").close()
     channel = socket.socket(fileno=os.dup(63))
@@ -205,10 +205,11 @@ def test_nobody_hides_in_the_cgroup_of_an_image(server):
         pytest.skip("needs cgroups, which an ordinary user may not have")
     session = Session(server)
     assert session.run(THIEF)["session_state"] == "kept"
+    assert server.call("PUT", f"/v1/sessions/{session.id}/files/go", b"").status in (200, 201)
     wait_until(lambda: server.get(f"/v1/sessions/{session.id}/files/ready").status == 200, "the kernel is stopped")
     reply = session.ask("checkpoint", name="c")
     assert (reply.status, "stolen" in reply.json["error"]["message"]) == (400, True), reply
-    assert session.run("print(os.waitpid(child, 0)[1])", timeout_s=5)["stdout"] == "9\n"
+    assert session.run("print(os.waitpid(child, 0)[1])", timeout_s=30)["stdout"] == "9\n"
     assert session.ask("checkpoint", name="c").status == 200
     session.end()
 

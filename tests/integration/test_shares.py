@@ -7,6 +7,7 @@ import socket
 import time
 from pathlib import Path
 
+import belljar
 import pytest
 
 from serving import wait_until
@@ -342,7 +343,7 @@ def small_cgroup():
     except OSError as problem:
         pytest.skip(f"no memory cgroup can be made here: {problem}")
     yield group
-    for _ in range(50):
+    for _ in range(300):
         try:
             for inner in sorted((p for p in group.rglob("*") if p.is_dir()), reverse=True):
                 inner.rmdir()
@@ -456,7 +457,7 @@ def test_in_a_small_cgroup_files_in_memory_cost_nobody_else(callers, small_cgrou
 def hold_body(tokens, token, size):
     """Begins a form of 63 MiB and sends `size` bytes of it. Returns the socket, or None where it was refused."""
     s = tokens.server.open()
-    s.settimeout(30)
+    s.settimeout(belljar.HANG_SECONDS)
     s.sendall(
         f"POST /v1/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
         f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {63 * MIB}\r\n\r\n".encode()
@@ -524,7 +525,7 @@ def test_mcp_sessions_of_two_tokens_end_none_of_a_third(tokens):
 def open_sse(tokens, token):
     """A client of HTTP+SSE: its socket, or None where it was refused."""
     s = tokens.server.open()
-    s.settimeout(20)
+    s.settimeout(belljar.HANG_SECONDS)
     s.sendall(f"GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
     if b" 200 " in s.recv(300):
         return s

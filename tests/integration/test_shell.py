@@ -3,6 +3,7 @@ import os
 import re
 import stat
 
+import belljar
 import pytest
 
 import prompt
@@ -100,7 +101,7 @@ def test_a_regular_file_as_input(user):
     user.own(path)
     with open(path, "rb") as file:
         process = user.start("shell", stdin=file)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=belljar.HANG_SECONDS)
     assert (out, process.returncode) == (b"6\n", 0), err
 
 
@@ -548,7 +549,7 @@ def test_nothing_is_left_when_the_terminal_goes_away(who, watch):
     p.wait("running")
     os.close(p.slave)
     os.close(p.master)
-    assert p.process.wait(timeout=60) == 130
+    assert p.process.wait(timeout=belljar.HANG_SECONDS) == 130
 
 
 def test_a_dumb_terminal_gets_plain_lines(shell):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 
+import belljar
 import pytest
 
 import host
@@ -17,7 +18,7 @@ FILES = ["integration/test_policy.py", "integration/test_http_files.py"]
 def collected(tier):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--collect-only", f"--tier={tier}", *FILES],
-        cwd=tiers.TESTS, capture_output=True, text=True, timeout=120,
+        cwd=tiers.TESTS, capture_output=True, text=True, timeout=belljar.HANG_SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done
     return [line for line in done.stdout.splitlines() if "::" in line]
@@ -128,7 +129,7 @@ def test_in_the_background_too():
     """A shell without job control ignores SIGINT for what it starts with `&`."""
     done = subprocess.run(
         ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-m", "pytest", "-q", "integration/test_tiers.py", "-k", "with_an_interrupt"],
-        cwd=tiers.TESTS, capture_output=True, text=True, timeout=120,
+        cwd=tiers.TESTS, capture_output=True, text=True, timeout=belljar.HANG_SECONDS,
     )  # fmt: skip
     assert done.returncode == 0 and "1 passed" in done.stdout, done
 

@@ -3,12 +3,12 @@
 BELLJAR_TURN_ROUNDS=2000 BELLJAR_TURN_SEED=7 lets the search go on for longer, from elsewhere."""
 import os
 import signal
-import time
 
 import pytest
 
 import host
 import turns
+from serving import wait_until
 from test_http_auth import Tokens
 
 TRIES = 3
@@ -64,16 +64,10 @@ def test_the_helper_that_frees_memory_keeps_nothing(callers):
     before = descriptors(server)
     for name in ("a large file deleted", "a large file replaced", "a large workspace", "a large checkpoint"):
         turns.ATTACKS[name](t, t.loud)
-    patience = time.monotonic() + 10
-    while (descriptors(helper) > 1 or descriptors(server) > before) and time.monotonic() < patience:
-        time.sleep(0.05)
-    assert descriptors(helper) == 1
-    assert descriptors(server) <= before
+    wait_until(lambda: descriptors(helper) == 1 and descriptors(server) <= before, "descriptors are given back")
     os.kill(server, signal.SIGKILL)
     t.server.process.wait()
-    while host.process(helper) and host.process(helper)[1] != "Z" and time.monotonic() < patience + 10:
-        time.sleep(0.05)
-    assert host.process(helper) is None or host.process(helper)[1] == "Z"
+    wait_until(lambda: (host.process(helper) or (0, "Z"))[1] == "Z", "the helper has ended")
 
 
 def test_no_slow_text_is_found(tokens):

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import time
 
+import belljar
 import pytest
 
 import host
@@ -208,7 +209,7 @@ def test_an_undo_waits_for_the_write_brokers(who, folder):
         process = who.start("undo", result["id"])
         time.sleep(0.7)
         assert process.poll() is None and not (folder / "b").exists()
-    process.communicate(timeout=30)
+    process.communicate(timeout=belljar.HANG_SECONDS)
     assert process.returncode == 0 and snapshot(folder) == before
 
 

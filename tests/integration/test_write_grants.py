@@ -12,6 +12,7 @@ import textwrap
 import time
 import unicodedata
 
+import belljar
 import pytest
 
 import tracing
@@ -362,7 +363,7 @@ open(p, 'a').write('inside\\n')
     os.rename(folder / "data.new", folder / "data.txt")
     (folder / "removed").unlink()
     (folder / "went").write_text("")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=belljar.HANG_SECONDS)
     assert b"outside False" in out and (folder / "data.txt").read_text() == "outside\ninside\n", out
 
 
@@ -401,7 +402,7 @@ def test_without_the_broker_nothing_is_written(who, folder):
         time.sleep(0.3)
     finally:
         os.kill(process.pid, signal.SIGCONT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=belljar.HANG_SECONDS)
     assert process.returncode == 125 and b"write broker" in out + err, (process.returncode, out, err)
     assert not (folder / ".envrc").exists() and not (folder / "late").exists()
 
@@ -444,7 +445,7 @@ def test_killed_at_any_system_call_the_broker_leaves_nothing_dangerous(callers, 
         broker = broker_of(process.pid)
         (folder / "went").write_text("")
         ended = not tracing.kill_at(broker, number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=belljar.HANG_SECONDS)
         assert process.returncode in ((0,) if ended else (0, 125)), (number, out, err)  # 0: killed after its last answer
         after = state_of(folder)
         assert not {".envrc", ".bashrc", ".zshrc"} & after.keys(), (number, after.keys())
@@ -504,5 +505,5 @@ def test_a_broker_that_does_not_start_is_an_error(who):
     profile = who.program.parent.parent / "policies" / "open.toml"
     for _ in range(10):
         command = [str(place / "belljar"), "run", "--profile", str(profile), "-c", "print('ran')", "--allow", f"{who.home}/programs:rw"]
-        answer = subprocess.run(command, env=who.environment(), capture_output=True, timeout=60, **who.identity())
+        answer = subprocess.run(command, env=who.environment(), capture_output=True, timeout=belljar.HANG_SECONDS, **who.identity())
         assert answer.returncode == 125 and b"write broker" in answer.stderr and b"ran" not in answer.stdout, answer

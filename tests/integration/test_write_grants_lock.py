@@ -6,6 +6,7 @@ import signal
 import textwrap
 import time
 
+import belljar
 import pytest
 
 from host import broker_of
@@ -89,7 +90,7 @@ def stop_with_lock(who, process, broker, folder):
 
 
 def finished(process):
-    out, err = process.communicate(timeout=40)
+    out, err = process.communicate(timeout=belljar.HANG_SECONDS)
     assert process.returncode == 0, (out, err)
     return out.strip()
 

@@ -220,6 +220,16 @@ def parse(data):
     return replies
 
 
+def is_prompt(attempt, seconds, tries=4):
+    """Whether one of several tries took less than so long: a busy machine holds up one, a fault all of them."""
+    for _ in range(tries):
+        begun = time.monotonic()
+        attempt()
+        if time.monotonic() - begun < seconds:
+            return True
+    return False
+
+
 def wait_until(condition, what, seconds=belljar.HANG_SECONDS):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
