@@ -180,7 +180,7 @@ static int name_session(const char *name, struct run *run, struct error *err)
 
     if (!name)
         return 0;
-    if (run_add_env(run, "SESSION_ID", name, err) < 0)
+    if (run_terms_add_env(&run->terms, "SESSION_ID", name, err) < 0)
         return -1;
     while (run->terms.env[last + 1])
         last++;
@@ -405,10 +405,10 @@ int admit_session(const struct admission *a, const struct run_request *request,
                   struct session **ret_session, struct error *err)
 {
     struct session_options own = *options;
-    struct run *model = NULL;
+    cleanup(run_free_p) struct run *run = NULL;
 
     own.max_own = admission_max_sessions(a->caller);
-    if (admit_request(a, request, &model, err) < 0)
+    if (admit_request(a, request, &run, err) < 0)
         return -1;
-    return sessions_open(sessions, model, &own, ret_session, err);
+    return sessions_open(sessions, &run->terms, &own, ret_session, err);
 }

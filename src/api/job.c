@@ -311,19 +311,19 @@ static void on_turn(void *user)
     struct job *job = user;
     struct jobs *jobs = job->jobs;
     struct session *session;
+    int r;
 
     job->turn_ns = loop_now_ns();
     job->run->origin.crowd = (uint32_t)job->place.caller->n_running;
-    if (!*job->session_id) {
-        pool_submit(jobs->options.pool, job->run);
-        return;
+    if (*job->session_id) {
+        session = sessions_find(jobs->options.sessions, job->owner, job->session_id,
+                                &job->run->result.error);
+        r = session ? session_submit(session, job->run) : -1; /* it may have ended meanwhile */
+    } else {
+        r = pool_submit(jobs->options.pool, job->run);
     }
-    session =
-        sessions_find(jobs->options.sessions, job->owner, job->session_id, &job->run->result.error);
-    if (session)
-        session_submit(session, job->run);
-    else
-        pool_refuse(jobs->options.pool, job->run); /* the session ended while the cell waited */
+    if (r < 0)
+        pool_refuse(jobs->options.pool, job->run);
 }
 
 static void on_refused(void *user, struct error *err)

@@ -191,25 +191,6 @@ static void free_collected(struct run_result *result)
     free(result->collected);
 }
 
-int run_add_env(struct run *run, const char *name, const char *value, struct error *err)
-{
-    size_t count = 0;
-    char **env;
-
-    while (run->terms.env && run->terms.env[count])
-        count++;
-    if (count == LIMIT_ENV_COUNT)
-        return error_set(err, E_TOO_LARGE, "more than %d variables", LIMIT_ENV_COUNT);
-    env = realloc(run->terms.env, (count + 2) * sizeof(*env));
-    if (!env)
-        return error_memory(err);
-    run->terms.env = env;
-    if (asprintf(&env[count], "%s=%s", name, value) < 0)
-        env[count] = NULL;
-    env[count + 1] = NULL;
-    return env[count] ? 0 : error_memory(err);
-}
-
 static void free_traffic(struct run_traffic *traffic)
 {
     for (size_t i = 0; traffic && i < traffic->n_refused; i++) {

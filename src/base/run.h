@@ -18,12 +18,11 @@
 #include "base/run_terms.h"
 #include "wire/message.h"
 
-struct approval;      /* calls/approval.h */
-struct box;           /* engine/box.h */
-struct zygote_client; /* engine/zygote_client.h */
-struct pseudonyms;    /* mask/pseudonyms.h */
-struct masks;         /* engine/masking.h */
-struct store;         /* store/store.h */
+struct approval;   /* calls/approval.h */
+struct box;        /* engine/box.h */
+struct pseudonyms; /* mask/pseudonyms.h */
+struct masks;      /* engine/masking.h */
+struct store;      /* store/store.h */
 
 enum run_event_kind {
     RUN_EVENT_STDOUT,
@@ -72,9 +71,6 @@ struct run {
     struct run_result result;
 
     /* --- callbacks, all optional but on_done --- */
-    /* Instead of running anything: a sandbox that fits, which is the taker's from here on
-     * (engine/box.h, box_keep). */
-    void (*on_box)(struct run *run, struct box *box);
     void (*on_event)(struct run *run, const struct run_event *event); /* as things arrive */
     void (*on_done)(struct run *run);
     void *user;
@@ -82,12 +78,10 @@ struct run {
                         */
 
     /* --- the engine's own --- */
-    struct masks *masks;          /* of its engine: the pool fills it in */
-    struct pseudonyms *names;     /* of its session, or NULL: personal data has no names */
-    bool is_recorded;             /* its beginning is; its end is due */
-    struct run *next;             /* in the queue */
-    struct box *box;              /* that was made for it or that it runs in */
-    struct zygote_client *zygote; /* the sandbox has to be one of this one's; NULL: of any */
+    struct masks *masks;      /* of its engine: the pool fills it in */
+    struct pseudonyms *names; /* of its session, or NULL: personal data has no names */
+    bool is_recorded;         /* its beginning is; its end is due */
+    struct box *box;          /* that it runs in, or NULL */
 };
 
 /* A run with a fresh id and default limits; the code buffer is ready to be filled. NULL: out of
@@ -108,10 +102,6 @@ int run_give_skill(struct run *run, const struct run_given *file, struct error *
 
 /* They are where they belong, and not needed any more. */
 void run_drop_given(struct run *run);
-
-/* A variable for the program; one of that name before it counts no more. E_TOO_LARGE: there are too
- * many. */
-int run_add_env(struct run *run, const char *name, const char *value, struct error *err);
 
 /* The form of that type, or NULL. */
 const struct run_form *run_display_form(const struct run_display *display, const char *mime);

@@ -91,3 +91,23 @@ int run_terms_copy(struct run_terms *copy, const struct run_terms *terms)
         return -1;
     return copy_grants(copy, terms);
 }
+
+int run_terms_add_env(struct run_terms *terms, const char *name, const char *value,
+                      struct error *err)
+{
+    size_t count = 0;
+    char **env;
+
+    while (terms->env && terms->env[count])
+        count++;
+    if (count == LIMIT_ENV_COUNT)
+        return error_set(err, E_TOO_LARGE, "more than %d variables", LIMIT_ENV_COUNT);
+    env = realloc(terms->env, (count + 2) * sizeof(*env));
+    if (!env)
+        return error_memory(err);
+    terms->env = env;
+    if (asprintf(&env[count], "%s=%s", name, value) < 0)
+        env[count] = NULL;
+    env[count + 1] = NULL;
+    return env[count] ? 0 : error_memory(err);
+}

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/limits.h"
 #include "base/run_limits.h"
 #include "wire/pack.h"
@@ -77,6 +78,11 @@ void run_terms_lend(struct run_terms *cell, const struct run_terms *session);
 /* A copy for a sandbox that is a copy of another one. `copy` has been initialised. -1: out of
  * memory or descriptors. */
 int run_terms_copy(struct run_terms *copy, const struct run_terms *terms);
+
+/* A variable for the program; one of that name before it counts no more. E_TOO_LARGE: there are too
+ * many. */
+int run_terms_add_env(struct run_terms *terms, const char *name, const char *value,
+                      struct error *err);
 
 /* A list with NULL at the end, or NULL. */
 void run_strings_free(char **strings);

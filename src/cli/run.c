@@ -696,7 +696,8 @@ static int execute(struct run_command *job, struct error *err)
     job->consent.user = job;
     output_sink_follow(&job->out, job->engine.loop, on_room, job);
     output_sink_follow(&job->err, job->engine.loop, on_room, job);
-    pool_submit(job->engine.pool, job->run);
+    if (pool_submit(job->engine.pool, job->run) < 0)
+        pool_refuse(job->engine.pool, job->run);
     r = job->is_done ? 0 : loop_run(job->engine.loop, err);
     consent_done(&job->consent); /* before its loop */
     output_sink_unfollow(&job->out);

@@ -75,7 +75,8 @@ static int execute(struct trial *trial, struct error *err)
         watches[i] = loop_watch_signal(trial->engine.loop, signals[i], on_signal, trial);
     trial->run->user = trial;
     trial->run->on_done = on_done;
-    pool_submit(trial->engine.pool, trial->run);
+    if (pool_submit(trial->engine.pool, trial->run) < 0)
+        pool_refuse(trial->engine.pool, trial->run);
     r = trial->is_done ? 0 : loop_run(trial->engine.loop, err);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);

@@ -706,12 +706,12 @@ pid_t box_pid(const struct box *b)
     return b->pidfd >= 0 ? monitor_pid(b->pidfd) : -1;
 }
 
-void box_reserve(struct box *b, struct run *run)
+void box_reserve(struct box *b, struct pool_order *order)
 {
-    b->reserved = run;
+    b->reserved = order;
 }
 
-struct run *box_reserved(const struct box *b)
+struct pool_order *box_reserved(const struct box *b)
 {
     return b->reserved;
 }
@@ -719,14 +719,4 @@ struct run *box_reserved(const struct box *b)
 bool box_was_idle(const struct box *b)
 {
     return b->was_idle;
-}
-
-struct box *box_next(const struct box *b)
-{
-    return b->next;
-}
-
-void box_set_next(struct box *b, struct box *next)
-{
-    b->next = next;
 }

@@ -22,6 +22,7 @@
 #include "sandbox/layer.h"
 
 struct box;
+struct pool_order;
 struct recorder;
 
 enum box_state { BOX_MAKING, BOX_IDLE, BOX_RUNNING, BOX_KEPT, BOX_COPYING, BOX_ENDING };
@@ -139,13 +140,11 @@ uint64_t box_memory(struct box *box);
  * `memory_exceeded`, and a session ends. */
 void box_sacrifice(struct box *box);
 
-/* For the owner: a run this box is being made for, whether it ever was idle, and a link for lists.
- */
-void box_reserve(struct box *box, struct run *run);
-struct run *box_reserved(const struct box *box);
+/* For the pool: the order (engine/pool.h) it is being made for or runs, and whether it ever was
+ * idle. */
+void box_reserve(struct box *box, struct pool_order *order);
+struct pool_order *box_reserved(const struct box *box);
 bool box_was_idle(const struct box *box);
-struct box *box_next(const struct box *box);
-void box_set_next(struct box *box, struct box *next);
 
 /* --- from the zygote client --- */
 void box_on_spawned(struct box *box, int pidfd);

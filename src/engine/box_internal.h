@@ -55,9 +55,8 @@ struct box {
     struct recorder *recorder;
     const struct box_events *events;
     void *owner;
-    struct box *next;
     struct box *all_before, *all_after;
-    struct run *reserved;
+    struct pool_order *reserved;
     bool was_idle;
 
     uint64_t id;

@@ -7,18 +7,18 @@
 
 #define IDLE_NS (600 * 1000000000ULL)
 
-bool extra_zygotes_serve(const struct extra_zygotes *sides, const struct run *run)
+bool extra_zygotes_serve(const struct extra_zygotes *sides, const struct run_terms *terms)
 {
-    return run->terms.environment || (run->terms.has_seed && !sides->own->steady);
+    return terms->environment || (terms->has_seed && !sides->own->steady);
 }
 
-static bool is_of(const struct extra_zygote *side, const struct run *run)
+static bool is_of(const struct extra_zygote *side, const struct run_terms *terms)
 {
-    if (!side->zygote || side->environment.steady != run->terms.has_seed)
+    if (!side->zygote || side->environment.steady != terms->has_seed)
         return false;
-    if (!side->name || !run->terms.environment)
-        return !side->name && !run->terms.environment;
-    return strcmp(side->name, run->terms.environment) == 0;
+    if (!side->name || !terms->environment)
+        return !side->name && !terms->environment;
+    return strcmp(side->name, terms->environment) == 0;
 }
 
 /* A free place; else one whose zygote has nothing to do, which has to end first. */
@@ -35,33 +35,33 @@ static struct extra_zygote *place(struct extra_zygotes *sides, struct error *err
     return NULL;
 }
 
-static int open_environment(const struct extra_zygotes *sides, const struct run *run,
+static int open_environment(const struct extra_zygotes *sides, const struct run_terms *terms,
                             struct extra_zygote *side, struct error *err)
 {
-    if (!run->terms.environment) {
+    if (!terms->environment) {
         side->environment = environment_steady(sides->own);
         return 0;
     }
-    side->name = strdup(run->terms.environment);
+    side->name = strdup(terms->environment);
     if (!side->name)
         return error_memory(err);
     if (!sides->config)
-        return error_set(err, E_INTERNAL, "there is no environment `%s`", run->terms.environment);
-    if (environment_open(&side->environment, sides->config, run->terms.environment, true, true,
-                         err) < 0)
+        return error_set(err, E_INTERNAL, "there is no environment `%s`", terms->environment);
+    if (environment_open(&side->environment, sides->config, terms->environment, true, true, err) <
+        0)
         return -1;
-    if (run->terms.has_seed)
+    if (terms->has_seed)
         side->environment = environment_steady(&side->environment);
     return 0;
 }
 
-struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const struct run *run,
-                                           struct error *err)
+struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides,
+                                           const struct run_terms *terms, struct error *err)
 {
     struct extra_zygote *side;
 
     for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++)
-        if (is_of(&sides->slots[i], run)) {
+        if (is_of(&sides->slots[i], terms)) {
             sides->slots[i].used_ns = loop_now_ns();
             return sides->slots[i].zygote;
         }
@@ -69,7 +69,7 @@ struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const st
     if (!side)
         return NULL;
     side->used_ns = loop_now_ns();
-    if (open_environment(sides, run, side, err) < 0 ||
+    if (open_environment(sides, terms, side, err) < 0 ||
         zygote_client_new(sides->loop, sides->masks, sides->program, &side->environment,
                           sides->events, sides->owner, &side->zygote, err) < 0) {
         extra_zygote_forget(side);

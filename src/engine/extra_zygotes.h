@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/loop.h"
-#include "base/run.h"
+#include "base/run_terms.h"
 #include "engine/environment.h"
 #include "engine/fingerprint.h"
 #include "engine/zygote_client.h"
@@ -30,12 +30,12 @@ struct extra_zygotes {
     struct extra_zygote slots[EXTRA_ZYGOTES_MAX];
 };
 
-/* Does that run need another zygote than the pool's own? */
-bool extra_zygotes_serve(const struct extra_zygotes *sides, const struct run *run);
+/* Do programs on these terms need another zygote than the pool's own? */
+bool extra_zygotes_serve(const struct extra_zygotes *sides, const struct run_terms *terms);
 
-/* The zygote for such a run, which is started if need be. NULL: *err says why not. */
-struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const struct run *run,
-                                           struct error *err);
+/* The zygote for such terms, which is started if need be. NULL: *err says why not. */
+struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides,
+                                           const struct run_terms *terms, struct error *err);
 
 /* The side this zygote belongs to, or NULL. */
 struct extra_zygote *extra_zygotes_find(struct extra_zygotes *sides,

@@ -15,7 +15,6 @@
 #include "engine/extra_zygotes.h"
 #include "engine/fingerprint.h"
 #include "engine/recorder.h"
-#include "engine/run_list.h"
 
 /* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the
  * other, more would only wait. */
@@ -43,6 +42,8 @@
 #define AUTO_BOX_BYTES (8 * MIB)
 #define AUTO_FRACTION  32
 
+TAILQ_HEAD(pool_orders, pool_order);
+
 struct pool {
     struct loop *loop;
     struct cgroup_host *cgroups;
@@ -52,12 +53,14 @@ struct pool {
     struct zygote_client *zygote;               /* makes new sandboxes */
     struct extra_zygotes sides;                 /* those of other environments and seeds */
     struct zygote_client *retired[RETIRED_MAX]; /* live until their last sandbox is gone */
-    struct box *idle;
+    struct box **idle; /* room for `options.size` of them, the latest last */
     size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active;
-    size_t n_ordered; /* of those being made: for a run that waits for it */
+    size_t n_ordered; /* of those being made: for an order that waits for it */
+    size_t n_queued;
     uint64_t made;
-    struct run_list queue;
-    struct run_list done; /* their on_done is due */
+    struct pool_orders queue;   /* that wait for their turn */
+    struct pool_orders ordered; /* whose sandbox is being made */
+    struct pool_orders done;    /* whose answer is due */
     struct loop_work answering;
     struct loop_watch *pressure;
     bool has_old_idle;                  /* some of the stock may be of a retired zygote */
@@ -70,37 +73,57 @@ struct pool {
 static void schedule(struct pool *pool);
 static void deliver(void *arg);
 
-/* --- runs that wait for a sandbox, and their answers --- */
+/* --- orders that wait for a sandbox, and their answers --- */
+
+static void enqueue(struct pool *pool, struct pool_order *order, bool is_first)
+{
+    order->state = POOL_ORDER_QUEUED;
+    if (is_first)
+        TAILQ_INSERT_HEAD(&pool->queue, order, link);
+    else
+        TAILQ_INSERT_TAIL(&pool->queue, order, link);
+    pool->n_queued++;
+}
+
+static void dequeue(struct pool *pool, struct pool_order *order)
+{
+    TAILQ_REMOVE(&pool->queue, order, link);
+    pool->n_queued--;
+    order->state = POOL_ORDER_NONE;
+}
 
 /* Answers are given from the loop, so that on_done is never called while its caller is still
- * submitting or cancelling. */
-static void answer(struct pool *pool, struct run *run)
+ * submitting or cancelling. The order is in no other list. */
+static void answer(struct pool *pool, struct pool_order *order)
 {
-    run->box = NULL;
-    run_list_add(&pool->done, run);
+    if (order->run)
+        order->run->box = NULL;
+    order->state = POOL_ORDER_DONE;
+    TAILQ_INSERT_TAIL(&pool->done, order, link);
     loop_work_post(pool->loop, &pool->answering, deliver, pool);
 }
 
-static void answer_error(struct pool *pool, struct run *run, struct error *err)
+static void answer_error(struct pool *pool, struct pool_order *order, struct error *err)
 {
-    error_move(&run->result.error, err);
-    answer(pool, run);
+    error_move(order->run ? &order->run->result.error : &order->error, err);
+    answer(pool, order);
 }
 
-static void answer_cancelled(struct pool *pool, struct run *run)
+static void answer_cancelled(struct pool *pool, struct pool_order *order)
 {
-    run->result.status = RUN_CANCELLED;
-    run->result.exit_code = 130;
-    answer(pool, run);
+    if (order->run) {
+        order->run->result.status = RUN_CANCELLED;
+        order->run->result.exit_code = 130;
+    }
+    answer(pool, order);
 }
 
-/* Written down first. A sandbox for a session is no run. */
-static void hand_over(struct pool *pool, struct run *run)
+/* The end of a run is recorded before it is told. */
+static void answer_run(struct pool *pool, struct run *run)
 {
     uint64_t began_ns = loop_cpu_ns();
 
-    if (!run->on_box)
-        recorder_end(pool->recorder, run);
+    recorder_end(pool->recorder, run);
     run->result.server_cpu_ns += loop_cpu_ns() - began_ns;
     run->on_done(run);
 }
@@ -109,25 +132,40 @@ static void hand_over(struct pool *pool, struct run *run)
 static void deliver(void *arg)
 {
     struct pool *pool = arg;
-    struct run *run = pool->done.first;
+    struct pool_order *order = TAILQ_FIRST(&pool->done);
+    struct error err = {0};
 
-    if (!run)
+    if (!order)
         return;
-    (void)run_list_remove(&pool->done, run);
-    if (pool->done.first)
+    TAILQ_REMOVE(&pool->done, order, link);
+    order->state = POOL_ORDER_NONE;
+    if (!TAILQ_EMPTY(&pool->done))
         loop_work_post(pool->loop, &pool->answering, deliver, pool);
-    hand_over(pool, run);
+    if (order->run) {
+        struct run *run = order->run;
+
+        free(order);
+        answer_run(pool, run);
+        return;
+    }
+    error_move(&err, &order->error);
+    order->on_no_box(order, &err);
+    error_done(&err);
 }
 
-static void fail_queue(struct pool *pool, const struct error *err)
+/* Ends the wait of all orders, or of those for this zygote's sandboxes. */
+static void fail_queue(struct pool *pool, const struct zygote_client *zygote,
+                       const struct error *err)
 {
-    while (pool->queue.first) {
-        struct run *run = pool->queue.first;
+    for (struct pool_order *order = TAILQ_FIRST(&pool->queue), *next; order; order = next) {
         struct error copy = {0};
 
-        (void)run_list_remove(&pool->queue, run);
+        next = TAILQ_NEXT(order, link);
+        if (zygote && order->zygote != zygote)
+            continue;
+        dequeue(pool, order);
         error_copy(&copy, err);
-        answer_error(pool, run, &copy);
+        answer_error(pool, order, &copy);
     }
 }
 
@@ -135,27 +173,33 @@ static void fail_queue(struct pool *pool, const struct error *err)
 
 static void idle_push(struct pool *pool, struct box *box)
 {
-    box_set_next(box, pool->idle);
-    pool->idle = box;
-    pool->n_idle++;
+    pool->idle[pool->n_idle++] = box;
     pool->n_hot_idle += box_is_touched(box);
 }
 
-static void idle_remove(struct pool *pool, struct box *box)
+static struct box *idle_remove_at(struct pool *pool, size_t i)
 {
-    struct box *before = NULL;
+    struct box *box = pool->idle[i];
 
-    for (struct box *b = pool->idle; b; before = b, b = box_next(b)) {
-        if (b != box)
-            continue;
-        if (before)
-            box_set_next(before, box_next(b));
-        else
-            pool->idle = box_next(b);
-        pool->n_idle--;
-        pool->n_hot_idle -= box_is_touched(b);
-        return;
-    }
+    pool->n_idle--;
+    pool->n_hot_idle -= box_is_touched(box);
+    memmove(&pool->idle[i], &pool->idle[i + 1], (pool->n_idle - i) * sizeof(struct box *));
+    return box;
+}
+
+static void idle_remove(struct pool *pool, const struct box *box)
+{
+    for (size_t i = 0; i < pool->n_idle; i++)
+        if (pool->idle[i] == box) {
+            (void)idle_remove_at(pool, i);
+            return;
+        }
+}
+
+/* One that died, or whose zygote did, stays in the stock until that is reported. */
+static bool is_usable(const struct box *box)
+{
+    return box_state(box) == BOX_IDLE && zygote_client_is_ready(box_zygote(box));
 }
 
 /* One of a retired zygote first, which lives until they are used up. Else a hot one; hot ones are
@@ -163,24 +207,22 @@ static void idle_remove(struct pool *pool, struct box *box)
 static struct box *idle_take_any(struct pool *pool)
 {
     bool has_old = false;
-    struct box *best = NULL;
+    size_t best = SIZE_MAX;
 
-    for (struct box *b = pool->idle; b; b = box_next(b)) {
+    for (size_t i = pool->n_idle; i-- > 0;) {
+        const struct box *b = pool->idle[i];
         bool is_old = box_zygote(b) != pool->zygote;
 
-        /* One that died, or whose zygote did, stays in the list until that is reported. */
-        if (box_state(b) != BOX_IDLE || !zygote_client_is_ready(box_zygote(b)))
+        if (!is_usable(b))
             continue;
         has_old = has_old || is_old;
-        if (!best || is_old || (box_is_touched(b) && !box_is_touched(best)))
-            best = b;
+        if (best == SIZE_MAX || is_old || (box_is_touched(b) && !box_is_touched(pool->idle[best])))
+            best = i;
         if (is_old || (!pool->has_old_idle && (box_is_touched(b) || !pool->n_hot_idle)))
             break;
     }
     pool->has_old_idle = has_old;
-    if (best)
-        idle_remove(pool, best);
-    return best;
+    return best == SIZE_MAX ? NULL : idle_remove_at(pool, best);
 }
 
 /* `zygote`: only one of its, or NULL. */
@@ -188,12 +230,9 @@ static struct box *idle_take(struct pool *pool, const struct zygote_client *zygo
 {
     if (!zygote)
         return idle_take_any(pool);
-    for (struct box *b = pool->idle; b; b = box_next(b)) {
-        if (box_zygote(b) != zygote || box_state(b) != BOX_IDLE || !zygote_client_is_ready(zygote))
-            continue;
-        idle_remove(pool, b);
-        return b;
-    }
+    for (size_t i = pool->n_idle; i-- > 0;)
+        if (box_zygote(pool->idle[i]) == zygote && is_usable(pool->idle[i]))
+            return idle_remove_at(pool, i);
     return NULL;
 }
 
@@ -224,47 +263,67 @@ static int note_fingerprint(struct pool *pool, const struct box *box, struct run
     return 0;
 }
 
-static void start(struct pool *pool, struct box *box, struct run *run)
+static void start_run(struct pool *pool, struct box *box, struct pool_order *order)
 {
+    struct run *run = order->run;
     struct error err = {0};
 
-    if (run->on_box) { /* neither is the pool's any more */
-        run->box = NULL;
-        run->on_box(run, box);
-        return;
-    }
     run->box = box;
+    box_reserve(box, order);
     pool->n_active++;
     if (note_fingerprint(pool, box, run, &err) == 0 && box_start(box, run, &err) == 0)
         return;
     pool->n_active--;
+    box_reserve(box, NULL);
     /* A sandbox that died unnoticed took no code: the run goes to the next one. Anything else would
      * meet it there, too. */
     box_kill(box);
     if (err.code == E_BUSY) {
         error_done(&err);
         run->box = NULL;
-        run_list_add_first(&pool->queue, run);
+        enqueue(pool, order, true);
         loop_timer_start(pool->soon, 0);
     } else {
-        answer_error(pool, run, &err);
+        answer_error(pool, order, &err);
     }
+}
+
+static void start(struct pool *pool, struct box *box, struct pool_order *order)
+{
+    if (order->run)
+        start_run(pool, box, order);
+    else
+        order->on_box(order, box); /* neither is the pool's any more */
+}
+
+/* The sandbox is not being made for its order any more. Returns the order, or NULL. */
+static struct pool_order *take_reserved(struct pool *pool, struct box *box)
+{
+    struct pool_order *order = box_reserved(box);
+
+    if (!order || order->state != POOL_ORDER_MAKING)
+        return NULL;
+    box_reserve(box, NULL);
+    TAILQ_REMOVE(&pool->ordered, order, link);
+    pool->n_ordered--;
+    order->state = POOL_ORDER_NONE;
+    return order;
 }
 
 static void on_idle(void *owner, struct box *box)
 {
     struct pool *pool = owner;
-    struct run *run = box_reserved(box);
+    struct pool_order *order = take_reserved(pool, box);
 
     pool->n_making--;
     pool->n_hot_making -= box_is_touched(box);
-    if (run) {
-        box_reserve(box, NULL);
-        pool->n_ordered--;
-        start(pool, box, run);
-    } else {
+    if (order) {
+        start(pool, box, order);
+    } else if (pool->n_idle < pool->options.size) {
         idle_push(pool, box);
         tell_level(pool);
+    } else {
+        box_kill(box);
     }
     schedule(pool);
 }
@@ -272,17 +331,19 @@ static void on_idle(void *owner, struct box *box)
 static void on_done(void *owner, struct box *box, struct run *run)
 {
     struct pool *pool = owner;
+    struct pool_order *order = box_reserved(box);
 
-    (void)box;
+    (void)run;
     pool->n_active--;
-    answer(pool, run);
+    box_reserve(box, NULL);
+    answer(pool, order);
     loop_timer_start(pool->soon, 0);
 }
 
 static void on_gone(void *owner, struct box *box, const struct error *err)
 {
     struct pool *pool = owner;
-    struct run *run = box_reserved(box);
+    struct pool_order *order = take_reserved(pool, box);
     struct error copy = {0};
     bool was_made = box_was_idle(box);
 
@@ -293,14 +354,13 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
     }
     if (err && !was_made)
         error_copy(&copy, err);
-    else if (run)
+    else if (order)
         error_set(&copy, E_SYSTEM, "the sandbox died while it was made");
     box_free(box);
-    pool->n_ordered -= run != NULL;
-    if (run)
-        answer_error(pool, run, &copy);
+    if (order)
+        answer_error(pool, order, &copy);
     else if (copy.code != E_NONE && pool->n_idle == 0 && pool->n_making == 0)
-        fail_queue(pool, &copy); /* sandboxes cannot be made at all: nobody waits for a miracle */
+        fail_queue(pool, NULL, &copy); /* sandboxes cannot be made at all: waiting is no use */
     error_done(&copy);
     loop_timer_start(pool->soon, 0);
 }
@@ -309,24 +369,28 @@ static const struct box_events box_events = {
     .on_idle = on_idle, .on_done = on_done, .on_gone = on_gone};
 
 /* NULL: there is none just now, or *err says why there cannot be one. */
-static struct zygote_client *zygote_for(struct pool *pool, const struct run *run, struct error *err)
+static struct zygote_client *zygote_for(struct pool *pool, const struct pool_order *order,
+                                        struct error *err)
 {
-    if (run->zygote)
-        return run->zygote;
-    return extra_zygotes_serve(&pool->sides, run) ? extra_zygotes_zygote(&pool->sides, run, err)
-                                                  : pool->zygote;
+    if (order->zygote)
+        return order->zygote;
+    return extra_zygotes_serve(&pool->sides, order->terms)
+               ? extra_zygotes_zygote(&pool->sides, order->terms, err)
+               : pool->zygote;
 }
 
 static int make_box(struct pool *pool, struct zygote_client *zygote, const struct box_spec *spec,
-                    struct run *reserved, struct error *err)
+                    struct pool_order *order, struct error *err)
 {
     struct box *box;
 
     if (box_new(pool->loop, zygote, pool->cgroups, spec, &box_events, pool, &box, err) < 0)
         return -1;
-    box_reserve(box, reserved);
-    if (reserved) {
-        reserved->box = box;
+    if (order) {
+        box_reserve(box, order);
+        order->state = POOL_ORDER_MAKING;
+        order->box = box;
+        TAILQ_INSERT_TAIL(&pool->ordered, order, link);
         pool->n_ordered++;
     }
     pool->n_making++;
@@ -347,21 +411,6 @@ static void on_ready(void *owner, struct zygote_client *zygote)
     loop_timer_start(pool->soon, 0);
 }
 
-/* Those who wait for a sandbox of this one and no other. */
-static void fail_bound(struct pool *pool, const struct zygote_client *zygote)
-{
-    for (struct run *run = pool->queue.first, *next; run; run = next) {
-        struct error err = {0};
-
-        next = run->next;
-        if (run->zygote != zygote)
-            continue;
-        (void)run_list_remove(&pool->queue, run);
-        error_set(&err, E_SYSTEM, "the zygote of the session is gone");
-        answer_error(pool, run, &err);
-    }
-}
-
 /* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run
  * twice. */
 static void on_zygote_end(void *owner, struct zygote_client *zygote, const struct error *err)
@@ -369,25 +418,27 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
     struct pool *pool = owner;
     bool was_ready = zygote_client_python_version(zygote) != NULL;
     struct extra_zygote *side = extra_zygotes_find(&pool->sides, zygote);
-    struct error again = {0};
+    struct error gone = {0}, again = {0};
     struct box *box;
 
+    error_set(&gone, E_SYSTEM, "the zygote of the session is gone");
     while ((box = zygote_client_any_box(zygote)))
         box_on_gone(box, err);
     if (zygote == pool->zygote) {
         pool->zygote = NULL;
         if (!was_ready)
-            fail_queue(pool, err);
+            fail_queue(pool, NULL, err);
     } else if (side) {
         extra_zygote_forget(side);
     }
     for (size_t i = 0; i < RETIRED_MAX; i++)
         if (pool->retired[i] == zygote)
             pool->retired[i] = NULL;
-    fail_bound(pool, zygote);
+    fail_queue(pool, zygote, &gone);
     zygote_client_free(zygote);
     if (was_ready && !pool->zygote && start_zygote(pool, &again) < 0)
-        fail_queue(pool, &again);
+        fail_queue(pool, NULL, &again);
+    error_done(&gone);
     error_done(&again);
 }
 
@@ -451,9 +502,12 @@ static void on_pressure(void *arg)
         else if (m.available_bytes > m.total_bytes / PRESSURE_HIGH)
             pool->is_tight = false;
     }
-    if (pool->is_tight)
-        for (size_t n = (pool->n_idle + 1) / 2; n > 0 && pool->idle; n--)
-            box_kill(idle_take_any(pool));
+    for (size_t n = pool->is_tight ? (pool->n_idle + 1) / 2 : 0; n > 0; n--) {
+        struct box *box = idle_take_any(pool);
+
+        if (box)
+            box_kill(box);
+    }
     loop_timer_start(pool->pressure, PRESSURE_MS);
     schedule(pool);
 }
@@ -462,41 +516,41 @@ static void on_pressure(void *arg)
 
 /* Waiting sandboxes are made for the default limits; what the kernel fixed at their birth cannot be
  * changed. */
-static bool fits_stock(const struct pool *pool, const struct run *run)
+static bool fits_stock(const struct pool *pool, const struct run_terms *terms)
 {
-    return pool->options.size > 0 && run->terms.n_grants == 0 && !run->terms.workdir &&
-           !run->terms.net && !extra_zygotes_serve(&pool->sides, run) &&
-           run->terms.limits.disk_bytes == pool->options.limits.disk_bytes &&
-           run->terms.limits.inodes == pool->options.limits.inodes;
+    return pool->options.size > 0 && terms->n_grants == 0 && !terms->workdir && !terms->net &&
+           !extra_zygotes_serve(&pool->sides, terms) &&
+           terms->limits.disk_bytes == pool->options.limits.disk_bytes &&
+           terms->limits.inodes == pool->options.limits.inodes;
 }
 
-/* A sandbox is made for the run. Returns false when it has to wait. */
-static bool order(struct pool *pool, struct zygote_client *zygote, struct run *run)
+/* A sandbox is made to order. Returns false when it has to wait. */
+static bool make_to_order(struct pool *pool, struct zygote_client *zygote, struct pool_order *order)
 {
+    const struct run_terms *terms = order->terms;
     struct error err = {0};
 
-    (void)run_list_remove(&pool->queue, run);
+    dequeue(pool, order);
     if (make_box(pool, zygote,
                  &(struct box_spec){.recorder = pool->recorder,
                                     .masks = pool->options.masks,
                                     .outside = pool->options.outside,
                                     .egress = pool->options.egress,
-                                    .limits = run->terms.limits,
-                                    .grants = run->terms.grants,
-                                    .n_grants = run->terms.n_grants,
-                                    .workdir = run->terms.workdir,
-                                    .net = run->terms.net,
+                                    .limits = terms->limits,
+                                    .grants = terms->grants,
+                                    .n_grants = terms->n_grants,
+                                    .workdir = terms->workdir,
+                                    .net = terms->net,
                                     .brokers = pool->brokers},
-                 run, &err) == 0)
+                 order, &err) == 0)
         return true;
     /* The zygote is gone, and its end, which is about to be reported, says why. */
     if (err.errnum == EPIPE || err.errnum == ECONNRESET) {
         error_done(&err);
-        run->box = NULL;
-        run_list_add_first(&pool->queue, run);
+        enqueue(pool, order, true);
         return false;
     }
-    answer_error(pool, run, &err);
+    answer_error(pool, order, &err);
     return true;
 }
 
@@ -505,36 +559,37 @@ static size_t reserve(const struct pool *pool)
     return (pool->options.size + STOCK_RESERVE - 1) / STOCK_RESERVE;
 }
 
-static bool may_take_idle(const struct pool *pool, const struct run *run)
+static bool may_take_idle(const struct pool *pool, const struct pool_order *order)
 {
-    return fits_stock(pool, run) &&
-           (run->origin.crowd <= CROWD_SMALL || pool->n_idle > reserve(pool));
+    return fits_stock(pool, order->terms) &&
+           (order->crowd <= CROWD_SMALL || pool->n_idle > reserve(pool));
 }
 
 /* Takes one from the stock, if it fits. */
-static bool serve(struct pool *pool, struct run *run)
+static bool serve(struct pool *pool, struct pool_order *order)
 {
-    struct box *box = may_take_idle(pool, run) ? idle_take(pool, run->zygote) : NULL;
+    struct box *box = may_take_idle(pool, order) ? idle_take(pool, order->zygote) : NULL;
     struct error err = {0};
-    struct zygote_client *zygote = box ? NULL : zygote_for(pool, run, &err);
+    struct zygote_client *zygote = box ? NULL : zygote_for(pool, order, &err);
 
     if (box) {
-        (void)run_list_remove(&pool->queue, run);
-        start(pool, box, run);
+        dequeue(pool, order);
+        start(pool, box, order);
         tell_level(pool);
         return true;
     }
     if (err.code != E_NONE) {
-        (void)run_list_remove(&pool->queue, run);
-        answer_error(pool, run, &err);
+        dequeue(pool, order);
+        answer_error(pool, order, &err);
         return true;
     }
     /* A zygote that is still warming up makes it first thing afterwards. With a stock, that has the
      * first word. */
     if (!zygote || zygote_client_is_ending(zygote) ||
-        (fits_stock(pool, run) && !zygote_client_is_ready(zygote)) || pool->n_making >= ORDERED_MAX)
+        (fits_stock(pool, order->terms) && !zygote_client_is_ready(zygote)) ||
+        pool->n_making >= ORDERED_MAX)
         return false;
-    return order(pool, zygote, run);
+    return make_to_order(pool, zygote, order);
 }
 
 static bool refill_one(struct pool *pool, bool touch)
@@ -570,20 +625,20 @@ static void refill(struct pool *pool)
         return;
     /* Warming up in the child is work that only pays while nobody waits. */
     while (pool->n_idle + pool->n_making < wanted && pool->n_making < MAKING_MAX) {
-        if (!refill_one(pool, !pool->n_active && !pool->queue.count &&
+        if (!refill_one(pool, !pool->n_active && !pool->n_queued &&
                                   pool->n_hot_idle + pool->n_hot_making < pool->options.hot))
             return;
     }
 }
 
 /* The caller with the fewest runs goes first; ties by arrival. */
-static struct run *next_run(const struct pool *pool)
+static struct pool_order *next_order(const struct pool *pool)
 {
-    struct run *best = pool->queue.first;
+    struct pool_order *best = TAILQ_FIRST(&pool->queue), *order;
 
-    for (struct run *run = best; run; run = run->next)
-        if (run->origin.crowd < best->origin.crowd)
-            best = run;
+    TAILQ_FOREACH(order, &pool->queue, link)
+        if (order->crowd < best->crowd)
+            best = order;
     return best;
 }
 
@@ -593,8 +648,8 @@ static void schedule(struct pool *pool)
         return;
     recycle(pool);
     extra_zygotes_tend(&pool->sides);
-    while (pool->queue.first && pool->n_active + pool->n_ordered < pool->options.max_active)
-        if (!serve(pool, next_run(pool)))
+    while (pool->n_queued && pool->n_active + pool->n_ordered < pool->options.max_active)
+        if (!serve(pool, next_order(pool)))
             break;
     refill(pool);
 }
@@ -636,15 +691,17 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
         pool->options.size = automatic_size();
     if (pool->options.hot == POOL_AUTO)
         pool->options.hot = (pool->options.size + 1) / 2;
+    TAILQ_INIT(&pool->queue);
+    TAILQ_INIT(&pool->ordered);
+    TAILQ_INIT(&pool->done);
+    pool->idle = calloc(pool->options.size + 1, sizeof(struct box *));
     pool->soon = loop_timer(loop, on_soon, pool);
     pool->pressure = loop_timer(loop, on_pressure, pool);
-    if (!pool->soon || !pool->pressure) {
-        loop_watch_free(pool->soon);
-        loop_watch_free(pool->pressure);
-        free(pool);
-        return error_memory(err);
-    }
-    if (start_zygote(pool, err) < 0) {
+    if (!pool->idle || !pool->soon || !pool->pressure)
+        error_memory(err);
+    else
+        (void)start_zygote(pool, err);
+    if (!pool->zygote) {
         pool_free(pool);
         return -1;
     }
@@ -659,14 +716,16 @@ static void free_zygote(struct pool *pool, struct zygote_client *zygote)
     struct box *box;
 
     while (zygote && (box = zygote_client_any_box(zygote))) {
-        struct run *run = box_run(box) ? box_run(box) : box_reserved(box);
+        struct pool_order *order = box_reserved(box);
 
         if (box_is_kept(box)) { /* its keeper frees it */
             box_on_gone(box, NULL);
             continue;
         }
-        if (run)
-            answer_cancelled(pool, run);
+        if (order && !take_reserved(pool, box))
+            box_reserve(box, NULL); /* its run was under way */
+        if (order)
+            answer_cancelled(pool, order);
         box_free(box);
     }
     zygote_client_free(zygote);
@@ -685,11 +744,11 @@ void pool_free(struct pool *pool)
     if (!pool)
         return;
     pool->is_closing = true;
-    while (pool->queue.first) {
-        struct run *run = pool->queue.first;
+    while (pool->n_queued) {
+        struct pool_order *order = TAILQ_FIRST(&pool->queue);
 
-        (void)run_list_remove(&pool->queue, run);
-        answer_cancelled(pool, run);
+        dequeue(pool, order);
+        answer_cancelled(pool, order);
     }
     end_zygote(pool, pool->zygote);
     for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++) {
@@ -698,11 +757,12 @@ void pool_free(struct pool *pool)
     }
     for (size_t i = 0; i < RETIRED_MAX; i++)
         end_zygote(pool, pool->retired[i]);
-    while (pool->done.first)
+    while (!TAILQ_EMPTY(&pool->done))
         deliver(pool);
     loop_work_cancel(&pool->answering);
     loop_watch_free(pool->soon);
     loop_watch_free(pool->pressure);
+    free(pool->idle);
     free(pool);
 }
 
@@ -736,53 +796,100 @@ struct recorder *pool_witness(const struct pool *pool)
     return pool->recorder;
 }
 
-void pool_submit(struct pool *pool, struct run *run)
+/* The answer follows: there will be no sandbox any more. */
+static bool refuse_while_closing(struct pool *pool, struct pool_order *order)
 {
-    uint64_t began_ns = loop_cpu_ns();
     struct error err = {0};
 
-    run->result.started_ns = loop_now_ns();
-    run->masks = pool->options.masks;
-    if (pool->is_closing) {
-        error_set(&err, E_BUSY, "Belljar is stopping");
-        error_hint(&err, "try again when it is up");
-        answer_error(pool, run, &err);
-        return;
-    }
-    if (!run->on_box && recorder_start(pool->recorder, run, &err) < 0) {
-        answer_error(pool, run, &err);
-        return;
-    }
-    run->result.server_cpu_ns +=
-        loop_cpu_ns() - began_ns; /* masking and writing down the program */
-    run_list_add(&pool->queue, run);
+    if (!pool->is_closing)
+        return false;
+    error_set(&err, E_BUSY, "Belljar is stopping");
+    error_hint(&err, "try again when it is up");
+    answer_error(pool, order, &err);
+    return true;
+}
+
+static void submit(struct pool *pool, struct pool_order *order)
+{
+    struct error err = {0};
+
+    enqueue(pool, order, false);
     if (!pool->zygote && start_zygote(pool, &err) < 0) {
-        fail_queue(pool, &err);
+        fail_queue(pool, NULL, &err);
         error_done(&err);
         return;
     }
     schedule(pool);
 }
 
+void pool_order(struct pool *pool, struct pool_order *order)
+{
+    if (!refuse_while_closing(pool, order))
+        submit(pool, order);
+}
+
+int pool_submit(struct pool *pool, struct run *run)
+{
+    uint64_t began_ns = loop_cpu_ns();
+    struct pool_order *order = calloc(1, sizeof(*order));
+    struct error err = {0};
+
+    if (!order)
+        return error_memory(&run->result.error);
+    *order = (struct pool_order){.terms = &run->terms, .crowd = run->origin.crowd, .run = run};
+    run->result.started_ns = loop_now_ns();
+    run->masks = pool->options.masks;
+    if (refuse_while_closing(pool, order))
+        return 0;
+    if (recorder_start(pool->recorder, run, &err) < 0) {
+        answer_error(pool, order, &err);
+        return 0;
+    }
+    run->result.server_cpu_ns +=
+        loop_cpu_ns() - began_ns; /* masking and writing down the program */
+    submit(pool, order);
+    return 0;
+}
+
 void pool_refuse(struct pool *pool, struct run *run)
 {
-    hand_over(pool, run);
+    answer_run(pool, run);
+}
+
+void pool_cancel_order(struct pool *pool, struct pool_order *order)
+{
+    if (order->state == POOL_ORDER_QUEUED) {
+        dequeue(pool, order);
+        answer_cancelled(pool, order);
+    } else if (order->state == POOL_ORDER_MAKING) { /* for nobody now */
+        struct box *box = order->box;
+
+        (void)take_reserved(pool, box);
+        box_kill(box);
+        answer_cancelled(pool, order);
+    }
+}
+
+static struct pool_order *find_order(const struct pool_orders *orders, const struct run *run)
+{
+    struct pool_order *order;
+
+    TAILQ_FOREACH(order, orders, link)
+        if (order->run == run)
+            break;
+    return order;
 }
 
 void pool_cancel(struct pool *pool, struct run *run)
 {
-    struct box *box = run->box;
+    struct pool_order *order = find_order(&pool->queue, run);
 
-    if (run_list_remove(&pool->queue, run)) {
-        answer_cancelled(pool, run);
-    } else if (box && box_reserved(box) == run) { /* it is still being made, for nobody now */
-        box_reserve(box, NULL);
-        pool->n_ordered--;
-        box_kill(box);
-        answer_cancelled(pool, run);
-    } else if (box) {
-        box_cancel(box);
-    }
+    if (!order)
+        order = find_order(&pool->ordered, run);
+    if (order)
+        pool_cancel_order(pool, order);
+    else if (run->box)
+        box_cancel(run->box);
 }
 
 void pool_hold(struct run *run, bool is_held)
@@ -802,7 +909,7 @@ void pool_level(const struct pool *pool, struct pool_level *ret_level)
         .idle = pool->n_idle,
         .making = pool->n_making,
         .active = pool->n_active,
-        .queued = pool->queue.count,
+        .queued = pool->n_queued,
         .wanted = pool->options.size,
         .made = pool->made,
     };
@@ -816,6 +923,6 @@ const struct zygote_client *pool_zygote(const struct pool *pool)
 void pool_each_idle(const struct pool *pool, void (*fn)(void *user, const struct box *box),
                     void *user)
 {
-    for (struct box *b = pool->idle; b; b = box_next(b))
-        fn(user, b);
+    for (size_t i = pool->n_idle; i-- > 0;)
+        fn(user, pool->idle[i]);
 }

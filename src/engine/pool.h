@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <sys/queue.h>
 
 #include "base/error.h"
 #include "base/loop.h"
@@ -67,8 +68,10 @@ struct recorder *pool_witness(const struct pool *pool);
  * E_BUSY. When it returns, no process of ours is left. Not from within an on_done. */
 void pool_free(struct pool *pool);
 
-/* The run's on_done follows, from the loop. The run stays the caller's and must live until then. */
-void pool_submit(struct pool *pool, struct run *run);
+/* The run's on_done follows, from the loop. The run stays the caller's and must live until then.
+ * -1: out of memory, which run->result.error says. No on_done follows, unless the caller refuses
+ * it. */
+int pool_submit(struct pool *pool, struct run *run);
 
 /* The answer of a run that never had its turn: run->result.status and .error say why. It is written
  * down, and its on_done is called from here. */
@@ -77,12 +80,46 @@ void pool_refuse(struct pool *pool, struct run *run);
 /* Ends a run early, wherever it is; its on_done follows. */
 void pool_cancel(struct pool *pool, struct run *run);
 
+enum pool_order_state {
+    POOL_ORDER_NONE,
+    POOL_ORDER_QUEUED, /* waits for its turn */
+    POOL_ORDER_MAKING, /* its sandbox is being made */
+    POOL_ORDER_DONE,   /* its answer is due */
+};
+
+/* An order for a sandbox: a place in the pool's queue. The pool makes one for each run that is
+ * submitted; a session has one of its own, and gets the sandbox itself. */
+struct pool_order {
+    const struct run_terms *terms; /* outlive the order */
+    uint32_t crowd;                /* as in struct run_origin */
+    struct zygote_client *zygote;  /* the sandbox has to be one of this one's; NULL: of any */
+    /* A sandbox that fits. It is the taker's from here on (engine/box.h, box_keep). */
+    void (*on_box)(struct pool_order *order, struct box *box);
+    /* There is none, and why; E_NONE: the order was cancelled. It may be freed from here on. */
+    void (*on_no_box)(struct pool_order *order, struct error *err);
+    void *user;
+
+    /* --- the pool's own --- */
+    TAILQ_ENTRY(pool_order) link;
+    enum pool_order_state state;
+    struct run *run;    /* to be run in it; NULL: the sandbox itself is wanted */
+    struct box *box;    /* that is being made for it */
+    struct error error; /* why there is none */
+};
+
+/* One of on_box and on_no_box follows, on_no_box from the loop. The order stays the caller's and
+ * must live until then. */
+void pool_order(struct pool *pool, struct pool_order *order);
+
+/* Its on_no_box follows, unless it has been answered. */
+void pool_cancel_order(struct pool *pool, struct pool_order *order);
+
 /* Holds the output of a run that has its sandbox, and lets it flow again: for a client that reads
  * slower than the program writes. What is not read stays in the pipes, and the program waits when
  * they are full. Its clocks go on. A run that ends is not held. */
 void pool_hold(struct run *run, bool is_held);
 
-/* A sandbox that was taken (run->on_box) is gone: its zygote may have been waiting for that. */
+/* A sandbox that was ordered is gone: its zygote may have been waiting for that. */
 void pool_notice(struct pool *pool);
 
 void pool_level(const struct pool *pool, struct pool_level *ret_level);

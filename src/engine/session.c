@@ -94,22 +94,31 @@ struct session *sessions_next(const struct sessions *sessions, const struct sess
 
 /* Answers are given from the loop, so that on_done is never called while its caller is still
  * submitting. */
-static void answer(struct sessions *table, struct run *cell)
+static void answer(struct sessions *table, struct session_cell *cell)
 {
-    run_list_add(&table->done, cell);
+    TAILQ_INSERT_TAIL(&table->done, cell, link);
     loop_timer_start(table->soon, 0);
 }
 
+static void answer_run(const struct sessions *table, struct run *run)
+{
+    recorder_end(table->recorder, run);
+    run->on_done(run);
+}
+
+/* What is added meanwhile waits for the next turn. */
 static void deliver(struct sessions *table)
 {
-    struct run *cell = run_list_take(&table->done);
+    struct session_cells due = TAILQ_HEAD_INITIALIZER(due);
+    struct session_cell *cell;
 
-    while (cell) {
-        struct run *next = cell->next;
+    TAILQ_CONCAT(&due, &table->done, link);
+    while ((cell = TAILQ_FIRST(&due))) {
+        struct run *run = cell->run;
 
-        recorder_end(table->recorder, cell);
-        cell->on_done(cell);
-        cell = next;
+        TAILQ_REMOVE(&due, cell, link);
+        free(cell);
+        answer_run(table, run);
     }
 }
 
@@ -125,14 +134,19 @@ static void set_ended(const struct session *s, struct error *err)
     error_hint(err, "open a new one; its variables and files are gone");
 }
 
-static void answer_cancelled(struct sessions *table, struct run *cell)
+/* --- cells --- */
+
+static void enqueue(struct session *s, struct session_cell *cell)
 {
-    cell->result.status = RUN_CANCELLED;
-    cell->result.exit_code = 130;
-    answer(table, cell);
+    TAILQ_INSERT_TAIL(&s->queue, cell, link);
+    s->n_queued++;
 }
 
-/* --- cells --- */
+static void dequeue(struct session *s, struct session_cell *cell)
+{
+    TAILQ_REMOVE(&s->queue, cell, link);
+    s->n_queued--;
+}
 
 static void rest(struct session *s)
 {
@@ -144,21 +158,24 @@ static void rest(struct session *s)
 /* The next cell, if there is one and the sandbox is free. */
 void session_go_on(struct session *s)
 {
-    while (!s->current && s->queue.first && !session_copy_holds(s) && s->box &&
+    while (!s->current && s->n_queued && !session_copy_holds(s) && s->box &&
            box_state(s->box) == BOX_KEPT && !s->is_closing) {
-        struct run *cell = s->queue.first;
+        struct session_cell *cell = TAILQ_FIRST(&s->queue);
+        struct run *run = cell->run;
         struct error err = {0};
 
-        (void)run_list_remove(&s->queue, cell);
+        dequeue(s, cell);
         loop_timer_stop(s->idle);
         s->is_used = true;
-        s->current = cell;
-        cell->box = s->box;
-        if (box_cell(s->box, cell, &err) == 0)
+        s->current = run;
+        run->box = s->box;
+        if (box_cell(s->box, run, &err) == 0) {
+            free(cell);
             return;
+        }
         s->current = NULL;
-        cell->box = NULL;
-        error_move(&cell->result.error, &err);
+        run->box = NULL;
+        error_move(&run->result.error, &err);
         answer(s->table, cell);
     }
     if (!s->current && s->box && !session_copy_holds(s))
@@ -172,8 +189,8 @@ static void adopt_cell(struct session *s, struct run *cell)
     memcpy(cell->origin.session, s->id, sizeof(cell->origin.session));
     cell->origin.session_name = s->name;
     cell->names = s->names;
-    run_terms_lend(&cell->terms, &s->order->terms);
-    cell->masks = s->order->masks;
+    run_terms_lend(&cell->terms, &s->terms);
+    cell->masks = s->table->masks;
     for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
         if (run_limit_table[i].scope == RUN_LIMIT_OF_CELL)
             run_limit_set_raw(&cell->terms.limits, &run_limit_table[i],
@@ -183,32 +200,44 @@ static void adopt_cell(struct session *s, struct run *cell)
         cell->origin.owner = s->owner;
 }
 
-void session_submit(struct session *s, struct run *cell)
+/* Whether it can have its turn; else its error says why not. */
+static bool take_cell(struct session *s, struct run *cell)
 {
+    struct error *err = &cell->result.error;
+
     if (s->is_closing) {
-        set_ended(s, &cell->result.error);
-        answer(s->table, cell);
-        return;
+        set_ended(s, err);
+        return false;
     }
     /* A NUL ends a cell for a shell, and what follows would be read as something else. Python's
      * policy has words of its own for it. */
     if (cell->program.language == RUN_BASH &&
         memchr(buf_str(&cell->program.code), '\0', cell->program.code.len)) {
-        error_set(&cell->result.error, E_INVALID, "the cell contains a NUL byte");
-        error_hint(&cell->result.error, "printf '\\0' writes one");
-        answer(s->table, cell);
-        return;
+        error_set(err, E_INVALID, "the cell contains a NUL byte");
+        error_hint(err, "printf '\\0' writes one");
+        return false;
     }
     adopt_cell(s, cell);
     /* Written down as it came: what the names stand for is not for the disk. */
-    if (recorder_start(s->table->recorder, cell, &cell->result.error) < 0 ||
-        (s->names && (pseudonyms_back(s->names, &cell->program.code, &cell->result.error) < 0 ||
-                      pseudonyms_back(s->names, &cell->program.input, &cell->result.error) < 0))) {
+    return recorder_start(s->table->recorder, cell, err) == 0 &&
+           (!s->names || (pseudonyms_back(s->names, &cell->program.code, err) == 0 &&
+                          pseudonyms_back(s->names, &cell->program.input, err) == 0));
+}
+
+int session_submit(struct session *s, struct run *run)
+{
+    struct session_cell *cell = calloc(1, sizeof(*cell));
+
+    if (!cell)
+        return error_memory(&run->result.error);
+    cell->run = run;
+    if (take_cell(s, run)) {
+        enqueue(s, cell);
+        session_go_on(s);
+    } else {
         answer(s->table, cell);
-        return;
     }
-    run_list_add(&s->queue, cell);
-    session_go_on(s);
+    return 0;
 }
 
 bool session_interrupt(struct session *s)
@@ -219,12 +248,23 @@ bool session_interrupt(struct session *s)
     return true;
 }
 
-void session_cancel(struct session *s, struct run *cell)
+void session_cancel(struct session *s, struct run *run)
 {
-    if (run_list_remove(&s->queue, cell))
-        answer_cancelled(s->table, cell);
-    else if (cell == s->current)
+    struct session_cell *cell;
+
+    if (run == s->current) {
         (void)session_interrupt(s);
+        return;
+    }
+    TAILQ_FOREACH(cell, &s->queue, link)
+        if (cell->run == run)
+            break;
+    if (!cell)
+        return;
+    dequeue(s, cell);
+    run->result.status = RUN_CANCELLED;
+    run->result.exit_code = 130;
+    answer(s->table, cell);
 }
 
 int session_restart(struct session *s, enum run_language language, struct error *err)
@@ -258,7 +298,7 @@ struct layers *session_layers(struct session *s)
 
 struct mask_context session_masks(const struct session *s)
 {
-    return (struct mask_context){.level = s->order->terms.masking, .masks = s->order->masks};
+    return (struct mask_context){.level = s->terms.masking, .masks = s->table->masks};
 }
 
 struct sessions *session_table(const struct session *s)
@@ -278,7 +318,7 @@ static void free_session(struct session *s)
     loop_watch_free(s->idle);
     loop_watch_free(s->lifetime);
     session_copy_done(s);
-    run_free(s->order);
+    run_terms_done(&s->terms);
     pseudonyms_free(s->names);
     free(s->name);
     free(s->owner);
@@ -300,10 +340,10 @@ int session_tell(const struct session *s, const char *event, const char *key, co
         .id = s->id,
         .name = s->name,
         .owner = s->owner,
-        .profile = s->order->terms.profile,
+        .profile = s->terms.profile,
         .detail_key = key,
         .detail = detail,
-        .limits = strcmp(event, "open") == 0 ? &s->order->terms.limits : NULL,
+        .limits = strcmp(event, "open") == 0 ? &s->terms.limits : NULL,
         .error = error,
     };
 
@@ -321,11 +361,11 @@ void session_begin_end(struct session *s, const char *why)
     session_copy_leave(s);
     loop_timer_stop(s->idle);
     loop_timer_stop(s->lifetime);
-    while (s->queue.first) {
-        struct run *cell = s->queue.first;
+    while (s->n_queued) {
+        struct session_cell *cell = TAILQ_FIRST(&s->queue);
 
-        (void)run_list_remove(&s->queue, cell);
-        set_ended(s, &cell->result.error);
+        dequeue(s, cell);
+        set_ended(s, &cell->run->result.error);
         answer(s->table, cell);
     }
 }
@@ -350,7 +390,7 @@ void session_close(struct session *s, const char *why)
     if (s->box)
         box_kill(s->box); /* on_gone follows */
     else
-        pool_cancel(s->table->pool, s->order); /* on_no_box follows */
+        pool_cancel_order(s->table->pool, &s->order); /* on_no_box follows */
 }
 
 static void on_idle_limit(void *arg)
@@ -381,8 +421,7 @@ static void on_done(void *owner, struct box *box, struct run *cell)
     s->cells++;
     if (s->is_closing)
         set_ended(s, &cell->result.error);
-    recorder_end(s->table->recorder, cell);
-    cell->on_done(cell);
+    answer_run(s->table, cell);
     session_go_on(s);
 }
 
@@ -407,7 +446,7 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
     s->box = NULL;
     if (is_replaceable(s)) {
         s->losses++;
-        pool_submit(s->table->pool, s->order);
+        pool_order(s->table->pool, &s->order);
         return;
     }
     session_begin_end(s, err && err->message ? err->message : "its sandbox died");
@@ -449,12 +488,12 @@ void session_disown(struct session *s, struct box *box)
 }
 
 /* The pool has found a sandbox. */
-static void on_box(struct run *order, struct box *box)
+static void on_box(struct pool_order *order, struct box *box)
 {
     struct session *s = order->user;
     struct error err = {0};
 
-    if (box_keep(box, &order->terms, &session_box_events, s, &err) == 0) {
+    if (box_keep(box, &s->terms, &session_box_events, s, &err) == 0) {
         s->box = box;
         if (s->is_closing)
             box_kill(box);
@@ -467,7 +506,7 @@ static void on_box(struct run *order, struct box *box)
     if (err.code == E_BUSY) { /* it died unnoticed: the next one */
         error_done(&err);
         session_disown(s, box);
-        pool_submit(s->table->pool, order);
+        pool_order(s->table->pool, order);
         return;
     }
     box_kill(box);
@@ -477,12 +516,11 @@ static void on_box(struct run *order, struct box *box)
 }
 
 /* There is no sandbox, or it was called off. */
-static void on_no_box(struct run *order)
+static void on_no_box(struct pool_order *order, struct error *err)
 {
     struct session *s = order->user;
 
-    session_begin_end(s, order->result.error.message ? order->result.error.message
-                                                     : "Belljar is stopping");
+    session_begin_end(s, err->message ? err->message : "Belljar is stopping");
     session_copy_cancel(s);
     session_finish_end(s);
 }
@@ -527,7 +565,7 @@ static struct session *longest_idle(const struct sessions *table, const char *ow
         if (strcmp(s->owner, owner) != 0)
             continue;
         ++*ret_count;
-        if (s->box && !s->current && !s->queue.first && !s->copy && !s->fork &&
+        if (s->box && !s->current && !s->n_queued && !s->copy && !s->fork &&
             (!best || s->rested_ns < best->rested_ns))
             best = s;
     }
@@ -617,14 +655,14 @@ int session_check_kept(const struct session *s, uint64_t more, struct error *err
         if (strcmp(other->owner, s->owner) == 0)
             share.own += bytes;
     }
-    if (own_images > IMAGES_PER_MEMORY * s->order->terms.limits.memory_bytes)
+    if (own_images > IMAGES_PER_MEMORY * s->terms.limits.memory_bytes)
         return refuse_kept("for one session", own_images, err);
     if (share.total && !share_allows(&share, more))
         return refuse_kept(share.has_others ? "for this token" : "in all", share.own, err);
     return 0;
 }
 
-struct session *session_new(struct sessions *table, struct run *order,
+struct session *session_new(struct sessions *table, struct run_terms *terms,
                             const struct session_options *options)
 {
     struct session *s = calloc(1, sizeof(*s));
@@ -632,7 +670,6 @@ struct session *session_new(struct sessions *table, struct run *order,
     if (!s)
         return NULL;
     *s = (struct session){.table = table,
-                          .order = order,
                           .owner = strdup(options->owner),
                           .names = table->options.has_names ? pseudonyms_new() : NULL,
                           .idle = loop_timer(table->loop, on_idle_limit, s),
@@ -644,41 +681,40 @@ struct session *session_new(struct sessions *table, struct run *order,
                           .on_start = options->on_start,
                           .on_end = options->on_end,
                           .user = options->user};
+    TAILQ_INIT(&s->queue);
     if (id_make(s->id, "ses_") == 0)
         s->name = strdup(options->name ? options->name : s->id);
     if (s->owner && s->idle && s->lifetime && s->name && !s->names == !table->options.has_names &&
-        run_add_env(order, "SESSION_ID", s->name, NULL) == 0 && link_session(s) == 0)
+        run_terms_add_env(terms, "SESSION_ID", s->name, NULL) == 0 && link_session(s) == 0) {
+        s->terms = *terms;
+        *terms = (struct run_terms){0};
+        s->order = (struct pool_order){
+            .terms = &s->terms, .on_box = on_box, .on_no_box = on_no_box, .user = s};
         return s;
-    s->order = NULL;
+    }
     free_session(s);
     return NULL;
 }
 
 void session_order_box(struct session *s)
 {
-    s->order->on_box = on_box;
-    s->order->on_done = on_no_box;
-    s->order->user = s;
     if (s->lifetime_ms)
         loop_timer_start(s->lifetime, s->lifetime_ms);
-    pool_submit(s->table->pool, s->order);
+    pool_order(s->table->pool, &s->order);
 }
 
-int sessions_open(struct sessions *table, struct run *order, const struct session_options *options,
-                  struct session **ret_session, struct error *err)
+int sessions_open(struct sessions *table, struct run_terms *terms,
+                  const struct session_options *options, struct session **ret_session,
+                  struct error *err)
 {
     struct session *s;
 
     if (check_name(table, options, err) < 0 ||
-        session_make_room(table, options->owner, options->max_own, 1, err) < 0) {
-        run_free(order);
+        session_make_room(table, options->owner, options->max_own, 1, err) < 0)
         return -1;
-    }
-    s = session_new(table, order, options);
-    if (!s) {
-        run_free(order);
+    s = session_new(table, terms, options);
+    if (!s)
         return error_memory(err);
-    }
     if (session_tell(s, "open", NULL, NULL, NULL, err) < 0) {
         session_discard(s);
         return -1;
@@ -696,19 +732,19 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .id = s->id,
         .name = s->name,
         .owner = s->owner,
-        .profile = s->order->terms.profile,
-        .terms = &s->order->terms,
-        .uses_grants = s->order->terms.uses_grants,
+        .profile = s->terms.profile,
+        .terms = &s->terms,
+        .uses_grants = s->terms.uses_grants,
         .state = !s->box || s->fork      ? SESSION_STARTING
                  : s->current || s->copy ? SESSION_BUSY
                                          : SESSION_IDLE,
         .cells = s->cells,
-        .waiting = s->queue.count,
+        .waiting = s->n_queued,
         .age_ms = (now - s->opened_ns) / 1000000,
         .idle_ms = s->current ? 0 : (now - s->rested_ns) / 1000000,
         .idle_limit_ms = s->idle_ms,
         .lifetime_ms = s->lifetime_ms,
-        .limits = &s->order->terms.limits,
+        .limits = &s->terms.limits,
     };
 }
 
@@ -719,8 +755,12 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
 
     if (!table)
         return error_memory(err);
-    *table = (struct sessions){
-        .loop = loop, .pool = pool, .recorder = pool_witness(pool), .options = *options};
+    *table = (struct sessions){.loop = loop,
+                               .pool = pool,
+                               .recorder = pool_witness(pool),
+                               .masks = pool_masks(pool),
+                               .options = *options};
+    TAILQ_INIT(&table->done);
     table->soon = loop_timer(loop, on_soon, table);
     if (!table->soon) {
         free(table);
@@ -751,7 +791,7 @@ void sessions_free(struct sessions *table)
 {
     if (!table)
         return;
-    while (table->done.first)
+    while (!TAILQ_EMPTY(&table->done))
         deliver(table);
     loop_watch_free(table->soon);
     free(table);

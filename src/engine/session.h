@@ -66,11 +66,13 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
 void sessions_end(struct sessions *table);
 void sessions_free(struct sessions *table);
 
-/* Opens a session. `order` is an admitted run without code: its terms are those of every cell. It
- * is the session's from here on, also on failure. Cells can be submitted at once and wait for the
- * sandbox. E_BUSY: too many. E_INVALID: the name is taken, or is not a valid name. */
-int sessions_open(struct sessions *table, struct run *order, const struct session_options *options,
-                  struct session **ret_session, struct error *err);
+/* Opens a session. `terms` have been admitted (admit/request.h), hold for every cell, and move into
+ * the session; after a failure they are still the caller's to free. Cells can be submitted at once
+ * and wait for the sandbox. E_BUSY: too many. E_INVALID: the name is taken, or is not a valid name.
+ */
+int sessions_open(struct sessions *table, struct run_terms *terms,
+                  const struct session_options *options, struct session **ret_session,
+                  struct error *err);
 
 /* By name or id. Unknown, ended and somebody else's get the same E_NOT_FOUND. */
 struct session *sessions_find(struct sessions *sessions, const char *owner, const char *name,
@@ -100,8 +102,9 @@ struct session_info {
 void session_info(const struct session *session, struct session_info *ret_info);
 
 /* `cell` has been admitted like any run (admit/admit.h). Its time, CPU and output limits are its
- * own, everything else is the session's. Its on_done follows; it stays the caller's. */
-void session_submit(struct session *session, struct run *cell);
+ * own, everything else is the session's. Its on_done follows; it stays the caller's. -1: out of
+ * memory, which cell->result.error says, and no on_done follows. */
+int session_submit(struct session *session, struct run *cell);
 
 /* Interrupts the cell that runs, as Ctrl-C does; it is answered as cancelled. False: none runs. */
 bool session_interrupt(struct session *session);

@@ -48,9 +48,9 @@ struct session_copy {
     struct memory_image *image;
     struct error err; /* the first thing that went wrong */
     /* RESTORE */
-    struct run *order; /* for the new sandbox, then the old one's */
-    struct box *box;   /* the new one; then the old one, until it is gone */
-    bool is_queued;    /* in the pool */
+    struct pool_order order; /* for the new sandbox */
+    struct box *box;         /* the new one; then the old one, until it is gone */
+    bool is_queued;          /* in the pool */
     bool has_taken_over;
     /* FORK */
     struct session_options options;
@@ -68,7 +68,6 @@ static double ms_since(uint64_t ns)
 static void free_copy(struct session_copy *c)
 {
     image_unref(c->image);
-    run_free(c->order);
     error_done(&c->err);
     free(c->sessions);
     free(c);
@@ -137,7 +136,7 @@ static int check_rest(const struct session *s, struct error *err)
         return error_set(err, E_BUSY, "the session is starting");
     if (s->copy)
         return error_set(err, E_BUSY, "the session is being copied");
-    if (s->current || s->queue.first) {
+    if (s->current || s->n_queued) {
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "copies are made between cells");
     }
@@ -242,7 +241,7 @@ static bool is_weighed_down(const struct session *s)
 
     for (const struct session_checkpoint *c = s->checkpoints; c; c = c->next)
         (void)image_count(c->image, mark);
-    return image_count(s->origin, mark) > s->order->terms.limits.memory_bytes / 2;
+    return image_count(s->origin, mark) > s->terms.limits.memory_bytes / 2;
 }
 
 static int take_image(struct session_copy *c, struct error *err)
@@ -336,28 +335,12 @@ const char *session_checkpoint_name(const struct session *s, size_t index)
     return c ? c->name : NULL;
 }
 
-/* --- orders for a sandbox like the session's --- */
-
-static struct run *copy_order(const struct session *s)
-{
-    struct run *copy = run_new();
-
-    if (copy && run_terms_copy(&copy->terms, &s->order->terms) < 0) {
-        run_free(copy);
-        return NULL;
-    }
-    if (copy)
-        copy->zygote = box_zygote(s->box);
-    return copy;
-}
-
 /* --- going back --- */
 
 static void on_restored(void *owner, struct box *box, struct error *err)
 {
     struct session *s = owner;
     struct session_copy *c = s->copy;
-    struct run *old_order = s->order;
 
     if (err->code != E_NONE || s->is_closing) {
         fail(c, err);
@@ -368,23 +351,21 @@ static void on_restored(void *owner, struct box *box, struct error *err)
     c->has_taken_over = true;
     c->box = s->box;
     s->box = box;
-    s->order = c->order;
-    c->order = old_order;
     image_unref(s->origin);
     s->origin = image_ref(c->image);
     box_kill(c->box);
 }
 
-static void on_new_box(struct run *order, struct box *box)
+static void on_new_box(struct pool_order *order, struct box *box)
 {
     struct session *s = order->user;
     struct session_copy *c = s->copy;
     struct error err = {0};
 
-    if (box_keep(box, &order->terms, &session_box_events, s, &err) < 0 && err.code == E_BUSY) {
+    if (box_keep(box, &s->terms, &session_box_events, s, &err) < 0 && err.code == E_BUSY) {
         error_done(&err); /* it died unnoticed: the next one */
         session_disown(s, box);
-        pool_submit(s->table->pool, order);
+        pool_order(s->table->pool, order);
         return;
     }
     c->is_queued = false;
@@ -397,14 +378,14 @@ static void on_new_box(struct run *order, struct box *box)
     }
 }
 
-static void on_no_box(struct run *order)
+static void on_no_box(struct pool_order *order, struct error *err)
 {
     struct session *s = order->user;
     struct session_copy *c = s->copy;
 
     c->is_queued = false;
-    if (order->result.error.code != E_NONE)
-        fail(c, &order->result.error);
+    if (err->code != E_NONE)
+        fail(c, err);
     else
         error_set(&c->err, E_SYSTEM, "the session ended");
     finish(c);
@@ -425,18 +406,15 @@ int session_restore(struct session *s, const char *name, session_copied_fn fn, v
         return -1;
     memcpy(c->name, from->name, sizeof(c->name));
     c->image = image_ref(from->image);
-    c->order = copy_order(s);
-    if (!c->order) {
-        free_copy(c);
-        return error_memory(err);
-    }
+    c->order = (struct pool_order){.terms = &s->terms,
+                                   .zygote = box_zygote(s->box),
+                                   .on_box = on_new_box,
+                                   .on_no_box = on_no_box,
+                                   .user = s};
     loop_timer_stop(s->idle);
-    c->order->on_box = on_new_box;
-    c->order->on_done = on_no_box;
-    c->order->user = s;
     c->is_queued = true;
     s->copy = c;
-    pool_submit(s->table->pool, c->order);
+    pool_order(s->table->pool, &c->order);
     return 0;
 }
 
@@ -524,17 +502,30 @@ static void fill_sessions(struct session_copy *c)
     settle(c);
 }
 
+/* A session on the same terms, whose sandbox comes from the same zygote. NULL: out of memory. */
+static struct session *copy_session(const struct session_copy *c)
+{
+    const struct session *from = c->session;
+    cleanup(run_terms_done) struct run_terms terms;
+    struct session *s = NULL;
+
+    run_terms_init(&terms);
+    if (run_terms_copy(&terms, &from->terms) == 0)
+        s = session_new(from->table, &terms, &c->options);
+    if (s)
+        s->order.zygote = box_zygote(from->box);
+    return s;
+}
+
 static void make_sessions(struct session_copy *c)
 {
     struct error err = {0};
 
     c->pending = 1; /* the image */
     for (size_t i = 0; i < c->wanted; i++) {
-        struct run *order = copy_order(c->session);
-        struct session *s = order ? session_new(c->session->table, order, &c->options) : NULL;
+        struct session *s = copy_session(c);
 
         if (!s) {
-            run_free(order);
             error_memory(&err);
             fail(c, &err);
             error_done(&err);
@@ -628,7 +619,7 @@ void session_copy_cancel(struct session *s)
     if (!c || c->kind != RESTORE)
         return; /* an image ends with the sandbox; a fork goes on */
     if (c->is_queued)
-        pool_cancel(s->table->pool, c->order);
+        pool_cancel_order(s->table->pool, &c->order);
     else if (c->box)
         box_kill(c->box);
 }

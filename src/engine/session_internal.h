@@ -2,9 +2,10 @@
  */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "engine/box.h"
 #include "engine/memory_image.h"
-#include "engine/run_list.h"
 #include "engine/session.h"
 
 struct session_checkpoint;
@@ -17,15 +18,25 @@ struct key {
     struct session *session;
 };
 
+/* A cell that waits for its turn, or whose on_done is due. */
+struct session_cell {
+    TAILQ_ENTRY(session_cell) link;
+    struct run *run;
+};
+
+TAILQ_HEAD(session_cells, session_cell);
+
 struct session {
     struct sessions *table;
     struct session *before, *after; /* in order of their age */
     char id[32];
     char *name, *owner;
     struct key by_name, by_id;
-    struct run *order; /* for its sandbox, which the pool answers; its terms are the session's */
-    struct box *box;   /* NULL until the pool has given one */
-    struct run_list queue; /* of cells that wait */
+    struct run_terms terms;     /* of every cell */
+    struct pool_order order;    /* for its sandbox, which the pool answers */
+    struct box *box;            /* NULL until the pool has given one */
+    struct session_cells queue; /* that wait */
+    size_t n_queued;
     struct run *current;
     struct loop_watch *idle, *lifetime;
     uint64_t idle_ms, lifetime_ms;
@@ -56,7 +67,8 @@ struct sessions {
     void *tree; /* of struct key */
     struct session *first, *last;
     size_t count;
-    struct run_list done; /* their on_done is due */
+    struct masks *masks;       /* of the pool, which they outlive */
+    struct session_cells done; /* their on_done is due */
     struct loop_watch *soon;
 };
 
@@ -72,7 +84,8 @@ extern const struct box_events session_box_events;
 /* Kills a sandbox that was not kept; it may outlive the session. */
 void session_disown(struct session *s, struct box *box);
 
-struct session *session_new(struct sessions *table, struct run *order,
+/* The terms move into the session; where that fails they stay. */
+struct session *session_new(struct sessions *table, struct run_terms *terms,
                             const struct session_options *options);
 void session_order_box(struct session *s);
 void session_started(struct session *s);

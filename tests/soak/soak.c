@@ -281,7 +281,8 @@ static void ask_cell(struct place *p, size_t slot)
     ask->run->user = ask;
     p->asks[slot] = ask;
     k->under_way++;
-    session_submit(p->session, ask->run);
+    if (session_submit(p->session, ask->run) < 0)
+        exit(1);
 }
 
 /* --- sessions --- */
@@ -317,16 +318,18 @@ static void on_end(void *user, struct session *session, const char *why)
 static void open_place(struct place *p)
 {
     struct soak *k = p->soak;
+    struct run *run = admitted(k, "", RUN_PYTHON);
     struct error err = {0};
 
     *p = (struct place){.soak = k, .opened_ns = loop_now_ns(), .model.is_file_known = true};
-    if (sessions_open(k->engine.sessions, admitted(k, "", RUN_PYTHON),
+    if (sessions_open(k->engine.sessions, &run->terms,
                       &(struct session_options){.owner = "", .on_end = on_end, .user = k},
                       &p->session, &err) < 0) {
         wrong(k, err.message, NULL);
         p->session = NULL;
     }
     error_done(&err);
+    run_free(run);
     k->n_opened++;
 }
 

@@ -340,8 +340,9 @@ static int run_again(struct replay *replay, struct run *run, const char *id, str
     run->user = replay;
     run->on_done = on_done;
     replay->is_done = false;
-    pool_submit(replay->engine.pool, run);
-    if (loop_run(replay->engine.loop, err) < 0)
+    if (pool_submit(replay->engine.pool, run) < 0)
+        pool_refuse(replay->engine.pool, run);
+    if (!replay->is_done && loop_run(replay->engine.loop, err) < 0)
         return -1;
     run->origin.correlation_id = NULL;
     if (!replay->is_done)

@@ -47,9 +47,13 @@ static int submit(struct drive *d, struct error *err)
     }
     run->user = d;
     run->on_done = on_done;
-    d->under_way++;
     pool_level(d->engine.pool, &before);
-    pool_submit(d->engine.pool, run);
+    if (pool_submit(d->engine.pool, run) < 0) {
+        error_move(err, &run->result.error);
+        run_free(run);
+        return -1;
+    }
+    d->under_way++;
     pool_level(d->engine.pool, &after);
     d->n_from_stock += after.idle < before.idle;
     return 0;

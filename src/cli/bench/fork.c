@@ -71,7 +71,8 @@ static void ask(struct fork *f, struct session *copy)
     }
     run->on_done = on_copy_cell;
     run->user = f;
-    session_submit(copy, run);
+    if (session_submit(copy, run) < 0)
+        stage_drop(&f->stage, run);
 }
 
 static void on_copied(void *user, const struct session_copied *result)
@@ -159,21 +160,24 @@ static int measure_times(struct fork *f, struct error *err)
 static int open_source(struct fork *f, struct error *err)
 {
     struct stage *g = &f->stage;
-    struct run *model = stage_admitted(g, "", err);
+    struct run *run = stage_admitted(g, "", err);
+    int r;
     char code[160];
     struct cell fill = {code, "", NULL};
 
-    if (!model)
+    if (!run)
         return -1;
-    model->terms.limits.memory_bytes = (2 * f->row->megabytes + ROOM_MB) * MIB;
+    run->terms.limits.memory_bytes = (2 * f->row->megabytes + ROOM_MB) * MIB;
     g->sessions = calloc(1, sizeof(struct session *));
     f->copies = calloc(f->row->copies, sizeof(struct session *));
     if (!g->sessions || !f->copies) {
-        run_free(model);
+        run_free(run);
         return error_memory(err);
     }
-    if (sessions_open(stage_engine(g)->sessions, model, &(struct session_options){.owner = ""},
-                      &g->sessions[0], err) < 0)
+    r = sessions_open(stage_engine(g)->sessions, &run->terms,
+                      &(struct session_options){.owner = ""}, &g->sessions[0], err);
+    run_free(run);
+    if (r < 0)
         return -1;
     (void)snprintf(code, sizeof(code), "import numpy; a = numpy.full(%zu, 7.0)",
                    f->row->megabytes * MIB / 8 + 1);

@@ -66,13 +66,16 @@ static void on_end(void *user, struct session *session, const char *why)
 
 int stage_open_one(struct stage *g, struct session **ret_session, struct error *err)
 {
-    struct run *model = stage_admitted(g, "", err);
+    struct run *run = stage_admitted(g, "", err);
+    int r;
 
-    if (!model)
+    if (!run)
         return -1;
-    return sessions_open(stage_engine(g)->sessions, model,
-                         &(struct session_options){.owner = "", .on_end = on_end, .user = g},
-                         ret_session, err);
+    r = sessions_open(stage_engine(g)->sessions, &run->terms,
+                      &(struct session_options){.owner = "", .on_end = on_end, .user = g},
+                      ret_session, err);
+    run_free(run);
+    return r;
 }
 
 static bool all_are_open(const struct stage *g)
@@ -152,6 +155,14 @@ static void on_cell(struct run *run)
     }
 }
 
+void stage_drop(struct stage *g, struct run *run)
+{
+    error_done(&g->error);
+    error_move(&g->error, &run->result.error);
+    run_free(run);
+    stage_stop(g);
+}
+
 static void next_cell(struct stage *g)
 {
     struct run *run = stage_admitted(g, g->cell->code, &g->error);
@@ -163,7 +174,8 @@ static void next_cell(struct stage *g)
     run->on_done = on_cell;
     if (!g->is_opening)
         g->begun_ns = loop_now_ns();
-    session_submit(g->sessions[g->done % g->over], run);
+    if (session_submit(g->sessions[g->done % g->over], run) < 0)
+        stage_drop(g, run);
 }
 
 static int prepare(struct stage *g, const struct cell *cell, size_t wanted, size_t over,

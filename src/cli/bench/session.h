@@ -38,6 +38,9 @@ struct engine *stage_engine(const struct stage *g);
 int stage_run(struct stage *g, struct error *err);
 void stage_stop(struct stage *g);
 
+/* The cell could not be submitted: that is the stage's error, and it stops. */
+void stage_drop(struct stage *g, struct run *run);
+
 struct run *stage_admitted(struct stage *g, const char *code, struct error *err);
 int stage_open_one(struct stage *g, struct session **ret_session, struct error *err);
 

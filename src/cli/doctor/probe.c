@@ -40,7 +40,8 @@ static int wait_for(struct trial *trial, struct error *err)
     loop_timer_start(patience, PATIENCE_MS);
     trial->run->user = trial;
     trial->run->on_done = on_done;
-    pool_submit(engine->pool, trial->run);
+    if (pool_submit(engine->pool, trial->run) < 0)
+        pool_refuse(engine->pool, trial->run);
     if (!trial->is_done)
         r = loop_run(engine->loop, err);
     loop_watch_free(patience);

@@ -190,7 +190,8 @@ void shell_run_cell(struct shell *shell)
     buf_clear(&shell->text);
     shell->cell = cell;
     shell->is_interrupted = false;
-    session_submit(shell->session, cell);
+    if (session_submit(shell->session, cell) < 0)
+        on_done(cell);
 }
 
 void shell_interrupt(struct shell *shell)

@@ -196,3 +196,12 @@ void scene_assert_ran(const struct scene_ticket *t, const char *out)
     assert_string_equal(run_status_name(t->run->result.status), "success");
     assert_string_equal(t->out, out);
 }
+
+int scene_open(struct sessions *table, struct run *model, const struct session_options *options,
+               struct session **ret_session, struct error *err)
+{
+    int r = sessions_open(table, &model->terms, options, ret_session, err);
+
+    run_free(model);
+    return r;
+}

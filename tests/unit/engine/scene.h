@@ -44,6 +44,10 @@ struct scene {
  * allow everything. */
 void scene_begin(struct scene *s, struct pool_options options);
 
+/* Opens a session on the terms of that run, which is freed. */
+int scene_open(struct sessions *table, struct run *model, const struct session_options *options,
+               struct session **ret_session, struct error *err);
+
 /* Ends it and looks for what is left: processes, descriptors, cgroups, runs without an answer. */
 void scene_finish(struct scene *s);
 

@@ -45,9 +45,9 @@ struct session *stage_open_limited(struct stage *g, uint64_t memory_bytes, bool 
     model->terms.may_spawn = may_spawn;
     if (memory_bytes)
         model->terms.limits.memory_bytes = memory_bytes;
-    if (sessions_open(g->scene.sessions, model,
-                      &(struct session_options){.owner = "", .on_end = stage_end, .user = g},
-                      &session, &err) < 0)
+    if (scene_open(g->scene.sessions, model,
+                   &(struct session_options){.owner = "", .on_end = stage_end, .user = g}, &session,
+                   &err) < 0)
         fail_msg("%s", err.message);
     return session;
 }

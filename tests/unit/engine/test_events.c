@@ -126,7 +126,7 @@ TEST(cells_show_things_and_threads_between_them_do_not)
     model = scene_prepare(&s, "");
     s.n_tickets--;
     assert_int_equal(
-        sessions_open(table, model, &(struct session_options){.owner = ""}, &session, &err), 0);
+        scene_open(table, model, &(struct session_options){.owner = ""}, &session, &err), 0);
     session_submit(session, prepare(&s, "import threading, time\n"
                                         "go = True\n"
                                         "def late():\n"

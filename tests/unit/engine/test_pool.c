@@ -14,6 +14,7 @@
 #include "base/stream.h"
 #include "engine/box.h"
 #include "engine/scene.h"
+#include "engine/session_internal.h"
 
 /* --- memory as the pool sees it; "" is the truth --- */
 
@@ -27,6 +28,22 @@ int __wrap_file_read(int dirfd, const char *path, char *text, size_t size)
     if (*meminfo && strcmp(path, "/proc/meminfo") == 0)
         return snprintf(text, size, "%s", meminfo);
     return __real_file_read(dirfd, path, text, size);
+}
+
+/* --- no memory, for the next allocation of that size --- */
+
+static size_t missing_size;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    if (missing_size && n * size == missing_size) {
+        missing_size = 0;
+        return NULL;
+    }
+    return __real_calloc(n, size);
 }
 
 #define MEMORY_PLENTY "MemTotal: 1000000 kB\nMemFree: 1 kB\nMemAvailable: 900000 kB\n"
@@ -442,6 +459,52 @@ IN_SCENE(runs_of_a_zygote_that_is_replaced_end_in_peace, .zygote_max_runs = 1)
 }
 
 /* --- memory --- */
+
+/* No answer follows, and the error is where the caller looks for it. */
+static void assert_not_submitted(struct scene *s, const struct scene_ticket *t, int r)
+{
+    assert_int_equal(r, -1);
+    assert_int_equal(missing_size, 0);
+    assert_int_equal(t->done, 0);
+    assert_string_equal(t->run->result.error.message, "out of memory");
+    pool_refuse(s->pool, t->run);
+    assert_int_equal(t->done, 1);
+}
+
+IN_SCENE(a_run_that_finds_no_memory_for_its_place_is_not_submitted, .size = 1)
+{
+    struct run *run = scene_prepare(s, "print('hi')");
+
+    missing_size = sizeof(struct pool_order);
+    assert_not_submitted(s, &s->tickets[0], pool_submit(s->pool, run));
+    pool_cancel(s->pool, run); /* does no harm */
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[1], "hi\n");
+}
+
+IN_SCENE(a_cell_that_finds_no_memory_for_its_place_is_not_submitted, .size = 1)
+{
+    struct session *session;
+    struct error err = {0};
+    struct run *cell;
+
+    assert_int_equal(sessions_new(s->loop, s->pool,
+                                  &(struct sessions_options){.max_total = 1, .max_per_owner = 1},
+                                  &s->sessions, &err),
+                     0);
+    cell = scene_prepare(s, "");
+    s->n_tickets--; /* the session's, not the scene's */
+    assert_int_equal(
+        scene_open(s->sessions, cell, &(struct session_options){.owner = ""}, &session, &err), 0);
+    cell = scene_prepare(s, "print('hi')");
+    missing_size = sizeof(struct session_cell);
+    assert_not_submitted(s, &s->tickets[0], session_submit(session, cell));
+    session_cancel(session, cell); /* does no harm */
+    assert_int_equal(session_submit(session, scene_prepare(s, "print('hi')")), 0);
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[1], "hi\n");
+}
 
 static bool stock_is_gone(struct scene *s)
 {

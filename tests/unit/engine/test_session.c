@@ -67,7 +67,7 @@ static int try_open(struct stage *g, const struct session_options *options,
         full.owner = "";
     full.on_end = on_end;
     full.user = g;
-    return sessions_open(g->scene.sessions, model, &full, ret_session, err);
+    return scene_open(g->scene.sessions, model, &full, ret_session, err);
 }
 
 static struct session *open_session(struct stage *g)
@@ -349,9 +349,9 @@ TEST(every_cell_meets_the_policy)
     g.scene.n_tickets--;
     model->terms.policy = profile_encoded(profile);
     model->terms.may_spawn = profile_allows_processes(profile);
-    assert_int_equal(sessions_open(g.scene.sessions, model, &(struct session_options){.owner = ""},
-                                   &session, &err),
-                     0);
+    assert_int_equal(
+        scene_open(g.scene.sessions, model, &(struct session_options){.owner = ""}, &session, &err),
+        0);
     assert_says(&g, session, "import math, dataclasses\nx = 1", "");
     assert_refused(&g, session, "import os");
     assert_refused(&g, session, "eval('1')");

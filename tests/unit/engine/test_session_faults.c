@@ -41,9 +41,9 @@ static void begin(struct stage *g, size_t stock)
                      0);
     model = scene_prepare(&g->scene, "");
     g->scene.n_tickets--; /* the session's, not the scene's */
-    if (sessions_open(g->scene.sessions, model,
-                      &(struct session_options){.owner = "", .on_end = on_end, .user = g},
-                      &g->session, &err) < 0)
+    if (scene_open(g->scene.sessions, model,
+                   &(struct session_options){.owner = "", .on_end = on_end, .user = g}, &g->session,
+                   &err) < 0)
         fail_msg("%s", err.message);
 }
 
@@ -232,11 +232,10 @@ STAGED(a_sandbox_that_died_outlives_the_session_that_wanted_it, 1)
     wait_for_end(kernel);
     model = scene_prepare(&g->scene, "");
     g->scene.n_tickets--; /* the session's */
-    assert_int_equal(
-        sessions_open(g->scene.sessions, model,
-                      &(struct session_options){.owner = "", .on_end = on_end, .user = g}, &session,
-                      &err),
-        0);
+    assert_int_equal(scene_open(g->scene.sessions, model,
+                                &(struct session_options){.owner = "", .on_end = on_end, .user = g},
+                                &session, &err),
+                     0);
     session_close(session, "enough");
     scene_wait(&g->scene, one_has_ended);
     assert_int_equal(kill(zygote, SIGCONT), 0);
