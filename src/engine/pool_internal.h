@@ -1,0 +1,108 @@
+/* Shared by pool.c (life of a pool), pool_queue.c (orders: who waits, who is next, answers),
+ * pool_stock.c (sandboxes that wait, and how they are made) and pool_zygotes.c (what makes them).
+ */
+#pragma once
+
+#include "engine/box.h"
+#include "engine/extra_zygotes.h"
+#include "engine/fingerprint.h"
+#include "engine/pool.h"
+
+/* Zygotes that only live for sandboxes they have made: sessions may be kept for hours. At the limit
+ * the present one serves on. */
+#define POOL_RETIRED_MAX 16
+
+TAILQ_HEAD(pool_orders, pool_order);
+
+struct pool {
+    struct loop *loop;
+    struct cgroup_host *cgroups;
+    struct recorder *recorder;
+    struct brokers *brokers;
+    struct pool_options options;
+    bool is_closing;         /* pool_free() is at work */
+    struct loop_watch *soon; /* schedules outside of the caller's stack */
+
+    /* pool_queue.c */
+    struct pool_orders queue;   /* that wait for their turn */
+    struct pool_orders ordered; /* whose sandbox is being made */
+    struct pool_orders done;    /* whose answer is due */
+    size_t n_queued, n_ordered;
+    size_t n_active; /* runs in their sandbox */
+    struct loop_work answering;
+
+    /* pool_stock.c */
+    struct box **idle; /* room for `options.size` of them, the latest last */
+    size_t n_idle, n_hot_idle;
+    size_t n_making, n_hot_making; /* for the stock and for orders */
+    uint64_t made;
+    struct loop_watch *pressure;
+    bool has_old_idle; /* some of the stock may be of a retired zygote */
+    bool is_tight;     /* memory is short: no stock */
+
+    /* pool_zygotes.c */
+    struct zygote_client *zygote;       /* makes new sandboxes */
+    char fingerprint[FINGERPRINT_TEXT]; /* of its environment; "": nobody has asked yet */
+    struct extra_zygotes sides;         /* those of other environments and seeds */
+    struct zygote_client *retired[POOL_RETIRED_MAX]; /* live until their last sandbox is gone */
+};
+
+/* --- pool_queue.c --- */
+
+/* Decides what happens next: serves orders, and refills the stock. */
+void pool_schedule(struct pool *pool);
+
+/* A sandbox has been made for the order, or was in stock. */
+void pool_start(struct pool *pool, struct box *box, struct pool_order *order);
+
+/* Answers follow from the loop. The order is in no list. */
+void pool_answer(struct pool *pool, struct pool_order *order);
+void pool_answer_error(struct pool *pool, struct pool_order *order, struct error *err);
+void pool_answer_cancelled(struct pool *pool, struct pool_order *order);
+
+/* Ends the wait of all orders, or of those for this zygote's sandboxes. */
+void pool_fail_queue(struct pool *pool, const struct zygote_client *zygote,
+                     const struct error *err);
+
+/* Cancels what waits, and gives all answers that are due. */
+void pool_cancel_queue(struct pool *pool);
+void pool_deliver_all(struct pool *pool);
+
+/* --- pool_stock.c --- */
+
+/* Makes room for the stock and looks after memory. */
+int pool_open_stock(struct pool *pool, struct error *err);
+void pool_close_stock(struct pool *pool);
+
+/* One from the stock, NULL: there is none. `zygote`: only one of its, or NULL. */
+struct box *pool_take_idle(struct pool *pool, const struct zygote_client *zygote);
+
+/* Sandboxes that are left to callers with few runs. */
+size_t pool_reserve(const struct pool *pool);
+
+/* Makes what is missing, as far as that is worth while now. */
+void pool_refill(struct pool *pool);
+void pool_tell_level(struct pool *pool);
+
+/* Has a sandbox made, for that order or, with NULL, for the stock. */
+int pool_make_box(struct pool *pool, struct zygote_client *zygote, const struct box_spec *spec,
+                  struct pool_order *order, struct error *err);
+
+/* The sandbox is not being made for its order any more. Returns the order, or NULL. */
+struct pool_order *pool_take_reserved(struct pool *pool, struct box *box);
+
+/* --- pool_zygotes.c --- */
+
+void pool_open_zygotes(struct pool *pool);
+int pool_start_zygote(struct pool *pool, struct error *err);
+
+/* The zygote whose sandboxes fit the order. NULL: there is none just now, or *err says why there
+ * cannot be one. */
+struct zygote_client *pool_zygote_for(struct pool *pool, const struct pool_order *order,
+                                      struct error *err);
+
+/* Replaces the zygote when it is old, and ends those that have nothing left to do. */
+void pool_recycle(struct pool *pool);
+
+/* Ends all, and answers what ran in their sandboxes as cancelled. */
+void pool_end_zygotes(struct pool *pool);

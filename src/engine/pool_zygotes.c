@@ -1,0 +1,151 @@
+/* The zygotes of a pool: the one that makes new sandboxes, those that live until their last sandbox
+ * is gone, and those of other environments (engine/extra_zygotes.h). */
+#include "engine/pool_internal.h"
+
+static void on_ready(void *owner, struct zygote_client *zygote)
+{
+    struct pool *pool = owner;
+
+    (void)zygote;
+    loop_timer_start(pool->soon, 0);
+}
+
+/* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run
+ * twice. */
+static void on_zygote_end(void *owner, struct zygote_client *zygote, const struct error *err)
+{
+    struct pool *pool = owner;
+    bool was_ready = zygote_client_python_version(zygote) != NULL;
+    struct extra_zygote *side = extra_zygotes_find(&pool->sides, zygote);
+    struct error gone = {0}, again = {0};
+    struct box *box;
+
+    error_set(&gone, E_SYSTEM, "the zygote of the session is gone");
+    while ((box = zygote_client_any_box(zygote)))
+        box_on_gone(box, err);
+    if (zygote == pool->zygote) {
+        pool->zygote = NULL;
+        if (!was_ready)
+            pool_fail_queue(pool, NULL, err);
+    } else if (side) {
+        extra_zygote_forget(side);
+    }
+    for (size_t i = 0; i < POOL_RETIRED_MAX; i++)
+        if (pool->retired[i] == zygote)
+            pool->retired[i] = NULL;
+    pool_fail_queue(pool, zygote, &gone);
+    zygote_client_free(zygote);
+    if (was_ready && !pool->zygote && pool_start_zygote(pool, &again) < 0)
+        pool_fail_queue(pool, NULL, &again);
+    error_done(&gone);
+    error_done(&again);
+}
+
+static const struct zygote_events events = {on_ready, on_zygote_end};
+
+void pool_open_zygotes(struct pool *pool)
+{
+    pool->sides = (struct extra_zygotes){.loop = pool->loop,
+                                         .masks = pool->options.masks,
+                                         .program = pool->options.program,
+                                         .config = pool->options.config,
+                                         .own = &pool->options.environment,
+                                         .events = &events,
+                                         .owner = pool};
+}
+
+int pool_start_zygote(struct pool *pool, struct error *err)
+{
+    return zygote_client_new(pool->loop, pool->options.masks, pool->options.program,
+                             &pool->options.environment, &events, pool, &pool->zygote, err);
+}
+
+struct zygote_client *pool_zygote_for(struct pool *pool, const struct pool_order *order,
+                                      struct error *err)
+{
+    if (order->zygote)
+        return order->zygote;
+    return extra_zygotes_serve(&pool->sides, order->terms)
+               ? extra_zygotes_zygote(&pool->sides, order->terms, err)
+               : pool->zygote;
+}
+
+/* Lets go of those that have nothing left to do, and finds a place for another. */
+static struct zygote_client **tend_retired(struct pool *pool)
+{
+    struct zygote_client **place = NULL;
+
+    for (size_t i = 0; i < POOL_RETIRED_MAX; i++) {
+        if (!pool->retired[i])
+            place = &pool->retired[i];
+        else if (zygote_client_boxes(pool->retired[i]) == 0)
+            zygote_client_end(pool->retired[i]);
+    }
+    return place;
+}
+
+/* All children of a zygote share its address layout and hash seed, so it does not live for ever.
+ * The old one lives on until its last sandbox is gone. */
+void pool_recycle(struct pool *pool)
+{
+    const struct pool_options *o = &pool->options;
+    struct zygote_client **place = tend_retired(pool);
+    struct zygote_client *z = pool->zygote;
+    struct error err = {0};
+
+    if (!z || !place || !zygote_client_is_ready(z))
+        return;
+    if (!(o->zygote_max_runs && zygote_client_spawned(z) >= o->zygote_max_runs) &&
+        !(o->zygote_max_ms &&
+          (loop_now_ns() - zygote_client_started_ns(z)) / 1000000 >= o->zygote_max_ms))
+        return;
+    *place = z;
+    pool->zygote = NULL;
+    pool->has_old_idle = true;
+    if (pool_start_zygote(pool, &err) < 0) { /* better an old one than none */
+        pool->zygote = z;
+        *place = NULL;
+    }
+    error_done(&err);
+}
+
+/* --- the end --- */
+
+static void free_zygote(struct pool *pool, struct zygote_client *zygote)
+{
+    struct box *box;
+
+    while (zygote && (box = zygote_client_any_box(zygote))) {
+        struct pool_order *order = box_reserved(box);
+
+        if (box_is_kept(box)) { /* its keeper frees it */
+            box_on_gone(box, NULL);
+            continue;
+        }
+        if (order && !pool_take_reserved(pool, box))
+            box_reserve(box, NULL); /* its run was under way */
+        if (order)
+            pool_answer_cancelled(pool, order);
+        box_free(box);
+    }
+    zygote_client_free(zygote);
+}
+
+/* A zygote's processes have to be gone before their cgroups can be removed with the boxes. */
+static void end_zygote(struct pool *pool, struct zygote_client *zygote)
+{
+    if (zygote)
+        zygote_client_wait(zygote);
+    free_zygote(pool, zygote);
+}
+
+void pool_end_zygotes(struct pool *pool)
+{
+    end_zygote(pool, pool->zygote);
+    for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++) {
+        end_zygote(pool, pool->sides.slots[i].zygote);
+        extra_zygote_forget(&pool->sides.slots[i]);
+    }
+    for (size_t i = 0; i < POOL_RETIRED_MAX; i++)
+        end_zygote(pool, pool->retired[i]);
+}
