@@ -304,7 +304,7 @@ static int on_body(struct http_connection *c, const struct listener_frame *frame
     if (!c->is_open_body)
         return -1;
     c->content += frame->len;
-    if (c->state != HTTP_BODY)
+    if (c->state != HTTP_BODY || !head)
         return 0; /* it has been answered already */
     if (head->framing == HTTP_LENGTH && c->content > head->length)
         return -1;
@@ -329,7 +329,7 @@ static int on_whole(struct http_connection *c)
     if (!c->is_open_body)
         return -1;
     c->is_open_body = false;
-    if (c->state != HTTP_BODY)
+    if (c->state != HTTP_BODY || !head)
         return 0;
     if (head->framing == HTTP_LENGTH && c->content != head->length)
         return -1;

@@ -60,7 +60,7 @@ struct protected_state protected_start(void);
 struct protected_state protected_git_start(void);
 
 /* One name further down. */
-void protected_step(struct protected_state *state, const char *name, size_t len);
+void protected_step(struct protected_state *state, const char *text, size_t len);
 
 /* All names of a path, separated by slashes. */
 void protected_walk(struct protected_state *state, const char *path);

@@ -145,3 +145,17 @@ def test_a_process_that_is_left_is_found(base, monkeypatch, has_children):
     assert "sleep 100000" in str(watch.leftovers())  # and ended by it
     host.wait_for_an_end([pid for pid, *_ in watch.lost_processes()], 60)
     assert not watch.lost_processes()
+
+
+def test_the_tests_of_the_machine_are_there():
+    """`make test-vm` is run seldom: names that it takes from elsewhere must not grow stale."""
+    sys.path.insert(0, str(tiers.TESTS / "vm"))
+    import guest
+
+    built = (tiers.TESTS / "unit" / "meson.build").read_text()
+    for words in guest.UNIT_TESTS:
+        program, *file = words.split()
+        name = "-".join([program.removeprefix("test-"), *file])
+        assert f"['{name}'," in built, name
+    for words in guest.PYTHON_TESTS:
+        assert all((belljar.ROOT / word).exists() for word in words if word.startswith("tests/")), words

@@ -13,7 +13,7 @@ PYTHON = "/usr/bin/python3"
 # Programs of tests/unit, with the file of tests where a program has several.
 UNIT_TESTS = [
     "test-sandbox cgroup", "test-sandbox cgroup-sweep", "test-sandbox-cgroup-v2", "test-sandbox caps", "test-sandbox landlock",
-    "test-sandbox seccomp", "test-pool session-copy", "test-pool session-copy-bash",
+    "test-sandbox seccomp", "test-engine session-copy", "test-engine session-copy-bash",
 ]  # fmt: skip
 
 # The tests of cgroup v2, and of the others those where an older kernel may answer differently.
