@@ -202,13 +202,26 @@ static void on_unknown_name(const char *name, const struct modules *modules, str
     }
 }
 
+/* "%time x", "!ls", "files = !ls" and "df?". */
+static bool is_of_notebook(const char *line)
+{
+    const char *begin = line + strspn(line, " \t"), *value = strchr(line, '=');
+    size_t len = strlen(line);
+
+    while (len && isspace((unsigned char)line[len - 1]))
+        len--;
+    value = value ? value + 1 + strspn(value + 1, " \t") : "";
+    return (*begin && strchr("%!", *begin)) || (*value && strchr("%!", *value)) ||
+           (len && line[len - 1] == '?');
+}
+
 /* A line that begins as no line of Python does. */
 static void on_bad_syntax(PyObject *exception, struct hint *hint)
 {
     PyObject *line = PyObject_GetAttrString(exception, "text");
     const char *text = line && PyUnicode_CheckExact(line) ? PyUnicode_AsUTF8(line) : NULL;
 
-    if (text && strchr("%!", text[strspn(text, " \t")]) && text[strspn(text, " \t")])
+    if (text && is_of_notebook(text))
         hint->advice = WIRE_ADVICE_MAGIC;
     Py_XDECREF(line);
     PyErr_Clear();

@@ -61,12 +61,11 @@ def _help(words):
     url, gate = _index(words), os.environ.get("HTTP_PROXY")
     if gate:
         said = _refusal(url, gate)
-        return said and f"{said}; or the operator makes an environment: `belljar environment create NAME --with {_packages(words)}`"
+        return said and f"{said}; or ask for an environment with {_packages(words)}"
     host = url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "HOST"
     return (
         "belljar: this sandbox was granted no package index\n"
-        f"hint: the operator can grant it with `--net {host}`, or make an environment that has it: "
-        f"`belljar environment create NAME --with {_packages(words)}`, for `--environment NAME`"
+        f"hint: ask whoever started Belljar to grant {host} (`net`), or for an environment with {_packages(words)}"
     )
 
 

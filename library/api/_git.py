@@ -167,7 +167,7 @@ def _start(words, cwd, env, stdin, shared):
     except FileNotFoundError as error:
         if error.filename == "/usr/bin/git":
             raise Refusal("there is no git in this sandbox", "install git on the host: its /usr is what a sandbox sees") from None
-        raise Refusal(f"there is no directory {cwd}", "the operator grants directories, with --allow DIR:rw") from None
+        raise Refusal(f"there is no directory {cwd}", "directories are granted by whoever started Belljar (`allow`)") from None
     except NotADirectoryError:
         raise Refusal(f"{cwd} is not a directory", "give cwd=, a directory of the repository") from None
     except PermissionError as error:

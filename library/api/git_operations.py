@@ -20,7 +20,7 @@ _REMOTES = "file:http:https:ssh"
 _WORDS = (
     ("(?m)not a git repository: (/.*)/\\.git/(?:worktrees|modules)/", "the git data of this directory are in {1}, which is not in this sandbox",
      "ask the user to allow that directory as well: {1}:rw to commit, {1} to read"),
-    ("(?i)not a git repository", "there is no git repository here", "give cwd=, a directory in a repository; outside /workspace the operator has to grant it: --allow DIR:rw"),
+    ("(?i)not a git repository", "there is no git repository here", "give cwd=, a directory in a repository; outside /workspace it has to be granted (`allow`)"),
     ("this operation must be run in a work tree", "the repository has no files beside it", "give cwd=, a clone with a working tree"),
     ("no email was given|no name was given|tell me who you are|empty ident", "git does not know who commits", "give author='Name <mail@example.org>'; the operator sets user.name and user.email for git on the host, or `git_identity`"),
     ("index.lock': File exists", "another git is at work in this repository, or one was killed", "try again; if nothing else works there, remove .git/index.lock"),
@@ -29,10 +29,10 @@ _WORDS = (
     ("src refspec (?:refs/heads/)?(\\S+) does not match any", "there is no branch {1}, or nothing is committed on it", "git_commit() first, or name another branch"),
     ("refusing to update checked out branch", "the remote has that branch checked out", "push to a bare repository, or to another branch"),
     ("\\[(?:remote )?rejected\\]", "the remote refused the push", "it has commits that are not here, or does not take this branch; stderr says which"),
-    ("Could not resolve host|unable to access|Could not resolve hostname|Connection refused|Network is unreachable|unable to look up", "the remote cannot be reached from this sandbox", "hosts (--net HOST) and directories (--allow DIR:rw) are granted by the operator"),
+    ("Could not resolve host|unable to access|Could not resolve hostname|Connection refused|Network is unreachable|unable to look up", "the remote cannot be reached from this sandbox", "hosts (`net`) and directories (`allow`) are granted by whoever started Belljar"),
     ("could not read Username|Permission denied \\(publickey|Authentication failed|Host key verification failed", "the remote wants to know who pushes, and no credentials are inside a sandbox", "push from outside"),
     ("transport '(.*)' not allowed", "the remote is of the kind `{1}`, which is not used here", "file paths, https and ssh are"),
-    ("Read-only file system|Permission denied|insufficient permission", "the repository cannot be written to", "the operator grants directories for writing: --allow DIR:rw; .git/hooks and .git/config stay read-only even then"),
+    ("Read-only file system|Permission denied|insufficient permission", "the repository cannot be written to", "directories are granted for writing by whoever started Belljar (`allow`, DIR:rw); .git/hooks and .git/config stay read-only even then"),
     ("No such remote|does not appear to be a git repository", "there is no such remote", "give the name of a remote of the repository, or the path of another repository"),
     ("cannot run ssh|ssh: not found", "there is no ssh in this sandbox", "use a remote of https, or a path"),
 )  # fmt: skip
@@ -338,7 +338,7 @@ def _check_path(url):
     """Whether a remote that is a directory is here at all."""
     path = url.removeprefix("file://")
     if path.startswith("/") and not _os.path.isdir(path):
-        raise _git.Refusal(f"the remote {path} is not in this sandbox", f"the operator can grant it: --allow {path}:rw")
+        raise _git.Refusal(f"the remote {path} is not in this sandbox", f"ask whoever started Belljar to grant {path}:rw (`allow`)")
 
 
 @_reported

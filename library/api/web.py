@@ -137,7 +137,7 @@ def _open(url, timeout):
         return urllib.request.urlopen(request, timeout=timeout)
     except urllib.error.HTTPError as error:
         if error.code == 403 and error.reason.startswith("Forbidden ("):
-            raise WebError(error.reason[11:-1] + f"; the operator can grant it with `--net {_place(error.url or url)}`") from None
+            raise WebError(error.reason[11:-1] + f"; ask whoever started Belljar to grant {_place(error.url or url)} (`net`)") from None
         return error
     except OSError as error:
         reason = getattr(error, "reason", error)
@@ -156,7 +156,7 @@ def get(url, max_chars=20000, max_links=100, timeout=20):
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise WebError(f"{url!r} is not an http or https address")
     if not os.environ.get("HTTP_PROXY"):
-        raise WebError(f"no host is granted to this program; the operator can grant this one with `--net {_place(url)}`")
+        raise WebError(f"no host is granted to this program; ask whoever started Belljar to grant {_place(url)} (`net`)")
     with _open(url, timeout) as reply:
         content_type = reply.headers.get("Content-Type", "text/html")
         body = reply.read(_BYTES + 1)

@@ -275,6 +275,8 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
         made[0] = '\0';
     if (job) {
         job->correlation_id = strdup(order->correlation_id ? order->correlation_id : made);
+        if (job)
+            job->reader = order->reader ? order->reader : HINT_FOR_HTTP;
         job->answer = shared_new();
     }
     if (!job || !job->correlation_id || !job->answer) {
@@ -484,6 +486,7 @@ struct job_order job_order_of(struct request *request, struct run *run)
         .caller = request->caller,
         .key = &request->idempotency,
         .traceparent = request->traceparent,
+        .reader = request_reader(request),
         .request = request,
     };
 }

@@ -106,6 +106,7 @@ struct job_order {
     const char *correlation_id;        /* NULL: one is made up */
     const char *traceparent;           /* NULL: none */
     struct job_form form;              /* write NULL: the native one */
+    enum hint_reader reader;           /* of its hints; 0: a client of the HTTP interface */
     struct job_follower follower;
     /* Answered when the run is done, or, where its client wants them and the form is the native
      * one, with events as they happen; NULL: nobody waits. */

@@ -16,7 +16,7 @@ static int write_answer(struct job *job, struct error *err)
     json_t *object = NULL;
     int r;
 
-    if (result_json(run, &object, err) < 0)
+    if (result_json(run, job->reader, &object, err) < 0)
         return -1;
     r = json_object_set_new(object, "correlation_id", json_string(job->correlation_id)) < 0
             ? error_memory(err)
@@ -27,7 +27,7 @@ static int write_answer(struct job *job, struct error *err)
 
 static void write_failure(struct job *job, const struct error *why)
 {
-    json_t *object = error_json(why);
+    json_t *object = error_json(why, job->reader);
 
     job->status = error_code_http(why->code);
     buf_clear(&job->answer->text);

@@ -20,6 +20,7 @@ struct job {
     char id[32];
     char owner[REQUEST_OWNER_MAX];
     char *correlation_id;
+    enum hint_reader reader;
     struct run *run;            /* NULL: it is done */
     struct job_watch *watches;  /* who waits for the answer */
     struct idempotency_key key; /* under which it was asked for; is_set: there is one */

@@ -73,17 +73,24 @@ static json_t *handle_json(const struct run *run)
     return run->result.out.spool || run->result.err.spool ? json_string(run->id) : json_null();
 }
 
-static json_t *exception_json(const struct run_exception *e)
+static json_t *hint_json(const char *hint, enum hint_reader reader)
+{
+    cleanup_free char *text = hint_text(reader, hint);
+
+    return string_or_null(text);
+}
+
+static json_t *exception_json(const struct run_exception *e, enum hint_reader reader)
 {
     if (!e->name)
         return json_null();
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "name", string_or_null(e->name), "message",
                      string_or_null(e->message ? e->message : ""), "traceback",
                      string_or_null(e->traceback), "line", number_or_null(e->line), "hint",
-                     string_or_null(e->hint), "said_by", e->is_ours ? "belljar" : "program");
+                     hint_json(e->hint, reader), "said_by", e->is_ours ? "belljar" : "program");
 }
 
-static json_t *violations_json(const struct run *run)
+static json_t *violations_json(const struct run *run, enum hint_reader reader)
 {
     json_t *list = json_array();
 
@@ -92,7 +99,7 @@ static json_t *violations_json(const struct run *run)
         json_t *item = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rule", string_or_null(v->rule),
                                  "name", string_or_null(v->name), "line", number_or_null(v->line),
                                  "column", number_or_null(v->column), "message",
-                                 string_or_null(v->message), "hint", string_or_null(v->hint));
+                                 string_or_null(v->message), "hint", hint_json(v->hint, reader));
 
         if (json_array_append_new(list, item) < 0) {
             json_decref(list);
@@ -197,7 +204,7 @@ static json_t *net_json(const struct run_traffic *traffic)
                      (json_int_t)traffic->refused_more);
 }
 
-static json_t *denials_json(const struct run *run)
+static json_t *denials_json(const struct run *run, enum hint_reader reader)
 {
     json_t *list = json_array();
 
@@ -205,7 +212,7 @@ static json_t *denials_json(const struct run *run)
         const struct run_denial *d = &run->result.denials[i];
 
         if (json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:I}", "what", d->what, "layer",
-                                                  d->layer, "hint", string_or_null(d->hint),
+                                                  d->layer, "hint", hint_json(d->hint, reader),
                                                   "count", (json_int_t)d->count)) < 0) {
             json_decref(list);
             return NULL;
@@ -260,7 +267,8 @@ static int add_asked_for(const struct run *run, json_t *object)
     return 0;
 }
 
-int result_json(const struct run *run, json_t **ret_object, struct error *err)
+int result_json(const struct run *run, enum hint_reader reader, json_t **ret_object,
+                struct error *err)
 {
     json_t *object = json_object();
     const struct {
@@ -278,8 +286,8 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"output_handle",   handle_json(run)},
         {"result",          value_json(run)},
         {"displays",        display_json(run)},
-        {"error",           exception_json(&run->result.exception)},
-        {"violations",      violations_json(run)},
+        {"error",           exception_json(&run->result.exception, reader)},
+        {"violations",      violations_json(run, reader)},
         {"usage",           usage_json(&run->result.usage)},
         {"masked",          masked_json(&run->result.masked)},
         {"files",           files_json(run, false)},
@@ -296,8 +304,9 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"files_truncated", json_boolean(run->result.has_more_files)},
         {"signal",          number_or_null((uint32_t)run->result.signal)},
         {"net",             net_json(run->result.traffic)},
-        {"denials",         denials_json(run)},
+        {"denials",         denials_json(run, reader)},
         {"denials_more",    json_integer((json_int_t)run->result.denials_more)},
+        {"hint",            hint_json(run->result.hint, reader)},
         /* clang-format on */
     };
     bool is_whole = object != NULL;
@@ -326,12 +335,13 @@ int result_add_denials(const struct run *run, struct buf *text, struct error *er
 {
     for (size_t i = 0; i < run->result.n_denials; i++) {
         const struct run_denial *d = &run->result.denials[i];
+        cleanup_free char *hint = hint_text(HINT_FOR_HTTP, d->hint);
 
         if (run_denial_is_status(run, d))
             continue;
         if (end_line(text, err) < 0 ||
             buf_printf(text, err, "belljar: denied: %s [%s]%s%s\n", d->what, d->layer,
-                       d->hint ? "; " : "", d->hint ? d->hint : "") < 0)
+                       hint ? "; " : "", hint ? hint : "") < 0)
             return -1;
     }
     return 0;
@@ -366,10 +376,12 @@ static int say(const struct human *h, const char *text)
 
 static int add_hint(const struct human *h, const char *indent, const char *hint)
 {
-    if (!hint)
+    cleanup_free char *text = hint_text(HINT_FOR_CLI, hint);
+
+    if (!text)
         return 0;
     if (buf_add_str(h->out, indent, h->err) < 0 || paint(h, YELLOW, "hint: ") < 0 ||
-        say(h, hint) < 0)
+        say(h, text) < 0)
         return -1;
     return buf_add_str(h->out, "\n", h->err);
 }
@@ -503,7 +515,8 @@ static int add_notes(const struct human *h)
     if (run->result.violations_more &&
         buf_printf(h->out, h->err, "and %u more\n", run->result.violations_more) < 0)
         return -1;
-    if (add_exception(h, &run->result.exception) < 0 || add_value(h) < 0)
+    if (add_exception(h, &run->result.exception) < 0 || add_hint(h, "", run->result.hint) < 0 ||
+        add_value(h) < 0)
         return -1;
     return add_denials(h);
 }

@@ -6,10 +6,12 @@
 
 #include <jansson.h>
 
+#include "base/hint.h"
 #include "base/run.h"
 
-/* The result object. The caller owns *ret_object. Only for runs whose `error` is empty. */
-int result_json(const struct run *run, json_t **ret_object, struct error *err);
+/* The result object, with hints for that reader. The caller owns *ret_object. Only for runs whose `error` is empty. */
+int result_json(const struct run *run, enum hint_reader reader, json_t **ret_object,
+                struct error *err);
 
 /* Information for a person beside the program's own output, for stderr: violations, the exception,
  * the value of `result`, a hint, and the status line with time and memory. */

@@ -168,6 +168,7 @@ int result_read(const json_t *object, struct run *run, struct error *err)
     run->result.value_text = text_of(json_object_get(object, "result"), "text");
     run->result.violations_more = (uint32_t)count_of(object, "violations_more");
     run->result.displays_more = (uint32_t)count_of(object, "displays_more");
+    run->result.hint = text_of(object, "hint");
     read_exception(json_object_get(object, "error"), &run->result.exception);
     read_usage(json_object_get(object, "usage"), &run->result.usage);
     read_changes(json_object_get(object, "changes"), &run->result.changes);

@@ -273,7 +273,7 @@ static void finish(struct item *item, json_t *answer)
 
 static void fail(struct item *item, struct error *err)
 {
-    finish(item, error_json(err));
+    finish(item, error_json(err, HINT_FOR_HTTP));
     error_done(err);
 }
 

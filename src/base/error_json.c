@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 
 /* A message may quote bytes of a client. */
@@ -10,9 +11,11 @@ static json_t *string_or_null(const char *text)
     return text ? json_text_string(text, strlen(text)) : json_null();
 }
 
-json_t *error_json(const struct error *error)
+json_t *error_json(const struct error *error, enum hint_reader reader)
 {
+    cleanup_free char *hint = hint_text(reader, error->hint);
+
     return json_pack("{s:{s:s, s:o, s:o}}", "error", "code", error_code_name(error->code),
                      "message", string_or_null(error->message ? error->message : "out of memory"),
-                     "hint", string_or_null(error->hint));
+                     "hint", string_or_null(hint));
 }

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "base/hint.h"
 
 /* NULL: out of memory. */
-json_t *error_json(const struct error *error);
+json_t *error_json(const struct error *error, enum hint_reader reader);

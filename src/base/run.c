@@ -214,6 +214,7 @@ static void result_done(struct run_result *result)
     free(result->exception.message);
     free(result->exception.traceback);
     free(result->exception.hint);
+    free(result->hint);
     free_violations(result);
     free_files(result);
     for (size_t i = 0; i < result->n_displays; i++)

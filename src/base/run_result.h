@@ -175,6 +175,7 @@ struct run_result {
     uint32_t displays_more; /* shown beyond the limits and not kept */
     uint64_t n_progress;    /* reports so far */
     struct run_exception exception;
+    char *hint; /* of a failure without an exception, or NULL */
     struct run_violation *violations;
     size_t n_violations;
     uint32_t violations_more; /* found and not listed */

@@ -204,3 +204,30 @@ int run_stream_render_rest(const struct run_stream *stream, uint64_t shown, stru
     }
     return r;
 }
+
+/* Adds the last bytes of a piece, as many as there is room for in front of what is there. */
+static int add_before(struct buf *out, const char *data, size_t len)
+{
+    cleanup(buf_done) struct buf joined = {0};
+    size_t n = min_size(len, out->limit - out->len);
+
+    buf_init(&joined, out->limit);
+    if (buf_add(&joined, data + len - n, n, NULL) < 0 ||
+        buf_add(&joined, buf_str(out), out->len, NULL) < 0)
+        return -1;
+    buf_clear(out);
+    return buf_add(out, buf_str(&joined), joined.len, NULL);
+}
+
+int run_stream_tail(const struct run_stream *stream, struct buf *out)
+{
+    const struct buf *tail = &stream->tail;
+
+    if (tail->len &&
+        (add_before(out, tail->data, stream->tail_start) < 0 ||
+         add_before(out, tail->data + stream->tail_start, tail->len - stream->tail_start) < 0))
+        return -1;
+    return stream->dropped || !stream->head.len
+               ? 0
+               : add_before(out, stream->head.data, stream->head.len);
+}

@@ -31,3 +31,6 @@ int run_stream_render(const struct run_stream *stream, struct buf *out, struct e
  * what was kept after them. */
 int run_stream_render_rest(const struct run_stream *stream, uint64_t shown, struct buf *out,
                            struct error *err);
+
+/* The last bytes, as many as `out`, which is empty, has room for. */
+int run_stream_tail(const struct run_stream *stream, struct buf *out);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hint.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/suggest.h"
@@ -49,10 +50,11 @@ int cmd_print_json(const json_t *value, struct error *err)
 int cmd_fail(struct error *err)
 {
     int code = error_code_exit(err->code);
+    cleanup_free char *hint = hint_text(HINT_FOR_CLI, err->hint);
 
     print("belljar: ", err->message ? err->message : "out of memory");
-    if (err->hint)
-        print("hint: ", err->hint);
+    if (hint)
+        print("hint: ", hint);
     error_done(err);
     return code;
 }

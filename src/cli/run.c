@@ -177,7 +177,7 @@ static int read_seed(const char *text, struct run_request *asked, struct error *
 static int fail(const struct run_command *job, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
-    json_t *object = job->is_json ? error_json(err) : NULL;
+    json_t *object = job->is_json ? error_json(err, HINT_FOR_CLI) : NULL;
 
     buf_init(&text, MIB);
     if (object && json_text_dump(object, JSON_TEXT_PRETTY, &text, NULL) == 0)
@@ -495,7 +495,7 @@ static int print_json(const struct run_command *job, struct error *err)
     int r;
 
     buf_init(&text, SIZE_MAX / 2);
-    if (!object && result_json(job->run, &object, err) < 0)
+    if (!object && result_json(job->run, HINT_FOR_CLI, &object, err) < 0)
         return -1;
     if (job->changes)
         (void)json_object_set(object, "changes", json_object_get(job->changes, "changes"));

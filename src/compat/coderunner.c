@@ -114,7 +114,7 @@ double coderunner_now_s(void)
 /* `detail` is where its clients look, `error` where ours do. */
 static json_t *error_body(const struct error *err)
 {
-    json_t *body = error_json(err);
+    json_t *body = error_json(err, HINT_FOR_HTTP);
     const char *text = err->message ? err->message : "out of memory";
 
     (void)json_object_set_new(body, "detail", json_text_string(text, strlen(text)));

@@ -124,8 +124,8 @@ void box_deny_host(struct run *run, const struct egress_note *note)
         (void)snprintf(what, sizeof(what), "connect (%s)", note->why);
     if (note->grant)
         (void)snprintf(hint, sizeof(hint),
-                       "`--net %s`, or \"%s\" in `net` of the request, allows it", note->grant,
-                       note->grant);
+                       "`--net %s` allows it; \"%s\" in `net` of the request allows it",
+                       note->grant, note->grant);
     (void)run_deny(run, what, "network gate", note->grant ? hint : NULL);
 }
 

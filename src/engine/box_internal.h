@@ -320,6 +320,9 @@ void box_end_output(struct box *b, struct run *run);
 
 /* Fills in what is said of a run that took too much of our time. */
 void box_explain_work(struct run *run);
+
+/* Finds a hint for commands that failed, by what they printed. */
+void box_advise_on_output(const struct box *b, struct run *run);
 void box_deny_work(struct run *run);
 
 /* --- box.c, box_run.c --- */

@@ -5,6 +5,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/quote.h"
+#include "base/span.h"
+#include "base/stream.h"
 #include "calls/approval.h"
 #include "engine/advice.h"
 #include "engine/box_internal.h"
@@ -76,7 +78,9 @@ static bool take_exception(struct run *run, struct unpack *u)
 
     if (!wire_unpack_exception(u, &m))
         return false;
-    hint = advice_on(&m, run->box && run->box->terms ? run->box->terms : &run->terms);
+    hint = run->program.has_input && span_is(m.name, "EOFError")
+               ? strdup("input() has read all of its input: write the value into the code")
+               : advice_on(&m, run->box && run->box->terms ? run->box->terms : &run->terms);
     run->result.exception =
         (struct run_exception){.name = text_of(run, m.name),
                                .message = text_of(run, m.message),
@@ -84,6 +88,24 @@ static bool take_exception(struct run *run, struct unpack *u)
                                .line = m.line,
                                .hint = hint ? text_of(run, span_of(hint)) : NULL};
     return true;
+}
+
+/* Of standard error, for advice on it. */
+#define TAIL_BYTES ((size_t)4 * KIB)
+
+void box_advise_on_output(const struct box *b, struct run *run)
+{
+    cleanup(buf_done) struct buf tail = {0};
+    cleanup_free char *hint = NULL;
+
+    if (run->program.language != RUN_BASH || run->result.status != RUN_ERROR ||
+        run->result.exception.name || run->result.signal)
+        return;
+    buf_init(&tail, TAIL_BYTES);
+    if (run_stream_tail(&run->result.err, &tail) < 0)
+        return;
+    hint = advice_on_output(buf_str(&tail), tail.len, b->terms ? b->terms : &run->terms);
+    run->result.hint = hint ? text_of(run, span_of(hint)) : NULL;
 }
 
 #define FAILURE_BYTES ((size_t)2 * KIB)

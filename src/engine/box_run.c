@@ -472,6 +472,7 @@ static void judge(struct box *b, struct run *run)
     decide(b, run, oom_kills);
     note_state(b, run);
     explain(b, run);
+    box_advise_on_output(b, run);
     if (!cell_has_been(&b->cell, CELL_EXITED) && !cell_is_done(&b->cell) &&
         b->cell.verdict == BOX_NO_VERDICT && !oom_kills && run->result.error.code == E_NONE)
         error_set(&run->result.error, E_SYSTEM, "the sandbox was lost");

@@ -7,6 +7,7 @@
 #include "base/error_json.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/span.h"
 #include "http/internal.h"
 
 #define HEAD_MAX (2 * KIB)
@@ -209,7 +210,7 @@ void request_answer_json_with(struct request *request, int status, const char *h
 void request_answer_error_as(struct request *request, int status, const char *headers,
                              struct error *err)
 {
-    json_t *value = error_json(err);
+    json_t *value = error_json(err, request_reader(request));
 
     if (!headers && status == 401)
         headers = "WWW-Authenticate: Bearer realm=\"belljar\"\r\n";
@@ -289,6 +290,12 @@ void request_abort(struct request *request)
 {
     request->on_gone = NULL;
     http_cut(request->connection);
+}
+
+enum hint_reader request_reader(const struct request *request)
+{
+    return span_is(request_header(request, "user-agent"), REQUEST_AGENT) ? HINT_FOR_CLI
+                                                                         : HINT_FOR_HTTP;
 }
 
 struct span request_header(const struct request *request, const char *name)

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "http/client_link.h"
+#include "http/request.h"
 
 /* A result with all its displays and both streams. */
 #define ANSWER_BYTES (64 * MIB)
@@ -99,8 +100,10 @@ static int write_request(const struct client *client, const char *method, const 
         return -1;
     if (!client->socket)
         host_text(&client->host, host);
-    if (buf_printf(out, err, " HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nAccept: %s\r\n", host,
-                   accept) < 0)
+    if (buf_printf(out, err,
+                   " HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nUser-Agent: " REQUEST_AGENT
+                   "\r\nAccept: %s\r\n",
+                   host, accept) < 0)
         return -1;
     if (client->token &&
         (buf_add_str(out, "Authorization: Bearer ", err) < 0 ||

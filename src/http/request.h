@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/hint.h"
 #include "base/loop.h"
 #include "base/share.h"
 #include "base/shared.h"
@@ -124,3 +125,7 @@ void request_end(struct request *request);
 void request_abort(struct request *request);
 
 struct span request_header(const struct request *request, const char *name);
+
+/* The reader of its hints: `belljar` itself, which sends this, shows them at a terminal. */
+#define REQUEST_AGENT "belljar-cli"
+enum hint_reader request_reader(const struct request *request);

@@ -135,8 +135,9 @@ void mcp_call_fail(struct mcp_call *call, struct error *err)
         mcp_call_answer_text(call, buf_str(&text), true);
         return;
     }
-    (void)buf_printf(&text, NULL, "%s%s%s", message, err->hint ? "; " : "",
-                     err->hint ? err->hint : "");
+    (void)buf_printf(&text, NULL, "%s%s", message, err->hint ? "; " : "");
+    if (err->hint)
+        (void)mcp_add_hint(call, err->hint, &text);
     if (call->resource && err->code == E_NOT_FOUND) {
         error_done(err);
         mcp_call_not_found(call);

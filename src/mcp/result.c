@@ -156,7 +156,9 @@ static int add_status(const struct mcp_call *call, const struct run *run, struct
         return add_exception(call, &run->result.exception, out);
     if (run->result.signal)
         return buf_printf(out, NULL, "error: killed by signal %d\n", run->result.signal);
-    return buf_printf(out, NULL, "error: exit code %d\n", run->result.exit_code);
+    if (buf_printf(out, NULL, "error: exit code %d\n", run->result.exit_code) < 0)
+        return -1;
+    return add_hint(call, run->result.hint, out);
 }
 
 /* Beginning and end of a stream that can be read as a whole elsewhere. */
@@ -529,23 +531,13 @@ static void fit_hints(const struct mcp_call *call, json_t *list)
 /* The result object without what says nothing; pictures are content of their own. */
 static json_t *structured(const struct mcp_call *call, const struct run *run)
 {
-    static const char *const kept[] = {"id",
-                                       "status",
-                                       "exit_code",
-                                       "stdout",
-                                       "stderr",
-                                       "result",
-                                       "error",
-                                       "violations",
-                                       "files",
-                                       "files_gone",
-                                       "output_handle",
-                                       "session_id",
-                                       "session_state",
-                                       "usage"};
+    static const char *const kept[] = {"id",         "status",        "exit_code",  "stdout",
+                                       "stderr",     "result",        "error",      "hint",
+                                       "violations", "files",         "files_gone", "output_handle",
+                                       "session_id", "session_state", "usage"};
     json_t *whole = NULL, *object = json_object();
 
-    if (result_json(run, &whole, NULL) < 0)
+    if (result_json(run, HINT_FOR_ALL, &whole, NULL) < 0)
         return object;
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
         json_t *value = json_object_get(whole, kept[i]);
@@ -560,6 +552,7 @@ static json_t *structured(const struct mcp_call *call, const struct run *run)
     drop_hidden(object, "files_gone");
     mcp_mask_names(mcp_host_of(call), json_object_get(object, "files"));
     add_incidents(run, whole, object);
+    fit_hint(call, object);
     fit_hint(call, json_object_get(object, "error"));
     fit_hints(call, json_object_get(object, "violations"));
     fit_hints(call, json_object_get(object, "denials"));

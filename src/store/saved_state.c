@@ -14,7 +14,7 @@ static const char what[] = "a refactoring session";
 static int not_found(const char *name, struct error *err)
 {
     error_set(err, E_NOT_FOUND, "there is no refactoring session `%s`", name);
-    return error_hint(err, "`belljar state list` or list_sessions lists them");
+    return error_hint(err, "`belljar state list` lists them; list_sessions lists them");
 }
 
 /* --- making --- */

@@ -21,7 +21,8 @@
 int skill_not_found(const char *name, struct error *err)
 {
     error_set(err, E_NOT_FOUND, "there is no skill `%s`", name);
-    return error_hint(err, "`belljar skills list` or list_skills lists them");
+    return error_hint(
+        err, "`belljar skills list` lists them; GET /v1/skills lists them; list_skills lists them");
 }
 
 int skill_check_name(const char *name, struct error *err)

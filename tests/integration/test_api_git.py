@@ -208,7 +208,7 @@ def test_push(repo, tmp_path):
 
 def test_a_push_that_does_not_get_there_says_why(repo):
     assert "no such remote" in git.git_push()["error"]
-    assert "/nowhere.git is not in this sandbox" in git.git_push("/nowhere.git")["error"] and "--allow /nowhere.git:rw" in git.git_push("/nowhere.git")["hint"]
+    assert "/nowhere.git is not in this sandbox" in git.git_push("/nowhere.git")["error"] and "/nowhere.git:rw (`allow`)" in git.git_push("/nowhere.git")["hint"]
     refused = git.git_push("ext::sh -c 'touch evil'")
     assert "`ext`" in refused["error"] and not (repo / "evil").exists(), refused
     assert "granted" in git.git_push("https://127.0.0.1:1/x.git")["hint"]

@@ -34,7 +34,7 @@ def test_a_host(who):
 
 def test_time(who):
     found = of(who.run("while True: pass", "--timeout", "1").json, "time limit")
-    assert found == [{"what": "run for more than 1 s", "layer": "time limit", "hint": "raise `timeout_s` (`--timeout`), or do less at a time", "count": 1}]
+    assert found == [{"what": "run for more than 1 s", "layer": "time limit", "hint": "raise `--timeout`, or do less at a time", "count": 1}]
 
 
 def test_memory(who):
@@ -129,7 +129,7 @@ def test_a_flood_of_refused_calls_takes_little_of_the_server(server):
 def test_for_people(who):
     answer = who.call("run", "--profile", "open", "--disk", "8", "-c", FULL)
     assert answer.code == 0 and "belljar: denied: write more than 8 MB" in answer.errors, answer
-    assert "[disk limit]\nhint: raise `disk_mb` (`--disk`)" in answer.errors, answer
+    assert "[disk limit]\nhint: raise `--disk`" in answer.errors, answer
 
 
 def test_host_names_are_masked_and_bounded(who):

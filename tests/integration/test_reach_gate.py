@@ -325,7 +325,7 @@ def test_a_refusal_tells_the_program_and_the_client(who):
     code = "import urllib.request as u\ntry: u.urlopen('http://api.example.org:8080/x?secret=1')\nexcept u.HTTPError as e: print(e.code, e.read().decode())"
     answer = who.run(code, "--net", "other.example.org")
     assert "403 belljar: api.example.org:8080: the host is not granted" in answer.json["stdout"], answer
-    assert "--net api.example.org:8080" in answer.json["stdout"]
+    assert "grant api.example.org:8080 (`net`)" in answer.json["stdout"]
     assert answer.json["net"]["refused"] == [{"host": "api.example.org", "port": 8080, "why": "the host is not granted", "grant": "api.example.org:8080"}]
     answer = who.call("run", "--profile", "open", "--net", "other.example.org", "-c", code)
     assert "denied: connect to api.example.org:8080 (" in answer.errors and "[network gate]" in answer.errors and "--net api.example.org:8080" in answer.errors, answer

@@ -110,7 +110,7 @@ def test_pip_from_an_index(who):
 def test_pip_without_an_index_names_what_would_allow_it(who, command):
     result = who.run(f"{command} 2>&1; echo $?", "-l", "bash").json
     assert "belljar: this sandbox was granted no package index\n" in result["stdout"], result
-    assert "`--net " in result["stdout"] and "`belljar environment create NAME --with smallest==1.0`" in result["stdout"], result
+    assert " (`net`)" in result["stdout"] and "an environment with smallest==1.0" in result["stdout"], result
     assert "Retrying" not in result["stdout"] and "externally" not in result["stdout"], result
     assert result["stdout"].endswith("\n1\n"), result
 

@@ -68,7 +68,7 @@ def test_pages_of_many_kinds(who, site, path, expression, expected):
         ("/picture", "image/png is not text"),
         ("/away", "not granted"),
         ("'file:///etc/passwd'", "not an http or https address"),
-        ("'http://127.0.0.1:9/'", "--net 127.0.0.1:9"),
+        ("'http://127.0.0.1:9/'", "grant 127.0.0.1:9 (`net`)"),
         ("'https://example.org/'", "not granted"),
         ("'http://'", "not an http or https address"),
     ],
@@ -81,7 +81,7 @@ def test_what_cannot_be_had_is_said(who, site, url, said):
 def test_without_a_grant_there_is_no_page(who, site):
     before = len(site.seen)
     said = get(who, site, "/", grant=False)
-    assert "no host is granted" in said and f"`--net 127.0.0.1:{site.port}`" in said
+    assert "no host is granted" in said and f"grant 127.0.0.1:{site.port} (`net`)" in said
     assert len(site.seen) == before
 
 

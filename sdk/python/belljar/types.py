@@ -95,6 +95,7 @@ class Result:
     session_id: Optional[str]
     raw: Json = field(repr=False)
     denials: List[Denial] = field(default_factory=list)
+    hint: Optional[str] = None  # of commands that failed
 
     @property
     def ok(self) -> bool:
@@ -158,6 +159,7 @@ def parse_result(raw: Json) -> Result:
         session_id=raw.get("session_id"),
         raw=raw,
         denials=[_known(Denial, d) for d in raw.get("denials", [])],
+        hint=raw.get("hint"),
     )
 
 

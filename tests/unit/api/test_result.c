@@ -52,7 +52,7 @@ static char *as_json(const struct run *run)
     json_t *object = NULL;
     struct buf out;
 
-    assert_int_equal(result_json(run, &object, &err), 0);
+    assert_int_equal(result_json(run, HINT_FOR_HTTP, &object, &err), 0);
     buf_init(&out, 100000);
     assert_int_equal(json_text_dump(object, JSON_TEXT_COMPACT, &out, &err), 0);
     json_decref(object);
@@ -100,7 +100,7 @@ TEST_WITH(a_success_has_every_field_in_order, setup, teardown)
         "\"displays_more\":0,"
         "\"files_gone\":[],"
         "\"files_truncated\":false,\"signal\":null,\"net\":null,\"denials\":[],"
-        "\"denials_more\":0}");
+        "\"denials_more\":0,\"hint\":null}");
     free(text);
 }
 
@@ -260,7 +260,7 @@ TEST_WITH(an_error_of_ours_is_an_object_of_its_own, setup, teardown)
 
     error_set(&err, E_BUSY, "no room");
     error_hint(&err, "later");
-    object = error_json(&err);
+    object = error_json(&err, HINT_FOR_HTTP);
     text = json_dumps(object, JSON_COMPACT);
     assert_string_equal(
         text, "{\"error\":{\"code\":\"busy\",\"message\":\"no room\",\"hint\":\"later\"}}");

@@ -10,7 +10,7 @@ TEST(an_error_has_code_message_and_hint)
 
     error_set(&err, E_NOT_FOUND, "no `%s`", "x");
     error_hint(&err, "try `y`");
-    value = error_json(&err);
+    value = error_json(&err, HINT_FOR_HTTP);
     object = json_object_get(value, "error");
     assert_string_equal(json_string_value(json_object_get(object, "code")), "not_found");
     assert_string_equal(json_string_value(json_object_get(object, "message")), "no `x`");
@@ -24,7 +24,7 @@ TEST(bytes_that_are_not_text_are_replaced)
     json_t *value;
 
     error_set(&err, E_NOT_FOUND, "`\xff` is not the id of a run");
-    value = error_json(&err);
+    value = error_json(&err, HINT_FOR_HTTP);
     assert_non_null(value);
     assert_string_equal(
         json_string_value(json_object_get(json_object_get(value, "error"), "message")),

@@ -1,0 +1,238 @@
+#include "base/hint.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+#define HINT_MAX (16 * KIB)
+
+#define FOR_OPERATOR "only the operator can change this; do without it, or ask the user"
+
+#define FOR_NETWORK                                                                                \
+    "code reaches only hosts that the operator granted; do without it, or ask the user"
+
+static bool has(struct span clause, const char *word)
+{
+    return memmem(clause.data, clause.len, word, strlen(word)) != NULL;
+}
+
+static bool has_any(struct span clause, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (has(clause, words[i]))
+            return true;
+    return false;
+}
+
+static bool begins(struct span clause, const char *word)
+{
+    return clause.len >= strlen(word) && memcmp(clause.data, word, strlen(word)) == 0;
+}
+
+/* --- kinds of clauses --- */
+
+static const char *const tools[] = {
+    "check_code",         "create_refactoring_session",
+    "delete_session",     "end_session",
+    "execute_bash_code",  "execute_code",
+    "execute_python",     "execute_python_code",
+    "fork_session",       "get_kernel_status",
+    "get_skill_file",     "get_skill_info",
+    "list_files",         "list_open_sessions",
+    "list_sessions",      "list_skills",
+    "load_session_state", "navigate_and_get_all_visible_text",
+    "read_file",          "read_output",
+    "restart_kernel",     "review_changes",
+    "run_code",           "save_reusable_skill",
+    "save_session_state", "undo_run",
+    "wait_run",           "write_file",
+};
+
+bool hint_is_tool(const char *word, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
+        if (strlen(tools[i]) == len && memcmp(tools[i], word, len) == 0)
+            return true;
+    return false;
+}
+
+/* A whole word: `api.filesystem.read_file` is a function. */
+static bool names_tool(struct span clause)
+{
+    for (size_t at = 0; at < clause.len;) {
+        size_t len = 0;
+
+        while (at + len < clause.len && (isalnum((unsigned char)clause.data[at + len]) ||
+                                         strchr("_.", clause.data[at + len])))
+            len++;
+        if (len && hint_is_tool(clause.data + at, len))
+            return true;
+        at += len ? len : 1;
+    }
+    return false;
+}
+
+static bool names_option(struct span clause)
+{
+    static const char *const words[] = {"`--", " --", "(--"};
+
+    return has_any(clause, words, ARRAY_SIZE(words)) || begins(clause, "--");
+}
+
+static bool names_command(struct span clause)
+{
+    static const char *const words[] = {"`belljar", "run belljar", "belljar token", "belljar undo"};
+
+    return has_any(clause, words, ARRAY_SIZE(words));
+}
+
+static bool names_request(struct span clause)
+{
+    static const char *const words[] = {"of the request", "in the request", "GET /", "POST /"};
+
+    return has_any(clause, words, ARRAY_SIZE(words));
+}
+
+/* Only whoever started Belljar can do this. */
+static bool is_operators(struct span clause)
+{
+    static const char *const words[] = {"in the settings",  "configuration",  "XDG_",
+                                        "the operator",     "[grants]",       "[servers",
+                                        "[functions",       "[environments",  "use the profile",
+                                        "choose a profile", "do it yourself", "grant the directory",
+                                        "grant it",         "grant a ",       "grant fewer",
+                                        "have `max_",       "have the right", "`session_evict`",
+                                        "`preload`",        "`undo_",         "`trail"};
+
+    return has_any(clause, words, ARRAY_SIZE(words));
+}
+
+/* "raise `timeout_s`", "pass `stdin`": for those who have that field. */
+static bool lacks_field(const struct hint_view *view, struct span clause)
+{
+    const char *open, *close;
+
+    if (!begins(clause, "raise `") && !begins(clause, "pass `"))
+        return false;
+    open = (const char *)memchr(clause.data, '`', clause.len) + 1;
+    close = memchr(open, '`', clause.len - (size_t)(open - clause.data));
+    /* Hosts are chosen when a session is opened, among those that are granted. */
+    return !close || begins((struct span){open, (size_t)(close - open)}, "net") ||
+           !view->has_field || !view->has_field(view->user, open, (size_t)(close - open));
+}
+
+static bool is_for(const struct hint_view *view, struct span clause)
+{
+    bool asks_user = begins(clause, "ask the user");
+
+    switch (view->reader) {
+    case HINT_FOR_ALL:
+        return true;
+    case HINT_FOR_CLI:
+        return !asks_user && !names_tool(clause) &&
+               (names_option(clause) || !names_request(clause));
+    case HINT_FOR_HTTP:
+        return !asks_user && !names_tool(clause) && !names_option(clause) && !names_command(clause);
+    case HINT_FOR_MODEL:
+        break;
+    }
+    return !names_option(clause) && !names_command(clause) && !names_request(clause) &&
+           !is_operators(clause) && !lacks_field(view, clause);
+}
+
+/* --- the text --- */
+
+/* "`timeout_s` (`--timeout`)" becomes one of the two. */
+static int add_pair(const struct hint_view *view, struct span clause, struct buf *out)
+{
+    static const char middle[] = "` (`--";
+    const char *at = memmem(clause.data, clause.len, middle, sizeof(middle) - 1);
+    const char *open = at, *option = at ? at + 3 : NULL;
+    const char *close =
+        at ? memmem(option, clause.len - (size_t)(option - clause.data), "`)", 2) : NULL;
+
+    while (open && open > clause.data && open[-1] != '`')
+        open--;
+    if (!close || open == clause.data)
+        return buf_add(out, clause.data, clause.len, NULL);
+    open--; /* its quotation mark */
+    if (buf_add(out, clause.data, (size_t)(open - clause.data), NULL) < 0 ||
+        (view->reader == HINT_FOR_CLI ? buf_add(out, option, (size_t)(close + 1 - option), NULL)
+                                      : buf_add(out, open, (size_t)(at + 1 - open), NULL)) < 0)
+        return -1;
+    return buf_add(out, close + 2, clause.len - (size_t)(close + 2 - clause.data), NULL);
+}
+
+/* Returns the beginning of the next clause, or NULL; also the length of this one, and what is
+ * between them. */
+static const char *next_clause(const char *text, size_t *ret_len, const char **ret_joint)
+{
+    static const char *const joints[] = {"; ", ", or "};
+    const char *first = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(joints); i++) {
+        const char *at = strstr(text, joints[i]);
+
+        if (at && (!first || at < first)) {
+            first = at;
+            *ret_joint = joints[i];
+        }
+    }
+    *ret_len = first ? (size_t)(first - text) : strlen(text);
+    return first ? first + strlen(*ret_joint) : NULL;
+}
+
+static int add_clause(const struct hint_view *view, struct span clause, const char *joint,
+                      struct buf *out)
+{
+    cleanup(buf_done) struct buf own = {0};
+
+    buf_init(&own, HINT_MAX);
+    if (add_pair(view, clause, &own) < 0)
+        return -1;
+    if (!is_for(view, (struct span){buf_str(&own), own.len}))
+        return 0;
+    if (out->len && buf_add_str(out, joint, NULL) < 0)
+        return -1;
+    return buf_add(out, buf_str(&own), own.len, NULL);
+}
+
+int hint_add(const struct hint_view *view, const char *hint, struct buf *out)
+{
+    cleanup(buf_done) struct buf kept = {0};
+    const char *at = hint, *joint = "", *next_joint = "";
+
+    if (view->reader == HINT_FOR_ALL)
+        return buf_add_str(out, hint, NULL);
+    buf_init(&kept, HINT_MAX);
+    while (at) {
+        size_t len = 0;
+        const char *next = next_clause(at, &len, &next_joint);
+
+        if (add_clause(view, (struct span){at, len}, joint, &kept) < 0)
+            return -1;
+        joint = next_joint;
+        at = next;
+    }
+    if (kept.len)
+        return buf_add(out, kept.data, kept.len, NULL);
+    if (view->reader == HINT_FOR_HTTP) /* whoever writes a client may have a terminal */
+        return hint_add(&(struct hint_view){.reader = HINT_FOR_CLI}, hint, out);
+    if (view->reader == HINT_FOR_CLI)
+        return buf_add_str(out, hint, NULL);
+    return buf_add_str(out, strstr(hint, "--net ") ? FOR_NETWORK : FOR_OPERATOR, NULL);
+}
+
+char *hint_text(enum hint_reader reader, const char *hint)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    if (!hint)
+        return NULL;
+    buf_init(&text, HINT_MAX);
+    if (hint_add(&(struct hint_view){.reader = reader}, hint, &text) < 0)
+        return strdup(hint);
+    return strdup(buf_str(&text));
+}
