@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/cleanup.h"
 
@@ -15,21 +16,21 @@ struct item {
     uint8_t name[SHA256_BYTES];
     uint64_t at_ns;
     struct owner *owner;
-    struct item *next;          /* in its bucket */
-    struct item *older, *newer; /* of the owner */
+    LIST_ENTRY(item) in_bucket;
+    TAILQ_ENTRY(item) in_owner; /* by age */
 };
 
 struct owner {
-    struct owner *next;
+    LIST_ENTRY(owner) link;
     char *name;
-    struct item *oldest, *newest;
+    TAILQ_HEAD(, item) items;
     size_t count;
     size_t bytes; /* of answers */
 };
 
 struct idempotency {
-    struct item *buckets[BUCKETS];
-    struct owner *owners; /* as many as there are tokens */
+    LIST_HEAD(bucket, item) buckets[BUCKETS];
+    LIST_HEAD(, owner) owners; /* as many as there are tokens */
     size_t count;
 };
 
@@ -68,30 +69,27 @@ void idempotency_key_of(const struct idempotency_key *all, uint32_t index,
 
 /* --- the table --- */
 
-static struct item **bucket_of(const struct idempotency *keys, const uint8_t *name)
+static struct bucket *bucket_of(const struct idempotency *keys, const uint8_t *name)
 {
-    return (struct item **)&keys->buckets[((size_t)name[0] << 8 | name[1]) % BUCKETS];
+    return (struct bucket *)&keys->buckets[((size_t)name[0] << 8 | name[1]) % BUCKETS];
 }
 
 static struct item *find(const struct idempotency *keys, const struct idempotency_key *key)
 {
-    struct item *item = *bucket_of(keys, key->name);
+    struct item *item;
 
-    while (item && memcmp(item->name, key->name, SHA256_BYTES) != 0)
-        item = item->next;
+    LIST_FOREACH(item, bucket_of(keys, key->name), in_bucket)
+        if (memcmp(item->name, key->name, SHA256_BYTES) == 0)
+            break;
     return item;
 }
 
 static void forget(struct idempotency *keys, struct item *item)
 {
     struct owner *owner = item->owner;
-    struct item **at = bucket_of(keys, item->name);
 
-    while (*at != item)
-        at = &(*at)->next;
-    *at = item->next;
-    *(item->older ? &item->older->newer : &owner->oldest) = item->newer;
-    *(item->newer ? &item->newer->older : &owner->newest) = item->older;
+    LIST_REMOVE(item, in_bucket);
+    TAILQ_REMOVE(&owner->items, item, in_owner);
     owner->count--;
     owner->bytes -= item->entry.len;
     keys->count--;
@@ -104,12 +102,20 @@ static bool is_old(const struct item *item, uint64_t now_ns)
     return (now_ns - item->at_ns) / 1000000 >= IDEMPOTENCY_MS;
 }
 
+static struct owner *find_owner(const struct idempotency *keys, const char *name)
+{
+    struct owner *owner;
+
+    LIST_FOREACH(owner, &keys->owners, link)
+        if (strcmp(owner->name, name) == 0)
+            break;
+    return owner;
+}
+
 static struct owner *owner_of(struct idempotency *keys, const char *name)
 {
-    struct owner *owner = keys->owners;
+    struct owner *owner = find_owner(keys, name);
 
-    while (owner && strcmp(owner->name, name) != 0)
-        owner = owner->next;
     if (owner)
         return owner;
     owner = calloc(1, sizeof(*owner));
@@ -119,8 +125,8 @@ static struct owner *owner_of(struct idempotency *keys, const char *name)
         free(owner);
         return NULL;
     }
-    owner->next = keys->owners;
-    keys->owners = owner;
+    TAILQ_INIT(&owner->items);
+    LIST_INSERT_HEAD(&keys->owners, owner, link);
     return owner;
 }
 
@@ -132,38 +138,29 @@ const struct idempotency_entry *idempotency_find(const struct idempotency *keys,
     return item && !is_old(item, now_ns) ? &item->entry : NULL;
 }
 
-static void link_item(struct idempotency *keys, struct owner *owner, struct item *item)
-{
-    struct item **bucket = bucket_of(keys, item->name);
-
-    item->next = *bucket;
-    *bucket = item;
-    item->older = owner->newest;
-    *(owner->newest ? &owner->newest->newer : &owner->oldest) = item;
-    owner->newest = item;
-    owner->count++;
-    keys->count++;
-}
-
 int idempotency_add(struct idempotency *keys, const char *owner, const struct idempotency_key *key,
                     const char *run, uint64_t now_ns, struct error *err)
 {
     struct owner *line = owner_of(keys, owner);
-    struct item *item = calloc(1, sizeof(*item));
+    struct item *item = calloc(1, sizeof(*item)), *oldest;
 
     if (!line || !item) {
         free(item);
         return error_memory(err);
     }
-    while (line->oldest && (line->count >= IDEMPOTENCY_KEPT || is_old(line->oldest, now_ns)))
-        forget(keys, line->oldest);
+    while ((oldest = TAILQ_FIRST(&line->items)) &&
+           (line->count >= IDEMPOTENCY_KEPT || is_old(oldest, now_ns)))
+        forget(keys, oldest);
     memcpy(item->name, key->name, SHA256_BYTES);
     memcpy(item->entry.body, key->body, SHA256_BYTES);
     if (run)
         memcpy(item->entry.run, run, strnlen(run, sizeof(item->entry.run) - 1));
     item->at_ns = now_ns;
     item->owner = line;
-    link_item(keys, line, item);
+    LIST_INSERT_HEAD(bucket_of(keys, item->name), item, in_bucket);
+    TAILQ_INSERT_TAIL(&line->items, item, in_owner);
+    line->count++;
+    keys->count++;
     return 0;
 }
 
@@ -177,8 +174,8 @@ void idempotency_keep(struct idempotency *keys, const struct idempotency_key *ke
     if (!copy)
         return;
     owner->bytes += len - item->entry.len;
-    while (owner->bytes > IDEMPOTENCY_BYTES && owner->oldest != item)
-        forget(keys, owner->oldest);
+    while (owner->bytes > IDEMPOTENCY_BYTES && TAILQ_FIRST(&owner->items) != item)
+        forget(keys, TAILQ_FIRST(&owner->items));
     memcpy(copy, text, len);
     copy[len] = '\0';
     free(item->entry.answer);
@@ -196,18 +193,15 @@ void idempotency_drop(struct idempotency *keys, const struct idempotency_key *ke
 
 void idempotency_forget(struct idempotency *keys, const char *owner)
 {
-    for (struct owner **at = &keys->owners; *at; at = &(*at)->next) {
-        struct owner *line = *at;
+    struct owner *line = find_owner(keys, owner);
 
-        if (strcmp(line->name, owner) != 0)
-            continue;
-        while (line->oldest)
-            forget(keys, line->oldest);
-        *at = line->next;
-        free(line->name);
-        free(line);
+    if (!line)
         return;
-    }
+    while (!TAILQ_EMPTY(&line->items))
+        forget(keys, TAILQ_FIRST(&line->items));
+    LIST_REMOVE(line, link);
+    free(line->name);
+    free(line);
 }
 
 size_t idempotency_count(const struct idempotency *keys)
@@ -223,7 +217,7 @@ int idempotency_new(struct idempotency **ret_once, struct error *err)
 
 void idempotency_free(struct idempotency *keys)
 {
-    while (keys && keys->owners)
-        idempotency_forget(keys, keys->owners->name);
+    while (keys && !LIST_EMPTY(&keys->owners))
+        idempotency_forget(keys, LIST_FIRST(&keys->owners)->name);
     free(keys);
 }

@@ -17,31 +17,10 @@
 
 /* --- the table --- */
 
-static void link_job(struct job *job)
-{
-    struct jobs *jobs = job->jobs;
-
-    job->before = jobs->last;
-    if (jobs->last)
-        jobs->last->after = job;
-    else
-        jobs->first = job;
-    jobs->last = job;
-}
-
 static void free_job(struct job *job)
 {
-    struct jobs *jobs = job->jobs;
-
     (void)task_end(&job->writing);
-    if (job->before)
-        job->before->after = job->after;
-    else
-        jobs->first = job->after;
-    if (job->after)
-        job->after->before = job->before;
-    else
-        jobs->last = job->before;
+    TAILQ_REMOVE(&job->jobs->all, job, link);
     if (job->run)
         run_free(job->run);
     spool_free(job->spools[0]);
@@ -63,7 +42,8 @@ static bool is_old(const struct job *job)
 
 struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, struct error *err)
 {
-    for (struct job *job = jobs->last; job; job = job->before)
+    for (struct job *job = TAILQ_LAST(&jobs->all, job_list); job;
+         job = TAILQ_PREV(job, job_list, link))
         if (strcmp(job->id, id) == 0 && strcmp(job->owner, owner) == 0 && !is_old(job))
             return job;
     error_set(err, E_NOT_FOUND, "there is no run with that id");
@@ -89,8 +69,9 @@ static void forget(struct job *job)
  * kept. */
 static void trim(struct jobs *jobs, const struct caller *caller, bool has_key, size_t max)
 {
-    for (struct job *job = jobs->first, *after; job && caller->n_kept[has_key] > max; job = after) {
-        after = job->after;
+    for (struct job *job = TAILQ_FIRST(&jobs->all), *after; job && caller->n_kept[has_key] > max;
+         job = after) {
+        after = TAILQ_NEXT(job, link);
         if (is_kept(job) && job->place.caller == caller && job->key.is_set == has_key)
             forget(job);
     }
@@ -102,7 +83,7 @@ static struct job *heaviest(const struct jobs *jobs)
 {
     struct job *found = NULL;
 
-    for (struct job *job = jobs->first; job; job = job->after)
+    for (struct job *job = TAILQ_FIRST(&jobs->all); job; job = TAILQ_NEXT(job, link))
         if (is_kept(job) && job->bytes &&
             (!found || job->place.caller->kept_bytes > found->place.caller->kept_bytes))
             found = job;
@@ -114,9 +95,9 @@ static struct job *heaviest(const struct jobs *jobs)
  * whoever looks for old ones need not look at all. */
 static void make_room(struct jobs *jobs, const struct caller *caller)
 {
-    for (struct job *job = jobs->first, *after; job && (!is_kept(job) || is_old(job));
+    for (struct job *job = TAILQ_FIRST(&jobs->all), *after; job && (!is_kept(job) || is_old(job));
          job = after) {
-        after = job->after;
+        after = TAILQ_NEXT(job, link);
         if (is_kept(job))
             forget(job);
     }
@@ -295,7 +276,7 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
     (void)snprintf(job->owner, sizeof(job->owner), "%s", order->owner);
     run->origin.owner = order->caller->name; /* stays, also when the token does not */
     run->origin.correlation_id = job->correlation_id;
-    link_job(job);
+    TAILQ_INSERT_TAIL(&jobs->all, job, link);
     return job;
 }
 
@@ -530,8 +511,8 @@ const struct spool *job_spool(const struct job *job, bool is_stderr)
 
 void jobs_forget(struct jobs *jobs, const char *owner)
 {
-    for (struct job *job = jobs->first, *after; job; job = after) {
-        after = job->after;
+    for (struct job *job = TAILQ_FIRST(&jobs->all), *after; job; job = after) {
+        after = TAILQ_NEXT(job, link);
         if (strcmp(job->owner, owner) != 0)
             continue;
         job_cancel(job);
@@ -544,8 +525,8 @@ void jobs_forget(struct jobs *jobs, const char *owner)
 
 void jobs_recheck(struct jobs *jobs, const struct caller *caller)
 {
-    for (struct job *job = jobs->first, *after; job; job = after) {
-        after = job->after;
+    for (struct job *job = TAILQ_FIRST(&jobs->all), *after; job; job = after) {
+        after = TAILQ_NEXT(job, link);
         if (strcmp(job->owner, caller->name) == 0 && job->run &&
             admission_check_run(caller, job->run, NULL) < 0)
             job_cancel(job);
@@ -564,7 +545,7 @@ bool jobs_is_closed(const struct jobs *jobs)
 
 void jobs_cancel_all(struct jobs *jobs)
 {
-    for (struct job *job = jobs->first; job; job = job->after)
+    for (struct job *job = TAILQ_FIRST(&jobs->all); job; job = TAILQ_NEXT(job, link))
         job_cancel(job);
 }
 
@@ -575,6 +556,7 @@ int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct 
     if (!jobs)
         return error_memory(err);
     jobs->options = *options;
+    TAILQ_INIT(&jobs->all);
     jobs->tick = loop_timer(options->loop, job_stream_tick, jobs);
     if (!jobs->tick) {
         free(jobs);
@@ -588,8 +570,8 @@ void jobs_free(struct jobs *jobs)
 {
     if (!jobs)
         return;
-    while (jobs->first)
-        free_job(jobs->first);
+    while (!TAILQ_EMPTY(&jobs->all))
+        free_job(TAILQ_FIRST(&jobs->all));
     loop_watch_free(jobs->tick);
     free(jobs);
 }

@@ -2,6 +2,8 @@
  * (their events). */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "api/job.h"
 #include "base/shared.h"
 #include "base/task.h"
@@ -16,7 +18,7 @@ struct job_cut {
 
 struct job {
     struct jobs *jobs;
-    struct job *before, *after; /* by age */
+    TAILQ_ENTRY(job) link; /* by age */
     char id[32];
     char owner[REQUEST_OWNER_MAX];
     char *correlation_id;
@@ -51,7 +53,7 @@ struct job {
 
 struct jobs {
     struct jobs_options options;
-    struct job *first, *last;
+    TAILQ_HEAD(job_list, job) all;
     size_t n_running, n_kept, kept_bytes, pending_bytes;
     unsigned ticks;
     bool is_ticking;

@@ -223,7 +223,7 @@ void job_stream_tick(void *arg)
     uint64_t now = loop_now_ns();
 
     jobs->ticks++;
-    for (struct job *job = jobs->first; job; job = job->after) {
+    for (struct job *job = TAILQ_FIRST(&jobs->all); job; job = TAILQ_NEXT(job, link)) {
         if (jobs->ticks % COMMENT_TICKS == 0)
             sse_keep_alive(&job->events);
         if (job->is_stream && job->run && job->left_ns && !job->key.is_set &&

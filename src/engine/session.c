@@ -45,12 +45,7 @@ static int link_session(struct session *s)
         (void)tdelete(&s->by_id, &table->tree, compare_keys);
         return -1;
     }
-    s->before = table->last;
-    if (table->last)
-        table->last->after = s;
-    else
-        table->first = s;
-    table->last = s;
+    TAILQ_INSERT_TAIL(&table->all, s, link);
     table->count++;
     return 0;
 }
@@ -62,14 +57,7 @@ static void unlink_session(struct session *s)
     (void)tdelete(&s->by_id, &table->tree, compare_keys);
     if (strcmp(s->name, s->id) != 0)
         (void)tdelete(&s->by_name, &table->tree, compare_keys);
-    if (s->before)
-        s->before->after = s->after;
-    else
-        table->first = s->after;
-    if (s->after)
-        s->after->before = s->before;
-    else
-        table->last = s->before;
+    TAILQ_REMOVE(&table->all, s, link);
     table->count--;
 }
 
@@ -87,7 +75,7 @@ struct session *sessions_find(struct sessions *sessions, const char *owner, cons
 
 struct session *sessions_next(const struct sessions *sessions, const struct session *after)
 {
-    return after ? after->after : sessions->first;
+    return after ? TAILQ_NEXT(after, link) : TAILQ_FIRST(&sessions->all);
 }
 
 /* --- answers --- */
@@ -561,7 +549,7 @@ static struct session *longest_idle(const struct sessions *table, const char *ow
     struct session *best = NULL;
 
     *ret_count = 0;
-    for (struct session *s = table->first; s; s = s->after) {
+    for (struct session *s = TAILQ_FIRST(&table->all); s; s = TAILQ_NEXT(s, link)) {
         if (strcmp(s->owner, owner) != 0)
             continue;
         ++*ret_count;
@@ -583,7 +571,7 @@ static bool has_others(const struct sessions *table)
  * when it was alone. The other owner's longest idle session ends. */
 static bool take_back(struct sessions *table, const char *owner)
 {
-    for (struct session *s = table->first; s; s = s->after) {
+    for (struct session *s = TAILQ_FIRST(&table->all); s; s = TAILQ_NEXT(s, link)) {
         size_t count;
         struct session *idle;
 
@@ -647,7 +635,8 @@ int session_check_kept(const struct session *s, uint64_t more, struct error *err
     uint64_t own_images = session_copy_bytes(s, image_new_mark()), mark = image_new_mark();
     struct share share = {.total = table->options.kept_bytes, .has_others = has_others(table)};
 
-    for (const struct session *other = table->first; other; other = other->after) {
+    for (const struct session *other = TAILQ_FIRST(&table->all); other;
+         other = TAILQ_NEXT(other, link)) {
         uint64_t bytes =
             session_copy_bytes(other, mark) + (other->box ? box_outside_bytes(other->box) : 0);
 
@@ -760,6 +749,7 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
                                .recorder = pool_witness(pool),
                                .masks = pool_masks(pool),
                                .options = *options};
+    TAILQ_INIT(&table->all);
     TAILQ_INIT(&table->done);
     table->soon = loop_timer(loop, on_soon, table);
     if (!table->soon) {
@@ -772,8 +762,8 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
 
 void sessions_close(struct sessions *table, const char *owner, const char *why)
 {
-    for (struct session *s = table->first, *next; s; s = next) {
-        next = s->after;
+    for (struct session *s = TAILQ_FIRST(&table->all), *next; s; s = next) {
+        next = TAILQ_NEXT(s, link);
         if (strcmp(s->owner, owner) == 0)
             session_close(s, why);
     }
@@ -781,8 +771,8 @@ void sessions_close(struct sessions *table, const char *owner, const char *why)
 
 void sessions_end(struct sessions *table)
 {
-    for (struct session *s = table ? table->first : NULL, *next; s; s = next) {
-        next = s->after;
+    for (struct session *s = table ? TAILQ_FIRST(&table->all) : NULL, *next; s; s = next) {
+        next = TAILQ_NEXT(s, link);
         session_close(s, "Belljar is stopping");
     }
 }

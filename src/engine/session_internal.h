@@ -28,7 +28,7 @@ TAILQ_HEAD(session_cells, session_cell);
 
 struct session {
     struct sessions *table;
-    struct session *before, *after; /* in order of their age */
+    TAILQ_ENTRY(session) link; /* in order of their age */
     char id[32];
     char *name, *owner;
     struct key by_name, by_id;
@@ -65,7 +65,7 @@ struct sessions {
     struct recorder *recorder; /* the pool's, which is gone before the last cell is answered */
     struct sessions_options options;
     void *tree; /* of struct key */
-    struct session *first, *last;
+    TAILQ_HEAD(, session) all;
     size_t count;
     struct masks *masks;       /* of the pool, which they outlive */
     struct session_cells done; /* their on_done is due */

@@ -35,7 +35,7 @@ struct http_listener {
 
 struct http_connection {
     struct http_server *server;
-    struct http_connection *before, *after;
+    TAILQ_ENTRY(http_connection) of_server;
     struct http_link *link;
     uint64_t id;
     int fd; /* until the listener has it, or -1 */
@@ -78,7 +78,7 @@ struct http_server {
     struct http_link *links[HTTP_LINKS];
     struct http_listener listeners[HTTP_LISTENERS_MAX];
     size_t n_listeners;
-    struct http_connection *first, *last;
+    TAILQ_HEAD(, http_connection) connections;
     size_t count;
     struct http_slot *slots;
     uint32_t n_slots, free_slot; /* n_slots: none is free */

@@ -39,9 +39,10 @@ static size_t bucket_of(const uint8_t key[HTTP_PEER_KEY])
 
 struct http_peer *http_peer_join(struct http_peers *peers, const uint8_t key[HTTP_PEER_KEY])
 {
-    struct http_peer **bucket = &peers->buckets[bucket_of(key)], *peer;
+    struct http_peer_bucket *bucket = &peers->buckets[bucket_of(key)];
+    struct http_peer *peer;
 
-    for (peer = *bucket; peer; peer = peer->next)
+    LIST_FOREACH(peer, bucket, link)
         if (memcmp(peer->key, key, HTTP_PEER_KEY) == 0)
             break;
     if (!peer) {
@@ -49,23 +50,17 @@ struct http_peer *http_peer_join(struct http_peers *peers, const uint8_t key[HTT
         if (!peer)
             return NULL;
         memcpy(peer->key, key, HTTP_PEER_KEY);
-        peer->next = *bucket;
-        *bucket = peer;
+        LIST_INSERT_HEAD(bucket, peer, link);
     }
     peer->count++;
     return peer;
 }
 
-void http_peer_leave(struct http_peers *peers, struct http_peer *peer)
+void http_peer_leave(struct http_peer *peer)
 {
-    struct http_peer **at;
-
     if (!peer || --peer->count > 0)
         return;
-    at = &peers->buckets[bucket_of(peer->key)];
-    while (*at != peer)
-        at = &(*at)->next;
-    *at = peer->next;
+    LIST_REMOVE(peer, link);
     loop_work_cancel(&peer->line.turn);
     free(peer);
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -14,14 +15,14 @@
 #define HTTP_PEER_KEY     16
 
 struct http_peer {
-    struct http_peer *next;
+    LIST_ENTRY(http_peer) link;
     uint8_t key[HTTP_PEER_KEY];
     size_t count;          /* of its connections */
     struct loop_line line; /* handshakes of TLS */
 };
 
 struct http_peers {
-    struct http_peer *buckets[HTTP_PEER_BUCKETS];
+    LIST_HEAD(http_peer_bucket, http_peer) buckets[HTTP_PEER_BUCKETS];
 };
 
 /* The place. `uid` counts where the address is that of a Unix socket. */
@@ -31,4 +32,4 @@ void http_peer_key(const struct sockaddr *address, uid_t uid, uint8_t ret_key[HT
 struct http_peer *http_peer_join(struct http_peers *peers, const uint8_t key[HTTP_PEER_KEY]);
 
 /* One less; the last takes the place with it. Accepts NULL. */
-void http_peer_leave(struct http_peers *peers, struct http_peer *peer);
+void http_peer_leave(struct http_peer *peer);

@@ -132,16 +132,9 @@ void http_cut(struct http_connection *c)
         http_link_say(c->link, LISTENER_CUT, c->id, NULL, 0);
     http_link_flush(c->link);
     http_give_slot_back(server, c);
-    if (c->before)
-        c->before->after = c->after;
-    else
-        server->first = c->after;
-    if (c->after)
-        c->after->before = c->before;
-    else
-        server->last = c->before;
+    TAILQ_REMOVE(&server->connections, c, of_server);
     server->count--;
-    http_peer_leave(&server->peers, c->peer);
+    http_peer_leave(c->peer);
     c->peer = NULL;
     c->state = HTTP_DEAD;
     if (!c->is_going_on)
@@ -419,9 +412,11 @@ static size_t count_answers(const struct http_server *server)
 {
     size_t total = 0;
 
-    for (const struct http_connection *c = server->first; c; c = c->after)
+    for (const struct http_connection *c = TAILQ_FIRST(&server->connections); c;
+         c = TAILQ_NEXT(c, of_server))
         account_of(c)->answers = 0;
-    for (const struct http_connection *c = server->first; c; c = c->after) {
+    for (const struct http_connection *c = TAILQ_FIRST(&server->connections); c;
+         c = TAILQ_NEXT(c, of_server)) {
         account_of(c)->answers += http_waiting(c);
         total += http_waiting(c);
     }
@@ -433,7 +428,8 @@ static struct http_connection *find_largest(const struct http_server *server)
 {
     struct http_connection *largest = NULL;
 
-    for (struct http_connection *c = server->first; c; c = c->after)
+    for (struct http_connection *c = TAILQ_FIRST(&server->connections); c;
+         c = TAILQ_NEXT(c, of_server))
         if (http_waiting(c) &&
             (!largest || account_of(c)->answers > account_of(largest)->answers ||
              (account_of(c) == account_of(largest) && http_waiting(c) > http_waiting(largest))))
@@ -486,7 +482,8 @@ static struct http_connection *find_dispensable(struct http_server *server,
 {
     struct http_connection *oldest = NULL;
 
-    for (struct http_connection *c = server->first; c; c = c->after)
+    for (struct http_connection *c = TAILQ_FIRST(&server->connections); c;
+         c = TAILQ_NEXT(c, of_server))
         if (is_dispensable(c) && (!peer || c->peer == peer) &&
             (!oldest || c->since_ns < oldest->since_ns))
             oldest = c;
@@ -548,8 +545,8 @@ static void on_room(void *user, struct http_link *link)
 {
     struct http_server *server = user;
 
-    for (struct http_connection *c = server->first, *next; c; c = next) {
-        next = c->after;
+    for (struct http_connection *c = TAILQ_FIRST(&server->connections), *next; c; c = next) {
+        next = TAILQ_NEXT(c, of_server);
         if (c->link == link && c->fd >= 0) {
             int r = pass(c);
 
@@ -575,8 +572,8 @@ static void on_down(void *user, struct http_link *link)
 {
     struct http_server *server = user;
 
-    for (struct http_connection *c = server->first, *next; c; c = next) {
-        next = c->after;
+    for (struct http_connection *c = TAILQ_FIRST(&server->connections), *next; c; c = next) {
+        next = TAILQ_NEXT(c, of_server);
         if (c->link == link && c->fd < 0) /* others wait for the next one */
             http_cut(c);
     }
@@ -630,12 +627,7 @@ static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct 
         return;
     }
     keep_to_share(server, c);
-    c->before = server->last;
-    if (server->last)
-        server->last->after = c;
-    else
-        server->first = c;
-    server->last = c;
+    TAILQ_INSERT_TAIL(&server->connections, c, of_server);
     server->count++;
     http_enter(c, HTTP_IDLE);
     if (pass(c) < 0)
@@ -708,6 +700,7 @@ int http_new(struct loop *loop, const struct http_options *options, struct http_
     if (server) {
         server->loop = loop;
         server->options = *options;
+        TAILQ_INIT(&server->connections);
         server->tick = loop_timer(loop, on_tick, server);
     }
     if (!server || !server->tick) {
@@ -746,8 +739,8 @@ void http_free(struct http_server *server)
         return;
     close_listeners(server);
     server->is_stopping = true;
-    while (server->first)
-        http_cut(server->first);
+    while (!TAILQ_EMPTY(&server->connections))
+        http_cut(TAILQ_FIRST(&server->connections));
     for (size_t i = 0; i < HTTP_LINKS; i++)
         http_link_free(server->links[i]);
     loop_watch_free(server->tick);

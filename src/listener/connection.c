@@ -65,16 +65,9 @@ static void forget(struct connection *c)
     loop_work_cancel(&c->work);
     handshake_end(c);
     bufferevent_free(c->socket);
-    if (c->before)
-        c->before->after = c->after;
-    else
-        listener->first = c->after;
-    if (c->after)
-        c->after->before = c->before;
-    else
-        listener->last = c->before;
+    TAILQ_REMOVE(&listener->connections, c, link);
     listener->slots[(uint32_t)c->id] = NULL;
-    http_peer_leave(&listener->peers, c->peer);
+    http_peer_leave(c->peer);
     c->peer = NULL;
     c->state = DEAD;
     if (!c->is_going_on)
@@ -401,8 +394,8 @@ bool connection_frame(struct listener *listener, const struct listener_frame *fr
 
 void connections_go_on(struct listener *listener)
 {
-    for (struct connection *c = listener->first, *next; c; c = next) {
-        next = c->after;
+    for (struct connection *c = TAILQ_FIRST(&listener->connections), *next; c; c = next) {
+        next = TAILQ_NEXT(c, link);
         if (c->is_stalled)
             go_on_in_turn(c);
     }
@@ -469,8 +462,8 @@ void connections_tick(struct listener *listener)
 {
     uint64_t now = loop_now_ns();
 
-    for (struct connection *c = listener->first, *next; c; c = next) {
-        next = c->after;
+    for (struct connection *c = TAILQ_FIRST(&listener->connections), *next; c; c = next) {
+        next = TAILQ_NEXT(c, link);
         check_clock(c, now);
     }
     flush(listener);
@@ -530,7 +523,7 @@ static struct connection *make(struct listener *listener, const struct listener_
         bufferevent_free(c->socket);
     }
     handshake_end(c);
-    http_peer_leave(&listener->peers, c->peer);
+    http_peer_leave(c->peer);
     free(c);
     return NULL;
 }
@@ -557,12 +550,7 @@ void connection_new(struct listener *listener, const struct listener_connection 
         return;
     }
     listener->slots[(uint32_t)c->id] = c;
-    c->before = listener->last;
-    if (listener->last)
-        listener->last->after = c;
-    else
-        listener->first = c;
-    listener->last = c;
+    TAILQ_INSERT_TAIL(&listener->connections, c, link);
     if (c->is_tls)
         enter(c, IDLE);
     else

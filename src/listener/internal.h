@@ -33,7 +33,7 @@ struct pace {
 
 struct connection {
     struct listener *listener;
-    struct connection *before, *after;
+    TAILQ_ENTRY(connection) link;
     uint64_t id;
     struct bufferevent *socket;
     enum state state;
@@ -64,7 +64,7 @@ struct listener {
     uint64_t idle_ms;
     struct tls *tls; /* NULL: there is none */
     bool is_stopping;
-    struct connection *first, *last;
+    TAILQ_HEAD(, connection) connections;
     struct connection **slots; /* by the lower half of their ids */
     size_t n_slots;
     struct http_peers peers;

@@ -234,6 +234,7 @@ int main(void)
     (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     (void)mallopt(M_TOP_PAD, KEPT_BYTES / 4);
     (void)prctl(PR_SET_NAME, "belljar-listen", 0, 0, 0);
+    TAILQ_INIT(&listener.connections);
     listener.out = evbuffer_new();
     buf_init(&listener.in, READ_BYTES + LISTENER_FRAME_MAX);
     if (!listener.out)

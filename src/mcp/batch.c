@@ -13,7 +13,7 @@
 
 struct mcp_batch {
     struct mcp_peer *peer;
-    struct mcp_batch *next; /* of the peer */
+    LIST_ENTRY(mcp_batch) link; /* of the peer */
     struct mcp_exchange *outer;
     json_t *messages, *answers;
     size_t answer_bytes;
@@ -51,11 +51,7 @@ static bool on_behind(const struct mcp_exchange *exchange)
 
 static void free_batch(struct mcp_batch *batch)
 {
-    struct mcp_batch **at = &batch->peer->batches;
-
-    while (*at != batch)
-        at = &(*at)->next;
-    *at = batch->next;
+    LIST_REMOVE(batch, link);
     batch->outer->batch = NULL;
     loop_work_cancel(&batch->work);
     json_decref(batch->messages);
@@ -214,8 +210,7 @@ void mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_excha
         return;
     }
     batch->peer = peer;
-    batch->next = peer->batches;
-    peer->batches = batch;
+    LIST_INSERT_HEAD(&peer->batches, batch, link);
     batch->outer = exchange;
     batch->messages = messages;
     batch->answers = json_array();

@@ -21,9 +21,7 @@ static void set(json_t *object, const char *key, json_t *value)
 
 static void link_call(struct mcp_call *call, struct mcp_peer *peer)
 {
-    call->before = peer->last_call;
-    *(peer->last_call ? &peer->last_call->after : &peer->first_call) = call;
-    peer->last_call = call;
+    TAILQ_INSERT_TAIL(&peer->calls, call, link);
     peer->n_calls++;
 }
 
@@ -33,9 +31,7 @@ static void unlink_call(struct mcp_call *call)
 
     if (!peer)
         return;
-    *(call->before ? &call->before->after : &peer->first_call) = call->after;
-    *(call->after ? &call->after->before : &peer->last_call) = call->before;
-    call->before = call->after = NULL;
+    TAILQ_REMOVE(&peer->calls, call, link);
     call->peer = NULL;
     peer->n_calls--;
 }
@@ -395,7 +391,8 @@ static json_t *copy_arguments(const json_t *given, const struct mcp_tool *tool)
 
 static bool is_running(const struct mcp_peer *peer, const json_t *id)
 {
-    for (const struct mcp_call *call = peer->first_call; call; call = call->after)
+    for (const struct mcp_call *call = TAILQ_FIRST(&peer->calls); call;
+         call = TAILQ_NEXT(call, link))
         if (json_equal(call->id, id))
             return true;
     return false;

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <jansson.h>
 
@@ -113,8 +114,8 @@ struct mcp_call {
     void *user;
 
     /* --- the dispatcher's --- */
-    struct mcp_call *before, *after; /* of the peer, or of the server's tasks */
-    struct mcp_exchange *exchange;   /* NULL: it is a task */
+    TAILQ_ENTRY(mcp_call) link;    /* of the peer */
+    struct mcp_exchange *exchange; /* NULL: it is a task */
     struct mcp_task *task;
     json_t *id;
     json_t *owned_params, *owned_arguments, *owned_capabilities;

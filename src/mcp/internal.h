@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits.h>
+#include <sys/queue.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -41,7 +42,7 @@
 enum { ERA_LEGACY = 1 << MCP_LEGACY, ERA_MODERN = 1 << MCP_MODERN };
 
 struct mcp_listen {
-    struct mcp_listen *next;
+    LIST_ENTRY(mcp_listen) link;
     struct mcp_peer *peer;
     struct mcp_exchange *exchange;
     json_t *id;
@@ -52,18 +53,18 @@ struct mcp_listen {
 
 struct mcp_peer {
     struct mcp_server *server;
-    struct mcp_peer *before, *after;
+    TAILQ_ENTRY(mcp_peer) link;
     char owner[REQUEST_OWNER_MAX];
     struct caller *caller;
     void (*send)(void *user, const json_t *message);
     void *send_user;
     void *user;
 
-    struct mcp_call *first_call, *last_call;
+    TAILQ_HEAD(, mcp_call) calls;
     size_t n_calls;
-    struct mcp_listen *listens;
+    LIST_HEAD(, mcp_listen) listens;
     size_t n_listens;
-    struct mcp_batch *batches;
+    LIST_HEAD(, mcp_batch) batches;
     bool lists_all;
 
     /* --- of the legacy era --- */
@@ -79,13 +80,13 @@ struct mcp_peer {
 
 struct mcp_server {
     struct mcp_server_options options;
-    struct mcp_peer *first, *last;
+    TAILQ_HEAD(, mcp_peer) peers;
     struct loop_watch *tick;
     bool is_ticking;
-    struct mcp_task *first_task, *last_task;
+    TAILQ_HEAD(, mcp_task) tasks;
     size_t n_tasks;
     struct spool_directory *answer_spools; /* answers that were cut, or NULL */
-    struct mcp_saved_answer *first_saved, *last_saved;
+    TAILQ_HEAD(, mcp_saved_answer) saved;
     uint8_t key[SHA256_BYTES]; /* of what clients keep for us */
 };
 
@@ -225,7 +226,7 @@ void mcp_listen_task(struct mcp_server *server, const struct mcp_task *task);
 enum mcp_task_status { TASK_WORKING, TASK_INPUT, TASK_COMPLETED, TASK_FAILED, TASK_CANCELLED };
 
 struct mcp_task {
-    struct mcp_task *before, *after;
+    TAILQ_ENTRY(mcp_task) link;
     struct mcp_server *server;
     char id[32];
     char name[32];         /* by which a tool finds it (mcp_call_leave), or "" */

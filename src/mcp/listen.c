@@ -53,10 +53,10 @@ void mcp_server_changed(struct mcp_server *server, enum mcp_list list)
 
 void mcp_server_changed_for(struct mcp_server *server, const char *owner, enum mcp_list list)
 {
-    for (struct mcp_peer *peer = server->first; peer; peer = peer->after) {
+    for (struct mcp_peer *peer = TAILQ_FIRST(&server->peers); peer; peer = TAILQ_NEXT(peer, link)) {
         if (owner && strcmp(owner, peer->owner) != 0)
             continue;
-        for (struct mcp_listen *l = peer->listens; l; l = l->next)
+        for (struct mcp_listen *l = LIST_FIRST(&peer->listens); l; l = LIST_NEXT(l, link))
             if (l->wants[list])
                 notify(l, lists[list].method, json_object());
         mcp_peer_changed(peer, list);
@@ -80,10 +80,10 @@ void mcp_server_updated(struct mcp_server *server, const char *owner, const char
 {
     static const char method[] = "notifications/resources/updated";
 
-    for (struct mcp_peer *peer = server->first; peer; peer = peer->after) {
+    for (struct mcp_peer *peer = TAILQ_FIRST(&server->peers); peer; peer = TAILQ_NEXT(peer, link)) {
         if (owner && strcmp(owner, peer->owner) != 0)
             continue;
-        for (struct mcp_listen *l = peer->listens; l; l = l->next)
+        for (struct mcp_listen *l = LIST_FIRST(&peer->listens); l; l = LIST_NEXT(l, link))
             if (has_text(l->uris, uri))
                 notify(l, method, json_pack("{s:s}", "uri", uri));
         if (peer->send && json_object_get(peer->watched, uri))
@@ -93,8 +93,8 @@ void mcp_server_updated(struct mcp_server *server, const char *owner, const char
 
 void mcp_listen_task(struct mcp_server *server, const struct mcp_task *task)
 {
-    for (struct mcp_peer *peer = server->first; peer; peer = peer->after)
-        for (struct mcp_listen *l = peer->listens; l; l = l->next)
+    for (struct mcp_peer *peer = TAILQ_FIRST(&server->peers); peer; peer = TAILQ_NEXT(peer, link))
+        for (struct mcp_listen *l = LIST_FIRST(&peer->listens); l; l = LIST_NEXT(l, link))
             if (strcmp(task->owner, peer->owner) == 0 && has_text(l->task_ids, task->id))
                 notify(l, "notifications/tasks", mcp_task_json(task));
 }
@@ -113,12 +113,9 @@ void mcp_listen_end(struct mcp_listen *listen, bool is_reported)
 {
     struct mcp_peer *peer = listen->peer;
     struct mcp_exchange *exchange = listen->exchange;
-    struct mcp_listen **at = &peer->listens;
     json_t *answer = NULL;
 
-    while (*at != listen)
-        at = &(*at)->next;
-    *at = listen->next;
+    LIST_REMOVE(listen, link);
     peer->n_listens--;
     exchange->listen = NULL;
     if (is_reported)
@@ -212,14 +209,13 @@ static void open_listen(struct mcp_request *request)
         return;
     }
     *listen = (struct mcp_listen){
-        .next = peer->listens,
         .peer = peer,
         .exchange = request->exchange,
         .id = json_incref(request->id),
         .uris = copy_strings(json_object_get(filter, "resourceSubscriptions")),
         .task_ids = copy_tasks(request->server, peer->owner, json_object_get(filter, "taskIds")),
     };
-    peer->listens = listen;
+    LIST_INSERT_HEAD(&peer->listens, listen, link);
     peer->n_listens++;
     request->exchange->listen = listen;
     acknowledge(listen, filter);

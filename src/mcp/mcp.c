@@ -497,12 +497,8 @@ int mcp_peer_new(struct mcp_server *server, const struct mcp_peer_options *optio
     peer->log_level = MCP_LOG_INFO;
     peer->watched = watched;
     (void)snprintf(peer->owner, sizeof(peer->owner), "%s", options->owner);
-    peer->before = server->last;
-    if (server->last)
-        server->last->after = peer;
-    else
-        server->first = peer;
-    server->last = peer;
+    TAILQ_INIT(&peer->calls);
+    TAILQ_INSERT_TAIL(&server->peers, peer, link);
     *ret_peer = peer;
     return 0;
 }
@@ -514,17 +510,16 @@ void mcp_peer_free(struct mcp_peer *peer)
     if (!peer)
         return;
     server = peer->server;
-    while (peer->batches)
-        mcp_batch_gone(peer->batches);
-    while (peer->first_call)
-        mcp_call_cancel(peer->first_call, false);
+    while (!LIST_EMPTY(&peer->batches))
+        mcp_batch_gone(LIST_FIRST(&peer->batches));
+    while (!TAILQ_EMPTY(&peer->calls))
+        mcp_call_cancel(TAILQ_FIRST(&peer->calls), false);
     mcp_tasks_part(peer);
-    while (peer->listens)
-        mcp_listen_end(peer->listens, false);
+    while (!LIST_EMPTY(&peer->listens))
+        mcp_listen_end(LIST_FIRST(&peer->listens), false);
     if (server->options.on_peer_end)
         server->options.on_peer_end(peer);
-    *(peer->before ? &peer->before->after : &server->first) = peer->after;
-    *(peer->after ? &peer->after->before : &server->last) = peer->before;
+    TAILQ_REMOVE(&server->peers, peer, link);
     json_decref(peer->capabilities);
     json_decref(peer->watched);
     free(peer);
@@ -562,8 +557,9 @@ static struct mcp_call *find_long(const struct mcp_server *server)
 {
     uint64_t now = loop_now_ns(), after_ms = server->options.task_after_ms;
 
-    for (struct mcp_peer *peer = server->first; after_ms && peer; peer = peer->after)
-        for (struct mcp_call *call = peer->first_call; call; call = call->after)
+    for (struct mcp_peer *peer = TAILQ_FIRST(&server->peers); after_ms && peer;
+         peer = TAILQ_NEXT(peer, link))
+        for (struct mcp_call *call = TAILQ_FIRST(&peer->calls); call; call = TAILQ_NEXT(call, link))
             if (call->tool && call->tool->may_be_task &&
                 (now - call->begun_ns) / 1000000 >= after_ms &&
                 mcp_call_client_has(call, "extensions." EXTENSION_TASKS) &&
@@ -581,8 +577,8 @@ static void on_tick(void *arg)
     /* Each time from the start: when its exchange ends, a transport may free the peer. */
     while ((call = find_long(server)) && mcp_call_become_task(call))
         ;
-    for (struct mcp_peer *peer = server->first; peer; peer = peer->after)
-        for (call = peer->first_call; call; call = call->after) {
+    for (struct mcp_peer *peer = TAILQ_FIRST(&server->peers); peer; peer = TAILQ_NEXT(peer, link))
+        for (call = TAILQ_FIRST(&peer->calls); call; call = TAILQ_NEXT(call, link)) {
             is_busy = true;
             if (call->on_tick)
                 call->on_tick(call);
@@ -611,6 +607,9 @@ int mcp_server_new(const struct mcp_server_options *options, struct mcp_server *
         return error_memory(err);
     }
     server->options = *options;
+    TAILQ_INIT(&server->peers);
+    TAILQ_INIT(&server->tasks);
+    TAILQ_INIT(&server->saved);
     if (getrandom(server->key, sizeof(server->key), 0) != (ssize_t)sizeof(server->key)) {
         free(server);
         return error_errno(err, "getrandom");
@@ -626,12 +625,12 @@ int mcp_server_new(const struct mcp_server_options *options, struct mcp_server *
 
 void mcp_server_stop(struct mcp_server *server)
 {
-    for (struct mcp_peer *peer = server->first, *after; peer; peer = after) {
-        after = peer->after;
+    for (struct mcp_peer *peer = TAILQ_FIRST(&server->peers), *after; peer; peer = after) {
+        after = TAILQ_NEXT(peer, link);
         while (peer->n_listens > 1)
-            mcp_listen_end(peer->listens, true);
-        if (peer->listens) /* its transport may free the peer then */
-            mcp_listen_end(peer->listens, true);
+            mcp_listen_end(LIST_FIRST(&peer->listens), true);
+        if (!LIST_EMPTY(&peer->listens)) /* its transport may free the peer then */
+            mcp_listen_end(LIST_FIRST(&peer->listens), true);
     }
 }
 

@@ -13,7 +13,7 @@
 #define STORE_MAX   256
 
 struct mcp_saved_answer {
-    struct mcp_saved_answer *before, *after; /* in order of their age */
+    TAILQ_ENTRY(mcp_saved_answer) link; /* in order of their age */
     char id[32];
     char owner[REQUEST_OWNER_MAX];
     struct spool *spool;
@@ -29,7 +29,7 @@ static struct share_of share_of(const struct mcp_server *server, const char *own
 {
     struct share_of share = {0};
 
-    for (const struct mcp_saved_answer *k = server->first_saved; k; k = k->after)
+    for (const struct mcp_saved_answer *k = TAILQ_FIRST(&server->saved); k; k = TAILQ_NEXT(k, link))
         if (!owner || strcmp(k->owner, owner) == 0) {
             share.count++;
             share.bytes += k->len;
@@ -39,18 +39,17 @@ static struct share_of share_of(const struct mcp_server *server, const char *own
 
 static void drop(struct mcp_server *server, struct mcp_saved_answer *answer)
 {
-    *(answer->before ? &answer->before->after : &server->first_saved) = answer->after;
-    *(answer->after ? &answer->after->before : &server->last_saved) = answer->before;
+    TAILQ_REMOVE(&server->saved, answer, link);
     spool_free(answer->spool);
     free(answer);
 }
 
 static struct mcp_saved_answer *oldest_of(const struct mcp_server *server, const char *owner)
 {
-    struct mcp_saved_answer *answer = server->first_saved;
+    struct mcp_saved_answer *answer = TAILQ_FIRST(&server->saved);
 
     while (answer && strcmp(answer->owner, owner) != 0)
-        answer = answer->after;
+        answer = TAILQ_NEXT(answer, link);
     return answer;
 }
 
@@ -60,7 +59,7 @@ static const char *owner_of_most(const struct mcp_server *server)
     const char *owner = NULL;
     uint64_t most = 0;
 
-    for (const struct mcp_saved_answer *k = server->first_saved; k; k = k->after)
+    for (const struct mcp_saved_answer *k = TAILQ_FIRST(&server->saved); k; k = TAILQ_NEXT(k, link))
         if (!owner || share_of(server, k->owner).bytes > most) {
             most = share_of(server, k->owner).bytes;
             owner = k->owner;
@@ -79,7 +78,8 @@ static void make_room(struct mcp_server *server, const char *owner, size_t len)
         share = share_of(server, owner);
     }
     share = share_of(server, NULL);
-    while (server->first_saved && (share.count >= STORE_MAX || share.bytes + len > STORE_BYTES)) {
+    while (!TAILQ_EMPTY(&server->saved) &&
+           (share.count >= STORE_MAX || share.bytes + len > STORE_BYTES)) {
         drop(server, oldest_of(server, owner_of_most(server)));
         share = share_of(server, NULL);
     }
@@ -102,16 +102,14 @@ const char *mcp_keep(struct mcp_server *server, const char *owner, const char *t
     (void)snprintf(answer->owner, sizeof(answer->owner), "%s", owner);
     spool_add(answer->spool, text, len);
     answer->len = len;
-    answer->before = server->last_saved;
-    *(server->last_saved ? &server->last_saved->after : &server->first_saved) = answer;
-    server->last_saved = answer;
+    TAILQ_INSERT_TAIL(&server->saved, answer, link);
     return answer->id;
 }
 
 const struct spool *mcp_saved_answer_find(const struct mcp_server *server, const char *owner,
                                           const char *id)
 {
-    for (const struct mcp_saved_answer *k = server->first_saved; k; k = k->after)
+    for (const struct mcp_saved_answer *k = TAILQ_FIRST(&server->saved); k; k = TAILQ_NEXT(k, link))
         if (strcmp(k->id, id) == 0 && strcmp(k->owner, owner) == 0)
             return k->spool;
     return NULL;
@@ -119,8 +117,8 @@ const struct spool *mcp_saved_answer_find(const struct mcp_server *server, const
 
 void mcp_saved_answers_forget(struct mcp_server *server, const char *owner)
 {
-    for (struct mcp_saved_answer *k = server->first_saved, *after; k; k = after) {
-        after = k->after;
+    for (struct mcp_saved_answer *k = TAILQ_FIRST(&server->saved), *after; k; k = after) {
+        after = TAILQ_NEXT(k, link);
         if (!owner || strcmp(k->owner, owner) == 0)
             drop(server, k);
     }

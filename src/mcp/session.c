@@ -190,12 +190,14 @@ void mcp_session_cancelled(struct mcp_peer *peer, const json_t *params)
 {
     const json_t *id = json_object_get(params, "requestId");
 
-    for (struct mcp_call *call = peer->first_call; id && call; call = call->after)
+    for (struct mcp_call *call = TAILQ_FIRST(&peer->calls); id && call;
+         call = TAILQ_NEXT(call, link))
         if (json_equal(call->id, id)) {
             mcp_call_cancel(call, true);
             return;
         }
-    for (struct mcp_listen *listen = peer->listens; id && listen; listen = listen->next)
+    for (struct mcp_listen *listen = LIST_FIRST(&peer->listens); id && listen;
+         listen = LIST_NEXT(listen, link))
         if (json_equal(listen->id, id)) {
             struct mcp_exchange *exchange = listen->exchange;
 
@@ -210,7 +212,8 @@ void mcp_session_response(struct mcp_peer *peer, const json_t *message)
 {
     const char *id = json_string_value(json_object_get(message, "id"));
 
-    for (struct mcp_call *call = peer->first_call; id && call; call = call->after)
+    for (struct mcp_call *call = TAILQ_FIRST(&peer->calls); id && call;
+         call = TAILQ_NEXT(call, link))
         if (json_object_get(call->questions, id)) {
             mcp_call_answered(call, id, message);
             return;

@@ -14,8 +14,7 @@ static void free_task(struct mcp_task *task)
 {
     struct mcp_server *server = task->server;
 
-    *(task->before ? &task->before->after : &server->first_task) = task->after;
-    *(task->after ? &task->after->before : &server->last_task) = task->before;
+    TAILQ_REMOVE(&server->tasks, task, link);
     server->n_tasks--;
     json_decref(task->outcome);
     json_decref(task->requests);
@@ -24,7 +23,7 @@ static void free_task(struct mcp_task *task)
 
 static struct mcp_task *oldest_over(const struct mcp_server *server, const char *owner)
 {
-    for (struct mcp_task *task = server->first_task; task; task = task->after)
+    for (struct mcp_task *task = TAILQ_FIRST(&server->tasks); task; task = TAILQ_NEXT(task, link))
         if (!task->call && (!owner || strcmp(task->owner, owner) == 0))
             return task;
     return NULL;
@@ -36,7 +35,8 @@ static bool find_room(const struct mcp_server *server, const char *owner,
 {
     size_t his = 0;
 
-    for (const struct mcp_task *task = server->first_task; task; task = task->after)
+    for (const struct mcp_task *task = TAILQ_FIRST(&server->tasks); task;
+         task = TAILQ_NEXT(task, link))
         his += strcmp(task->owner, owner) == 0;
     *ret_oldest = NULL;
     if (his < MCP_TASKS_MAX / 2) {
@@ -74,9 +74,7 @@ struct mcp_task *mcp_task_new(struct mcp_call *call)
     memcpy(task->owner, call->owner, sizeof(task->owner));
     (void)clock_gettime(CLOCK_REALTIME, &task->created);
     task->updated = task->created;
-    task->before = server->last_task;
-    *(server->last_task ? &server->last_task->after : &server->first_task) = task;
-    server->last_task = task;
+    TAILQ_INSERT_TAIL(&server->tasks, task, link);
     server->n_tasks++;
     mcp_server_wake(server);
     return task;
@@ -84,7 +82,7 @@ struct mcp_task *mcp_task_new(struct mcp_call *call)
 
 struct mcp_task *mcp_task_find(struct mcp_server *server, const char *owner, const char *id)
 {
-    for (struct mcp_task *task = server->first_task; task; task = task->after)
+    for (struct mcp_task *task = TAILQ_FIRST(&server->tasks); task; task = TAILQ_NEXT(task, link))
         if (strcmp(task->id, id) == 0 && strcmp(task->owner, owner) == 0)
             return task;
     return NULL;
@@ -94,8 +92,8 @@ void mcp_tasks_sweep(struct mcp_server *server)
 {
     uint64_t now = loop_now_ns();
 
-    for (struct mcp_task *task = server->first_task, *after; task; task = after) {
-        after = task->after;
+    for (struct mcp_task *task = TAILQ_FIRST(&server->tasks), *after; task; task = after) {
+        after = TAILQ_NEXT(task, link);
         if (task->call && task->call->on_tick)
             task->call->on_tick(task->call);
         else if (!task->call && (now - task->ended_ns) / 1000000 > MCP_TASK_TTL_MS)
@@ -105,17 +103,19 @@ void mcp_tasks_sweep(struct mcp_server *server)
 
 void mcp_tasks_free(struct mcp_server *server)
 {
-    while (server->first_task) {
-        if (server->first_task->call)
-            mcp_call_cancel(server->first_task->call, false);
-        free_task(server->first_task);
+    struct mcp_task *task;
+
+    while ((task = TAILQ_FIRST(&server->tasks))) {
+        if (task->call)
+            mcp_call_cancel(task->call, false);
+        free_task(task);
     }
 }
 
 void mcp_server_forget(struct mcp_server *server, const char *owner)
 {
-    for (struct mcp_task *task = server->first_task, *after; task; task = after) {
-        after = task->after;
+    for (struct mcp_task *task = TAILQ_FIRST(&server->tasks), *after; task; task = after) {
+        after = TAILQ_NEXT(task, link);
         if (strcmp(task->owner, owner) != 0)
             continue;
         if (task->call)
@@ -204,7 +204,8 @@ bool mcp_left_has_room(const struct mcp_server *server, const char *owner)
 {
     size_t count = 0;
 
-    for (const struct mcp_task *task = server->first_task; task; task = task->after)
+    for (const struct mcp_task *task = TAILQ_FIRST(&server->tasks); task;
+         task = TAILQ_NEXT(task, link))
         count += *task->name && task->call && strcmp(task->owner, owner) == 0;
     return count < MCP_LEFT_MAX && mcp_tasks_have_room(server, owner);
 }
@@ -229,7 +230,7 @@ bool mcp_call_leave(struct mcp_call *call, const char *name, json_t *result)
 bool mcp_left_find(struct mcp_server *server, const char *owner, const char *name,
                    bool *ret_goes_on, json_t **ret_result)
 {
-    for (struct mcp_task *task = server->first_task; task; task = task->after)
+    for (struct mcp_task *task = TAILQ_FIRST(&server->tasks); task; task = TAILQ_NEXT(task, link))
         if (*task->name && strcmp(task->name, name) == 0 && strcmp(task->owner, owner) == 0) {
             *ret_goes_on = task->call != NULL;
             *ret_result = task->status == TASK_COMPLETED ? task->outcome : NULL;
@@ -240,7 +241,8 @@ bool mcp_left_find(struct mcp_server *server, const char *owner, const char *nam
 
 void mcp_tasks_part(struct mcp_peer *peer)
 {
-    for (struct mcp_task *task = peer->server->first_task; task; task = task->after) {
+    for (struct mcp_task *task = TAILQ_FIRST(&peer->server->tasks); task;
+         task = TAILQ_NEXT(task, link)) {
         if (task->peer != peer)
             continue;
         task->peer = NULL;
