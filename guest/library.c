@@ -35,7 +35,7 @@ FORWARD(list_available_apis)
 
 #define METHOD(name, parameters, text)                                                             \
     {                                                                                              \
-#name, (PyCFunction)(void (*)(void))name, METH_VARARGS | METH_KEYWORDS,                    \
+#name, (PyCFunction)(void (*)(void))(name), METH_VARARGS | METH_KEYWORDS,                  \
             #name parameters "\n--\n\n" text                                                       \
     }
 

@@ -154,9 +154,8 @@ static void on_variable(void *arg, const char *section, const char *subsection, 
         r->is_signing = is_true(value);
     else if (strcmp(name, "path") != 0)
         return;
-    else if (strcmp(section, "include") == 0 && !subsection)
-        include(r, value);
-    else if (strcmp(section, "includeif") == 0 && subsection && is_met(r, subsection))
+    else if ((strcmp(section, "include") == 0 && !subsection) ||
+             (strcmp(section, "includeif") == 0 && subsection && is_met(r, subsection)))
         include(r, value);
 }
 

@@ -17,9 +17,9 @@
 /* Bytes that end a word in the text of a shell, in lists (PATH) and in options (--prefix=DIR). */
 #define SEPARATORS " \t\r\n;&|()<>\"'`=:,[]"
 
-#define BASES_MAX  8           /* directories that relative words may start from */
-#define SCRIPT_MAX (64 * 1024) /* of a shell script that is read for further words */
-#define DEPTH_MAX  2           /* scripts that name scripts */
+#define BASES_MAX  8                  /* directories that relative words may start from */
+#define SCRIPT_MAX ((size_t)64 << 10) /* of a shell script that is read for further words */
+#define DEPTH_MAX  2                  /* scripts that name scripts */
 
 /* Directories of many purposes. Sealing all below them would leave nothing to grant, so the
  * directory alone counts: it is not granted for writing, what lies below it may be. */

@@ -37,9 +37,9 @@
      IN_##kind,                                                                                    \
      .is_reloadable = true,                                                                        \
      .aliases = {WORDS variables},                                                                 \
-     .flag = flag_,                                                                                \
-     .help = help_,                                                                                \
-     .brief = brief_,                                                                              \
+     .flag = (flag_),                                                                              \
+     .help = (help_),                                                                              \
+     .brief = (brief_),                                                                            \
      .limit = &run_limit_table[RUN_LIMIT_ROW_##name],                                              \
      AT(name)},
 

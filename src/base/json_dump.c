@@ -93,8 +93,9 @@ static int add(struct dump *dump, const char *text, size_t len)
 static size_t put_code(char *to, unsigned char code)
 {
     const char *digits = code < 0x20 ? "0123456789ABCDEF" : "0123456789abcdef";
+    static const char begin[4] = {'\\', 'u', '0', '0'};
 
-    memcpy(to, "\\u00", 4);
+    memcpy(to, begin, sizeof(begin));
     to[4] = digits[code >> 4];
     to[5] = digits[code & 15];
     return ESCAPE_BYTES;

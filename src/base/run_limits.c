@@ -10,12 +10,12 @@
         .name = #name_,                                                                            \
         .member = #member_,                                                                        \
         .kind = RUN_LIMIT_##kind_,                                                                 \
-        .scope = scope_,                                                                           \
-        .per = per_,                                                                               \
+        .scope = (scope_),                                                                         \
+        .per = (per_),                                                                             \
         .min = (double)(min_),                                                                     \
         .max = (double)(max_),                                                                     \
-        .fallback = fallback_,                                                                     \
-        .help = help_,                                                                             \
+        .fallback = (fallback_),                                                                   \
+        .help = (help_),                                                                           \
         .offset = offsetof(struct run_limits, member_),                                            \
         .size = sizeof(type_),                                                                     \
     },

@@ -206,5 +206,5 @@ void held_forget(void);
 /* --- calls.c: the calls themselves (broker/calls.h) --- */
 
 /* Performs the call; *ret_fd is a descriptor to hand to the caller, or -1. */
-long call_perform(struct broker *b, const struct seccomp_notif *call, int *ret_fd,
+long call_perform(struct broker *b, const struct seccomp_notif *notif, int *ret_fd,
                   uint32_t *ret_fd_flags);

@@ -10,7 +10,7 @@
 #include "mcp/internal.h"
 
 /* Fractions of a token: all counts are in these. */
-#define UNIT 12
+#define UNIT ((size_t)12)
 
 enum kind { KIND_LOWER, KIND_UPPER, KIND_DIGIT, KIND_SPACE, KIND_MARK, KIND_BREAK, KIND_OTHER };
 

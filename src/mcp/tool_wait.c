@@ -215,15 +215,14 @@ static void on_waiter_cancel(struct mcp_call *call)
 static void on_waiter_tick(struct mcp_call *call)
 {
     struct mcp_running *r = call->user;
-    uint64_t now = loop_now_ns();
+    uint64_t now = loop_now_ns(), seconds = (now - r->begun_ns) / 1000000000;
     char text[64];
 
     if (!mcp_call_wants_progress(call) || (now - r->reported_ns) / 1000000 < MCP_QUIET_MS)
         return;
     r->reported_ns = now;
-    (void)snprintf(text, sizeof(text), "running for %llu s",
-                   (unsigned long long)((now - r->begun_ns) / 1000000000));
-    mcp_call_progress(call, (double)((now - r->begun_ns) / 1000000000), 0, text, strlen(text));
+    (void)snprintf(text, sizeof(text), "running for %llu s", (unsigned long long)seconds);
+    mcp_call_progress(call, (double)seconds, 0, text, strlen(text));
 }
 
 static struct mcp_running *find_left(const struct mcp_call *call, const char *run_id)

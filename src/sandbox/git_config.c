@@ -82,7 +82,7 @@ static bool read_section(struct parser *p)
     }
     while (is_blank(c))
         c = next(p);
-    if (c != ']' && c == '\n')
+    if (c == '\n')
         p->at--;
     return c == ']';
 }

@@ -225,7 +225,7 @@ static int show_library(const struct root_file *file, struct error *err)
     for (; file && file->path; file++) {
         char *slash;
 
-        (void)snprintf(path, sizeof(path), "%s/%s", ROOT_LIBRARY + 1, file->path);
+        (void)snprintf(path, sizeof(path), "%s/%s", &ROOT_LIBRARY[1], file->path);
         slash = strrchr(path, '/');
         *slash = '\0';
         if (mount_make_point(path, true, err) < 0)

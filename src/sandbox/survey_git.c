@@ -230,13 +230,13 @@ static void take(void *arg, const char *section, const char *sub, const char *na
     if ((strcmp(section, "include") == 0 || strcmp(section, "includeif") == 0) &&
         strcmp(name, "path") == 0)
         include(r, value);
-    else if (strcmp(section, "core") == 0 && strcmp(name, "hookspath") == 0)
+    else if ((strcmp(section, "core") == 0 && strcmp(name, "hookspath") == 0) ||
+             /* its hooks are copied to new repositories, and run there */
+             (strcmp(section, "init") == 0 && strcmp(name, "templatedir") == 0))
         lead_everywhere(r, path, ".git/hooks");
     else if (strcmp(section, "core") == 0 &&
              (strcmp(name, "attributesfile") == 0 || strcmp(name, "excludesfile") == 0))
         lead_everywhere(r, path, ".git/info");
-    else if (strcmp(section, "init") == 0 && strcmp(name, "templatedir") == 0)
-        lead_everywhere(r, path, ".git/hooks"); /* copied to new repositories, and run there */
     else if (strcmp(section, "core") == 0 && strcmp(name, "worktree") == 0)
         take_worktree(r, path);
     else if (is_command(section, name))

@@ -9,7 +9,7 @@
 /* RUN/removed: its contents were removed to make room. */
 #define STORE_REMOVED "removed"
 
-#define STORE_META_BYTES (256 * 1024)
+#define STORE_META_BYTES ((size_t)256 << 10)
 
 /* The content of meta.json. */
 struct store_meta {
