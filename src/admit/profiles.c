@@ -14,6 +14,7 @@ struct profiles {
     struct profile *own;
     struct profile *others[PROFILES_MAX];
     size_t count;
+    struct profiles *older; /* that runs and sessions may still use */
 };
 
 /* Loads a profile, and tells the operator of old spellings in it. */
@@ -42,15 +43,27 @@ int profiles_open(const struct config *config, struct profiles **ret_profiles, s
     return 0;
 }
 
+void profiles_replace(struct profiles *p, struct profiles *next)
+{
+    struct profiles older = *p;
+
+    *p = *next;
+    *next = older;
+    p->older = next;
+}
+
 void profiles_free(struct profiles *p)
 {
-    if (!p)
-        return;
-    for (size_t i = 0; i < p->count; i++)
-        profile_free(p->others[i]);
-    profile_free(p->own);
-    free(p->dir);
-    free(p);
+    while (p) {
+        struct profiles *older = p->older;
+
+        for (size_t i = 0; i < p->count; i++)
+            profile_free(p->others[i]);
+        profile_free(p->own);
+        free(p->dir);
+        free(p);
+        p = older;
+    }
 }
 
 int profiles_get(struct profiles *p, const char *name, const struct profile **ret_profile,

@@ -11,6 +11,10 @@ struct profiles;
 int profiles_open(const struct config *config, struct profiles **ret_profiles, struct error *err);
 void profiles_free(struct profiles *profiles);
 
+/* From now on `profiles` gives out those of `next`, which belongs to it from here on. Profiles that
+ * were given out before stay. */
+void profiles_replace(struct profiles *profiles, struct profiles *next);
+
 /* NULL: that of the settings. Never by a path: that is the operator's to give. It lives as long as
  * the table. */
 int profiles_get(struct profiles *profiles, const char *name, const struct profile **ret_profile,

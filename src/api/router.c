@@ -12,12 +12,16 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/task.h"
 #include "engine/recorder.h"
 #include "http/multipart.h"
 
 #define BODY_DEPTH 32
+
+/* Between two lines of the log about refused tokens. */
+#define AUTH_LOG_NS UINT64_C(1000000000)
 
 static int refuse(struct request *request, int status, const char *headers, struct error *err)
 {
@@ -270,7 +274,26 @@ static const char *where_tokens_are(const struct config *config, char *text, siz
     return n > 0 && (size_t)n < size ? text : NULL;
 }
 
-static int authenticate(const struct router *router, struct request *request)
+/* One line a second at most: anybody can send wrong tokens. */
+static void log_refused_token(struct router *router, const struct request *request,
+                              const struct error *err)
+{
+    uint64_t now = loop_now_ns();
+    char peer[64];
+
+    if (router->auth_logged_ns && now - router->auth_logged_ns < AUTH_LOG_NS) {
+        router->auth_unlogged++;
+        return;
+    }
+    request_peer(request, peer, sizeof(peer));
+    LOG_EVENT(LOG_WARNING, "auth", {"peer", peer},
+              {"message", err->message ? err->message : "out of memory"},
+              {"more", .number = router->auth_unlogged, .is_left_out = !router->auth_unlogged});
+    router->auth_logged_ns = now;
+    router->auth_unlogged = 0;
+}
+
+static int authenticate(struct router *router, struct request *request)
 {
     char header_text[512];
     struct span header = request_header(request, "authorization");
@@ -282,6 +305,7 @@ static int authenticate(const struct router *router, struct request *request)
     if (auth_check(router->auth, &claim, &request->caller, &err) < 0) {
         router->metrics->refusals[METRICS_AUTH]++;
         (void)recorder_refusal(router->recorder, NULL, "token", &err, NULL);
+        log_refused_token(router, request, &err);
         return refuse(request, 401,
                       where_tokens_are(router->config, header_text, sizeof(header_text)), &err);
     }
@@ -415,7 +439,7 @@ static void read_trace(struct request *request)
 
 int route_on_head(void *user, struct request *request)
 {
-    const struct router *router = user;
+    struct router *router = user;
     struct error err = {0};
 
     request->api = router->api;

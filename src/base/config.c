@@ -194,7 +194,7 @@ static const struct config_option options[] = {
      .help = "end a session after this time without a cell; 0: never", AT(session_idle_s)},
     {"session_lifetime_s", CONFIG_REAL, "86400", 0, 2592000, .unit = "seconds",
      .help = "end a session this long after it was opened; 0: never", AT(session_lifetime_s)},
-    {"mcp_compat", CONFIG_CHOICE, "none", .choices = "none,marketplace,cms,pyrunner,coderunner", .flag = "compat", .command = "mcp",
+    {"mcp_compat", CONFIG_CHOICE, "none", .choices = "none,marketplace,cms,pyrunner,coderunner", .flag = "compat", .command = "mcp serve",
      .value = "NAME", .help = "follow the rules of another system: its profile and limits, unless others are set, and the names and parameters of its MCP tools: marketplace, cms, pyrunner or coderunner",
      .brief = "rules and tool names of another system", AT(mcp_compat)},
     {"mcp_tools", CONFIG_CHOICE, "few", .choices = "few,all", .flag = "tools", .command = "mcp", .value = "few|all",
@@ -256,10 +256,8 @@ static void free_values(struct config *config)
     }
 }
 
-void config_free(struct config *config)
+static void free_one(struct config *config)
 {
-    if (!config)
-        return;
     free_values(config);
     for (size_t i = 0; i < config->n_environments; i++) {
         free(config->environments[i].name);
@@ -273,6 +271,16 @@ void config_free(struct config *config)
     free(config->files[0]);
     free(config->files[1]);
     free(config);
+}
+
+void config_free(struct config *config)
+{
+    while (config) {
+        struct config *older = config->older;
+
+        free_one(config);
+        config = older;
+    }
 }
 
 const struct config_option *config_options(size_t *ret_count)
@@ -441,7 +449,18 @@ int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *r
 
 bool config_has_flag(const struct config_option *option, const char *command)
 {
-    return option->flag && (!option->command || strcmp(option->command, command) == 0);
+    size_t len = strlen(command);
+
+    if (!option->flag || !option->command)
+        return option->flag != NULL;
+    for (const char *word = option->command; *word; word += strspn(word, " ")) {
+        size_t word_len = strcspn(word, " ");
+
+        if (word_len == len && strncmp(word, command, len) == 0)
+            return true;
+        word += word_len;
+    }
+    return false;
 }
 
 void config_print_flags(FILE *out, const char *command)

@@ -55,7 +55,7 @@ struct config_option {
     bool is_reloadable;     /* a running server takes a new value without a restart */
     const char *aliases[3]; /* further environment variables; BELLJAR_<NAME> comes by itself */
     const char *flag;       /* without the dashes, or NULL */
-    const char *command;    /* the only one that has the flag; NULL: all that run programs */
+    const char *command;    /* those that have the flag, "mcp serve"; NULL: all that run programs */
     const char *value;      /* what stands behind the flag in --help */
     const char *help;       /* one sentence, lower case, no period */
     const char *brief;      /* the same for --help, where a line has 54 columns for it */
@@ -156,6 +156,7 @@ struct config {
     struct config_source *sources; /* one per row */
     char *files[2];
     bool is_loaded;
+    struct config *older; /* values that were replaced: somebody may still use them */
 };
 
 /* All defaults. NULL: out of memory. */
@@ -171,6 +172,16 @@ static inline void config_free_p(struct config **config)
 /* Reads the files and the environment, then checks limits against their ceilings. `path`: the file
  * to read instead of the usual ones, which need not exist; this one must. */
 int config_load(struct config *config, const char *path, struct error *err);
+
+/* For a server that runs: the settings as config_load() would read them now, with the same flags.
+ */
+int config_read_again(const struct config *config, const char *path, struct config **ret_config,
+                      struct error *err);
+
+/* Takes the options that are reloadable and have changed from `next`, which belongs to the config
+ * from here on. Their names go to `taken`, those of other options that have changed to `left`. */
+int config_take_over(struct config *config, struct config *next, struct buf *taken,
+                     struct buf *left, struct error *err);
 
 /* `flag` without dashes. Repeating a list flag adds to the list, which replaces the one of weaker
  * sources. An unknown flag is E_INVALID with the nearest one in the hint. */

@@ -68,6 +68,11 @@ void log_close(void)
     out.lost = 0;
 }
 
+bool log_is_json(void)
+{
+    return out.is_open && out.format == LOG_JSON;
+}
+
 bool log_has(enum log_level level)
 {
     return out.is_open && level <= out.most;

@@ -30,6 +30,7 @@ enum log_level log_level_of(const char *name);
 void log_open(int fd, enum log_format format, enum log_level most);
 void log_close(void);
 
+bool log_is_json(void);
 bool log_has(enum log_level level);
 void log_event(enum log_level level, const char *event, const struct log_field *fields, size_t n);
 

@@ -7,6 +7,7 @@
  * of Linux cleans up behind it.
  */
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,10 @@
 #include <unistd.h>
 
 #include "admit/admit.h"
+#include "admit/grants.h"
 #include "admit/quota.h"
 #include "admit/request.h"
+#include "admit/workdir.h"
 #include "api/api.h"
 #include "api/openapi.h"
 #include "base/cleanup.h"
@@ -25,6 +28,7 @@
 #include "cli/cmd.h"
 #include "cli/flags.h"
 #include "compat/coderunner.h"
+#include "egress/egress.h"
 #include "engine/engine.h"
 #include "http/listen.h"
 #include "http/server.h"
@@ -59,8 +63,12 @@
 #define MCP_SESSIONS 1024
 #define MCP_IDLE_MS  ((uint64_t)24 * 60 * 60 * 1000)
 
+/* For the names of all options. */
+#define NAMES_BYTES (4 * KIB)
+
 struct serve {
     struct config *config;
+    const char *config_path; /* of --config, or NULL */
     bool needs_no_token;
     struct auth *auth;
     char *token_path;
@@ -168,6 +176,13 @@ static void on_changed(void *user, struct caller *caller)
         if (strcmp(info.owner, caller->name) == 0 && admission_check_session(caller, s, NULL) < 0)
             session_close(s, "its owner's token has lost a right that it uses");
     }
+}
+
+static void log_error(const char *event, struct error *err)
+{
+    LOG_EVENT(LOG_ERROR, event, {"message", err->message ? err->message : "out of memory"},
+              {"hint", err->hint, .is_left_out = !err->hint});
+    error_done(err);
 }
 
 static void on_trouble(void *user, const struct error *err)
@@ -518,30 +533,53 @@ static int open_sockets(struct serve *serve, int *ret_port, struct error *err)
     return open_tcp(serve, ret_port, err) < 0 ? -1 : open_unix(serve, err);
 }
 
+/* Tells whoever started the server: on stdout, or as an event where a machine reads the log. */
+__attribute__((format(printf, 2, 3))) static void say(const char *event, const char *format, ...)
+{
+    cleanup_free char *text = NULL;
+    va_list args;
+    int r;
+
+    va_start(args, format);
+    r = vasprintf(&text, format, args);
+    va_end(args);
+    if (r < 0)
+        text = NULL;
+    else if (log_is_json())
+        LOG_EVENT(LOG_INFO, event, {"message", text});
+    else
+        (void)printf("belljar: %s\n", text);
+}
+
 /* The address, with the port that the kernel may have chosen. */
 static void announce_address(const struct serve *serve, int port)
 {
     const char *colon = strrchr(serve->config->listen, ':');
 
     if (serve->n_sockets) {
-        (void)printf("belljar: listening on %d sockets of the service manager\n", serve->n_sockets);
+        say("listen", "listening on %d sockets of the service manager", serve->n_sockets);
         return;
     }
-    (void)printf("belljar: listening on %s://%.*s:%d\n", serve->is_tls ? "https" : "http",
-                 (int)(colon - serve->config->listen), serve->config->listen, port);
+    say("listen", "listening on %s://%.*s:%d", serve->is_tls ? "https" : "http",
+        (int)(colon - serve->config->listen), serve->config->listen, port);
     if (serve->unix_socket.path)
-        (void)printf("belljar: listening on %s\n", serve->unix_socket.path);
+        say("listen", "listening on %s", serve->unix_socket.path);
+}
+
+static void announce_token(const struct serve *serve)
+{
+    if (serve->token_path && !auth_has_first(serve->auth))
+        say("auth", "a token is needed (`belljar token list`)");
+    else if (serve->token_path)
+        say("auth", "the token is in %s", serve->token_path);
+    else
+        say("auth", "no token is needed");
 }
 
 static void announce(const struct serve *serve, int port)
 {
     announce_address(serve, port);
-    if (serve->token_path && !auth_has_first(serve->auth))
-        (void)printf("belljar: a token is needed (`belljar token list`)\n");
-    else if (serve->token_path)
-        (void)printf("belljar: the token is in %s\n", serve->token_path);
-    else
-        (void)printf("belljar: no token is needed\n");
+    announce_token(serve);
     (void)fflush(stdout);
     service_notify("READY=1\nSTATUS=Takes requests");
 }
@@ -576,6 +614,7 @@ static void on_signal(void *arg)
         loop_stop(serve->engine.loop);
         return;
     }
+    LOG_EVENT(LOG_INFO, "stop", {"message", "told to stop; running programs may finish"});
     service_notify("STOPPING=1\nSTATUS=Waiting for running programs");
     serve->router.is_stopping = true;
     jobs_close(serve->jobs);
@@ -584,18 +623,55 @@ static void on_signal(void *arg)
     loop_timer_start(serve->grace, (uint64_t)(serve->config->stop_grace_s * 1000));
 }
 
+/* What the settings name has to be there, and a program must be able to get it. */
+static int check_settings(const struct serve *serve, const struct config *config, struct error *err)
+{
+    struct run *run = run_new();
+    int r = run ? grants_of_settings(config, run, err) : error_memory(err);
+
+    if (r == 0)
+        r = workdir_of_settings(config, run, err);
+    if (r == 0 && run->terms.net)
+        r = egress_check(&serve->engine.egress, run->terms.net, err);
+    run_free(run);
+    return r;
+}
+
+/* The settings are read again. A mistake in them changes nothing. Sessions keep what they have. */
+static int reload(struct serve *serve, struct error *err)
+{
+    cleanup(config_free_p) struct config *next = NULL;
+    cleanup(buf_done) struct buf taken, left;
+    struct profiles *profiles;
+
+    buf_init(&taken, NAMES_BYTES);
+    buf_init(&left, NAMES_BYTES);
+    if (config_read_again(serve->config, serve->config_path, &next, err) < 0 ||
+        check_settings(serve, next, err) < 0 || profiles_open(next, &profiles, err) < 0)
+        return -1;
+    profiles_replace(serve->profiles, profiles);
+    if (config_take_over(serve->config, take_ptr(next), &taken, &left, err) < 0)
+        return -1;
+    LOG_EVENT(LOG_INFO, "reload", {"message", "the settings and tokens were read again"},
+              {"changed", buf_str(&taken), .is_left_out = !taken.len},
+              {"needs_restart", buf_str(&left), .is_left_out = !left.len});
+    return 0;
+}
+
 /* A terminal that goes away takes its server along. Where there is none, it is the operator, who
  * has changed something. */
 static void on_hangup(void *arg)
 {
     struct serve *serve = arg;
+    struct error err = {0};
 
     if (isatty(STDIN_FILENO)) {
         on_signal(serve);
         return;
     }
     auth_refresh(serve->auth);
-    LOG_EVENT(LOG_INFO, "reload", {"message", "the token file was checked"});
+    if (reload(serve, &err) < 0)
+        log_error("reload", &err);
 }
 
 /* Nobody is told that we are there before a signal to stop would be heard. */
@@ -649,13 +725,34 @@ static void serve_done(struct serve *serve)
     auth_free(serve->auth);
     free(serve->token_path);
     config_free(serve->config);
+    if (serve->is_recorded)
+        LOG_EVENT(LOG_INFO, "stop", {"message", "stopped"});
     log_close();
+}
+
+static int open_all(struct serve *serve, int *ret_port, struct error *err)
+{
+    if (open_auth(serve, err) < 0 || open_engine(serve, err) < 0 ||
+        check_settings(serve, serve->config, err) < 0 || open_api(serve, err) < 0 ||
+        open_sockets(serve, ret_port, err) < 0)
+        return -1;
+    return recorder_server(serve->engine.recorder, "start", serve->config, err);
+}
+
+/* The log is read by machines from its first line on. */
+static int fail(struct error *err)
+{
+    int code = error_code_exit(err->code);
+
+    if (!log_is_json())
+        return cmd_fail(err);
+    log_error("failed", err);
+    return code;
 }
 
 int cmd_serve(int argc, char **argv)
 {
     cleanup(serve_done) struct serve serve = {.config = config_new(), .unix_socket = {.lock = -1}};
-    const char *config_path = NULL;
     struct error err = {0};
     int port = 0, r;
 
@@ -663,7 +760,7 @@ int cmd_serve(int argc, char **argv)
         error_memory(&err);
         return cmd_fail(&err);
     }
-    r = parse(&serve, &config_path, argc, argv);
+    r = parse(&serve, &serve.config_path, argc, argv);
     if (r > 0)
         return r - 1;
     /* Before anything else has descriptors, which would have the sockets' numbers. */
@@ -671,12 +768,11 @@ int cmd_serve(int argc, char **argv)
     serve.n_sockets = service_sockets(serve.sockets, &err);
     if (serve.n_sockets < 0)
         return cmd_fail(&err);
-    if (config_load(serve.config, config_path, &err) < 0 || open_auth(&serve, &err) < 0 ||
-        open_engine(&serve, &err) < 0 || open_api(&serve, &err) < 0 ||
-        open_sockets(&serve, &port, &err) < 0 ||
-        recorder_server(serve.engine.recorder, "start", serve.config, &err) < 0)
+    if (config_load(serve.config, serve.config_path, &err) < 0)
         return cmd_fail(&err);
-    serve.is_recorded = true;
     open_log(serve.config);
-    return run_loop(&serve, port, &err) < 0 ? cmd_fail(&err) : 0;
+    if (open_all(&serve, &port, &err) < 0)
+        return fail(&err);
+    serve.is_recorded = true;
+    return run_loop(&serve, port, &err) < 0 ? fail(&err) : 0;
 }

@@ -190,11 +190,13 @@ static double least(double a, double b)
 static void show_service(struct request *request)
 {
     const struct config *config = ((const struct api *)request->api)->config;
+    bool is_pyrunner = strcmp(config->mcp_compat, "pyrunner") == 0;
 
     request_answer_json(
         request, 200,
-        json_pack("{s:s, s:s, s:s, s:s, s:{s:I, s:I, s:[s,s,s,s,s,s]}}", "service", "PyRunner",
-                  "status", "healthy", "version", COMPAT_VERSION, "implementation",
+        json_pack("{s:s, s:s, s:s, s:s, s:{s:I, s:I, s:[s,s,s,s,s,s]}}", "service",
+                  is_pyrunner ? "PyRunner" : "Belljar", "status", "healthy", "version",
+                  is_pyrunner ? COMPAT_VERSION : BELLJAR_VERSION, "implementation",
                   "Belljar " BELLJAR_VERSION, "capabilities", "max_timeout",
                   (json_int_t)least(MAX_S, config->max_timeout_s), "max_memory_mb",
                   (json_int_t)least(MAX_MEMORY_MB, (double)config->max_memory_mb), "libraries",
@@ -207,7 +209,7 @@ const struct route pyrunner_routes[] = {
      .answers = "PyRunnerResult", .status = 200, .tag = "pyrunner",
      .summary = "run a Python program, as PyRunner does"},
     {"GET", "/", show_service, .access = ROUTE_PUBLIC, .answers = "Service", .status = 200, .tag = "pyrunner",
-     .summary = "description of this service in PyRunner's format"},
+     .summary = "the name and version of this service; with `mcp_compat = \"pyrunner\"`, those of PyRunner"},
     {"GET", "/health", compat_show_health, .access = ROUTE_PUBLIC, .answers = "Health", .status = 200, .tag = "pyrunner",
      .summary = "health of the service, in the format of PyRunner and CodeRunner"},
     {0},

@@ -1,6 +1,8 @@
 #include "http/peer.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,23 @@ void http_peer_key(const struct sockaddr *address, uid_t uid, uint8_t key[HTTP_P
         }
     } else {
         memcpy(key, &uid, sizeof(uid));
+    }
+}
+
+void http_peer_text(const uint8_t key[HTTP_PEER_KEY], char *text, size_t size)
+{
+    char address[INET6_ADDRSTRLEN] = "";
+    struct in6_addr v6 = {0};
+    uid_t uid;
+
+    if (key[15] == AF_INET) {
+        (void)snprintf(text, size, "%s", inet_ntop(AF_INET, key, address, sizeof(address)));
+    } else if (key[15] == AF_INET6) {
+        memcpy(v6.s6_addr, key, 8);
+        (void)snprintf(text, size, "%s/64", inet_ntop(AF_INET6, &v6, address, sizeof(address)));
+    } else {
+        memcpy(&uid, key, sizeof(uid));
+        (void)snprintf(text, size, "user %u", (unsigned)uid);
     }
 }
 

@@ -28,6 +28,9 @@ struct http_peers {
 /* The place. `uid` counts where the address is that of a Unix socket. */
 void http_peer_key(const struct sockaddr *address, uid_t uid, uint8_t ret_key[HTTP_PEER_KEY]);
 
+/* "127.0.0.1", "2001:db8:1::/64", "user 1000": for people. */
+void http_peer_text(const uint8_t key[HTTP_PEER_KEY], char *text, size_t size);
+
 /* One more connection from there. NULL: out of memory. */
 struct http_peer *http_peer_join(struct http_peers *peers, const uint8_t key[HTTP_PEER_KEY]);
 

@@ -129,3 +129,6 @@ struct span request_header(const struct request *request, const char *name);
 /* The reader of its hints: `belljar` itself, which sends this, shows them at a terminal. */
 #define REQUEST_AGENT "belljar-cli"
 enum hint_reader request_reader(const struct request *request);
+
+/* Where it came from, for the log (http_peer_text()). */
+void request_peer(const struct request *request, char *text, size_t size);

@@ -99,6 +99,11 @@ static struct request *new_request(struct http_connection *c, const struct liste
     return request;
 }
 
+void request_peer(const struct request *request, char *text, size_t size)
+{
+    http_peer_text(request->connection->peer->key, text, size);
+}
+
 /* --- connections --- */
 
 /* A listener that is being started again gets no connections. */
