@@ -24,7 +24,10 @@ def place(who):
 @pytest.fixture
 def server(who, place):
     allow = f"{place}/data,{place}/out:rw,{place}/kept:cow,{place}/gone"
+    (place / "gone").mkdir()
+    who.own(place / "gone")
     s = Server(who, "--socket", "none", env={"BELLJAR_PROFILE": "open", "BELLJAR_ALLOW": allow})
+    (place / "gone").rmdir()  # after the start, which would have told
     yield s
     assert s.stop() == 0, s.said
 

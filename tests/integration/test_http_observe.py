@@ -126,7 +126,8 @@ def test_each_run_is_one_line_and_nothing_of_a_client_breaks_it(callers):
         assert t.server.stop() == 0
         lines = t.server.said[-1].splitlines()
         assert token not in t.server.said[-1] and "secret-output" not in t.server.said[-1]
-        assert len(lines) == 2, lines
+        assert len(lines) == 4 and "told to stop" in lines[2] and "stopped" in lines[3], lines
+        lines = lines[:2]
         if form == "json":
             first, second = map(json.loads, lines)
             assert first["correlation_id"] == evil and (first["event"], first["status"]) == ("run", "success")

@@ -59,7 +59,7 @@ class Server:
             self.read_line()
             found = re.search(r"listening on (/.*)", self.said[-1])
             self.socket = found[1] if found else self.socket
-        found = re.search(r"the token is in (.*)", self.said[-1])
+        found = re.search(r'the token is in ([^"]*)', self.said[-1])
         self.token = open(found[1], encoding="ascii").read().strip() if found else None
 
     def read_line(self):
