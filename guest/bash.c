@@ -56,7 +56,9 @@ static int fill_argv(const struct wire_run *run, bool is_long, char **argv)
     } else {
         argv[n++] = flag;
         argv[n++] = copy_of(run->code);
-        argv[n++] = run->args.count ? copy_of(run->args.items[0]) : bash;
+        argv[n++] = run->script.len   ? copy_of(run->script)
+                    : run->args.count ? copy_of(run->args.items[0])
+                                      : bash;
     }
     for (uint32_t i = 1; i < run->args.count; i++)
         argv[n++] = copy_of(run->args.items[i]);

@@ -246,6 +246,38 @@ int interpreter_add_workdir(struct error *err)
     return interpreter_append_paths(&where, err);
 }
 
+static int put_path(PyObject *item, bool is_first)
+{
+    PyObject *path = PySys_GetObject("path");
+    int has = path && item ? PySequence_Contains(path, item) : -1;
+
+    if (has < 0)
+        return -1;
+    if (is_first)
+        return PyList_Insert(path, 0, item);
+    return has ? 0 : PyList_Append(path, item);
+}
+
+int interpreter_set_script(struct span path, bool is_first, struct error *err)
+{
+    const char *slash = memrchr(path.data, '/', path.len);
+    size_t len = slash ? (size_t)(slash - path.data) : 0;
+    PyObject *file = PyUnicode_DecodeFSDefaultAndSize(path.data, (Py_ssize_t)path.len);
+    PyObject *dir =
+        PyUnicode_DecodeFSDefaultAndSize(len ? path.data : "/", len ? (Py_ssize_t)len : 1);
+    PyObject *globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+    int r = file && dir ? PyDict_SetItemString(globals, "__file__", file) : -1;
+
+    if (r == 0)
+        r = put_path(dir, is_first);
+    Py_XDECREF(file);
+    Py_XDECREF(dir);
+    if (r == 0)
+        return 0;
+    PyErr_Clear();
+    return error_set(err, E_INTERNAL, "sys.path cannot be set");
+}
+
 int interpreter_add_packages(struct error *err)
 {
     const char *set = getenv("PIP_TARGET");

@@ -26,6 +26,10 @@ int interpreter_set_variable(struct span variable, struct error *err);
 /* Modules of the working directory are found, after all others. */
 int interpreter_add_workdir(struct error *err);
 
+/* The program's file lies in a granted directory: `__file__` names it, and modules next to it can
+ * be imported. `is_first`: as in Python, they come before those of the library. */
+int interpreter_set_script(struct span path, bool is_first, struct error *err);
+
 /* If the environment names a directory of the program's own packages, they are found, after all
  * others. */
 int interpreter_add_packages(struct error *err);

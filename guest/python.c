@@ -10,6 +10,7 @@
 #include "guest/call.h"
 #include "guest/display.h"
 #include "guest/exit_hooks.h"
+#include "guest/interpreter.h"
 #include "guest/library.h"
 #include "guest/policy/policy.h"
 #include "guest/report.h"
@@ -496,6 +497,9 @@ int python_run(const struct wire_run *run, int control)
         return fail(&program, "the program's name or arguments cannot be set");
     if (!policy)
         return fail(&program, "the policy could not be applied");
+    if (run->script.len &&
+        interpreter_set_script(run->script, policy_restricts_nothing(policy), NULL) < 0)
+        return fail(&program, "the program's directory cannot be set");
     if (run->flags & WIRE_RUN_CHECK)
         return check_files(&program, policy);
     if (run->flags & WIRE_RUN_CHECK_ONLY)

@@ -226,7 +226,7 @@ MESSAGE(exited, EXITED, unpack_ok(u) && m->kernel < WIRE_KERNELS)
 #define RUN(F) \
     F(U32, flags) F(U32, descriptors) F(U32, processes) F(U32, cpu_s) F(U64, file_bytes) \
     F(U64, data_bytes) F(SPAN, code) F(SPAN, policy) F(STRINGS, env) F(STRINGS, args) \
-    F(U64, seed)
+    F(U64, seed) F(SPAN, script)
 MESSAGE(run, RUN, unpack_ok(u))
 
 #define CELL(F) \

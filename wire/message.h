@@ -316,6 +316,7 @@ struct wire_run {
     struct wire_strings env;
     struct wire_strings args; /* the program's name and what follows it; none: it has no name */
     uint64_t seed;            /* with WIRE_RUN_SEED */
+    struct span script; /* the path of the program's file, where the sandbox has it; else empty */
 };
 
 /* Descriptors of WIRE_IMAGE: two files, for memory and for files, the pipe on which it is said how

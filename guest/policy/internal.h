@@ -38,9 +38,6 @@ struct policy {
     size_t mask;
 };
 
-/* True when there is nothing to look at: profile `open`. */
-bool policy_restricts_nothing(const struct policy *policy);
-
 /* ---- questions (policy_rules.c) ---- */
 
 bool policy_on_list(const struct policy *policy, enum policy_list list, struct span name);

@@ -79,6 +79,9 @@ int policy_set_helpers(const struct wire_strings *directories);
 int policy_allow_modules(const struct wire_strings *names);
 void policy_free(struct policy *policy);
 
+/* True when there is nothing to look at: profile `open`. */
+bool policy_restricts_nothing(const struct policy *policy);
+
 /* One that looks at everything and lets python_rehearse() pass. */
 struct policy *policy_rehearsal(void);
 

@@ -498,10 +498,12 @@ static int add_denials(const struct human *h)
                                        : 0;
 }
 
-int result_denials(const struct run *run, bool has_color, struct buf *out, struct error *err)
+int result_brief(const struct run *run, bool has_color, struct buf *out, struct error *err)
 {
     const struct human h = {run, has_color, out, err};
 
+    if (run->result.exception.name && add_hint(&h, "", run->result.exception.hint) < 0)
+        return -1;
     return add_denials(&h);
 }
 

@@ -20,8 +20,8 @@ int result_human(const struct run *run, bool has_color, struct buf *out, struct 
 /* One plain line for each refusal that the status does not tell. */
 int result_add_denials(const struct run *run, struct buf *text, struct error *err);
 
-/* Of that only what was refused: the program's own output seldom tells. */
-int result_denials(const struct run *run, bool has_color, struct buf *out, struct error *err);
+/* Of that only the hint and what was refused: the program's own output does not have those. */
+int result_brief(const struct run *run, bool has_color, struct buf *out, struct error *err);
 
 /* For a cell at a prompt, where success needs no message: the status line appears only if nothing
  * else shows how the cell ended. */

@@ -336,6 +336,14 @@ int config_set_flag(struct config *config, const char *flag, const char *value, 
     return nearest ? error_hint(err, "did you mean `--%s`?", nearest) : -1;
 }
 
+enum config_origin config_origin(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+        if (strcmp(options[i].name, name) == 0)
+            return config->sources[i].origin;
+    return CONFIG_DEFAULT;
+}
+
 void config_limits(const struct config *config, enum config_origin least, struct run_limits *limits)
 {
     for (size_t i = 0; i < ARRAY_SIZE(options); i++)

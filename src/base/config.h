@@ -187,6 +187,9 @@ int config_take_over(struct config *config, struct config *next, struct buf *tak
  * sources. An unknown flag is E_INVALID with the nearest one in the hint. */
 int config_set_flag(struct config *config, const char *flag, const char *value, struct error *err);
 
+/* Which source the value of an option has. */
+enum config_origin config_origin(const struct config *config, const char *name);
+
 /* Combines the two options for masking. */
 enum run_masking config_masking(const struct config *config);
 bool config_has_names(const struct config *config); /* for personal data: mask/pseudonyms.h */

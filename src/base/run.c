@@ -230,6 +230,7 @@ void run_free(struct run *run)
     buf_done(&run->program.code);
     buf_done(&run->program.input);
     run_strings_free(run->program.args);
+    free(run->program.script);
     run_strings_free(run->program.collect);
     run_drop_given(run);
     run_terms_done(&run->terms);

@@ -27,6 +27,7 @@ struct run_program {
     enum run_language language;
     struct buf code;
     char **args;      /* run_program_name() and the arguments, NULL at the end, or NULL */
+    char *script;     /* the path of its file, which lies in a granted directory, or NULL */
     struct buf input; /* standard input */
     bool has_input;
     struct run_given *given;

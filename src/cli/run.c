@@ -1,13 +1,12 @@
 /* belljar run: one program, one sandbox, and the program's own exit code. */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "admit/tokens.h"
 #include "api/changes.h"
@@ -25,6 +24,8 @@
 #include "cli/flags.h"
 #include "cli/output_sink.h"
 #include "cli/remote.h"
+#include "cli/run_hints.h"
+#include "cli/run_source.h"
 #include "cli/save_pictures.h"
 #include "engine/engine.h"
 
@@ -32,7 +33,7 @@ struct run_command {
     struct config *config;
     struct profiles *profiles;
     struct run_request asked;
-    struct buf code, input; /* what it borrows */
+    struct run_text text; /* what it borrows */
     struct engine engine;
     struct store *store; /* what its programs find again */
     struct remote remote;
@@ -57,8 +58,10 @@ enum {
     OPT_CODE = 'c',
     OPT_LANGUAGE = 'l',
     OPT_HELP = 'h',
+    OPT_WORKDIR = 'C',
     OPT_CONFIG = 256,
     OPT_ENV,
+    OPT_HERE,
     OPT_STDIN,
     OPT_JSON,
     OPT_SAVE,
@@ -84,6 +87,7 @@ static const struct option own_options[] = {
     {"help", no_argument, NULL, OPT_HELP},
     {"config", required_argument, NULL, OPT_CONFIG},
     {"env", required_argument, NULL, OPT_ENV},
+    {"here", no_argument, NULL, OPT_HERE},
     {"stdin", required_argument, NULL, OPT_STDIN},
     {"json", no_argument, NULL, OPT_JSON},
     {"save", required_argument, NULL, OPT_SAVE},
@@ -100,7 +104,7 @@ static const struct option own_options[] = {
 };
 
 /* Everything after FILE is the program's, whatever it looks like. */
-#define LETTERS "+:c:l:h"
+#define LETTERS "+:c:l:C:h"
 
 static int help(void)
 {
@@ -108,6 +112,7 @@ static int help(void)
                  "Run a program in a fresh sandbox. Defaults are in parentheses.\n\n"
                  "  -c CODE               run this text\n"
                  "  -l LANGUAGE           python or bash (by the name of FILE, or python)\n"
+                 "  --here                grant the current directory, read-only, and start there\n"
                  "  --env NAME=VALUE      set an environment variable; repeatable\n"
                  "  --stdin FILE          standard input of the program; -: this command's own\n"
                  "  --auto-print          print the value of the last expression\n"
@@ -130,12 +135,10 @@ static int help(void)
 }
 
 struct arguments {
-    const char *code;
-    const char *language;
-    const char *file;
-    const char *input;
+    struct run_source source;
     const char *config;
     const char *save;
+    bool is_here; /* the current directory is granted */
 };
 
 /* FILE and its arguments. */
@@ -144,7 +147,7 @@ static int add_program(struct run_command *job, struct arguments *request, char 
 {
     size_t count = 1, bytes = 0;
 
-    request->file = words[0];
+    request->source.file = words[0];
     job->asked.filename = words[0];
     for (; words[count]; count++) {
         bytes += strlen(words[count]);
@@ -203,10 +206,10 @@ static bool wants_json(const struct option *options, int argc, char **argv)
 static bool put_option(struct run_command *job, struct arguments *request, int answer)
 {
     const struct cmd_place places[] = {
-        {OPT_CODE, .word = &request->code},
-        {OPT_LANGUAGE, .word = &request->language},
+        {OPT_CODE, .word = &request->source.code},
+        {OPT_LANGUAGE, .word = &request->source.language},
         {OPT_CONFIG, .word = &request->config},
-        {OPT_STDIN, .word = &request->input},
+        {OPT_STDIN, .word = &request->source.input},
         {OPT_SAVE, .word = &request->save},
         {OPT_SERVER, .word = &job->remote.server},
         {OPT_SESSION, .word = &job->remote.session},
@@ -218,6 +221,7 @@ static bool put_option(struct run_command *job, struct arguments *request, int a
         {OPT_APPLY, .flag = &job->applies},
         {OPT_DIFF, .flag = &job->has_diffs},
         {OPT_WITH_HIDDEN, .flag = &job->with_hidden},
+        {OPT_HERE, .flag = &request->is_here},
     };
 
     return cmd_put(places, ARRAY_SIZE(places), answer);
@@ -252,6 +256,9 @@ static int parse(struct run_command *job, struct arguments *request, int argc, c
         case OPT_SEED:
             r = read_seed(optarg, &job->asked, &err);
             break;
+        case OPT_WORKDIR:
+            r = set_flag(job, "workdir", &err);
+            break;
         case OPT_SETTING:
             r = set_flag(job, options[index].name, &err);
             break;
@@ -268,109 +275,42 @@ static int parse(struct run_command *job, struct arguments *request, int argc, c
 
 /* --- what is to be run --- */
 
-static int open_regular(const char *path, const char *what, struct error *err)
+/* Whether a grant of the command line names the directory. */
+static bool is_allowed(const struct config *config, const char *dir)
 {
-    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct stat st;
+    bool is_found = false;
 
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        int saved = errno;
+    for (size_t i = 0; i < config->allow.count && !is_found; i++) {
+        cleanup_free char *path = NULL, *real = NULL;
+        enum run_grant_mode mode;
 
-        error_errno(err, "%s `%s`", what, path);
-        err->code = saved == ENOENT ? E_NOT_FOUND : E_INVALID;
-        if (saved == ENOENT)
-            return error_hint(err, "check the name; a program given as text needs -c");
-        return error_hint(err, "the file must be readable for you");
+        if (config_parse_grant(config->allow.items[i], &path, &mode, NULL) < 0)
+            continue;
+        real = realpath(path, NULL);
+        is_found = real && strcmp(real, dir) == 0;
     }
-    if (S_ISDIR(st.st_mode)) {
-        error_set(err, E_INVALID, "%s `%s` is a directory", what, path);
-        return error_hint(err, "name a file in it");
-    }
-    return take_fd(fd);
+    return is_found && config_origin(config, "allow") == CONFIG_FLAG;
 }
 
-static int read_source(struct buf *target, const char *path, const char *what, struct error *err)
+/* --here. Profiles that list modules do not list those of the directory, so unless somebody has
+ * chosen a profile it is the one without a list. */
+static int grant_here(struct config *config, struct error *err)
 {
-    cleanup_close int opened = -1;
-    int fd = STDIN_FILENO;
+    cleanup_free char *here = getcwd(NULL, 0), *grant = NULL;
 
-    if (strcmp(path, "-") != 0) {
-        opened = open_regular(path, what, err);
-        if (opened < 0)
-            return -1;
-        fd = opened;
+    if (!here)
+        return error_errno(err, "--here: the current directory");
+    if (asprintf(&grant, "%s:ro", here) < 0) {
+        grant = NULL;
+        return error_memory(err);
     }
-    if (buf_read_fd(target, fd, err) < 0) {
-        if (err->code == E_TOO_LARGE)
-            error_hint(err, "split it, or pass large data with --allow");
-        return error_wrap(err, "%s", what);
-    }
-    return 0;
-}
-
-/* By the file's suffix, where nothing was said. */
-static int pick_language(struct run_request *asked, const struct arguments *request,
-                         struct error *err)
-{
-    const char *dot = request->file ? strrchr(request->file, '.') : NULL;
-
-    if (request->language)
-        return flags_language(request->language, &asked->language, err);
-    asked->language =
-        dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH : RUN_PYTHON;
-    return 0;
-}
-
-static int check_code(const struct buf *code, struct error *err)
-{
-    size_t at;
-
-    if (strspn(buf_str(code), " \t\r\n\f") == code->len) {
-        error_set(err, E_INVALID, "the program is empty");
-        return error_hint(err, "give it as FILE, with -c, or on standard input as -");
-    }
-    if (memchr(code->data, '\0', code->len)) {
-        error_set(err, E_INVALID, "the program contains a NUL byte");
-        return error_hint(err, "it must be UTF-8 text");
-    }
-    at = utf8_valid(code->data, code->len);
-    if (at < code->len) {
-        error_set(err, E_INVALID, "the program is not valid UTF-8 at byte %zu", at);
-        return error_hint(err, "save it as UTF-8");
-    }
-    return 0;
-}
-
-static int read_code(struct run_command *job, const struct arguments *request, struct error *err)
-{
-    struct buf *code = &job->code;
-
-    if (request->code && request->file) {
-        error_set(err, E_INVALID, "both -c and a file were given");
-        return error_hint(err, "give one of them");
-    }
-    buf_init(code, (size_t)job->config->code_bytes);
-    if (request->code) {
-        if (buf_add_str(code, request->code, err) < 0)
-            return error_wrap(err, "the program");
-    } else if (request->file || !isatty(STDIN_FILENO)) {
-        if (read_source(code, request->file ? request->file : "-", "the program", err) < 0)
-            return -1;
-    }
-    job->asked.code = (struct span){buf_str(code), code->len};
-    return check_code(code, err);
-}
-
-static int read_input(struct run_command *job, const struct arguments *request, struct error *err)
-{
-    if (!request->input)
-        return 0;
-    if (strcmp(request->input, "-") == 0 && request->file && strcmp(request->file, "-") == 0)
-        return error_set(err, E_INVALID, "standard input cannot be both the program and its input");
-    buf_init(&job->input, LIMIT_STDIN_BYTES);
-    if (read_source(&job->input, request->input, "--stdin", err) < 0)
+    if (!is_allowed(config, here) && config_set_flag(config, "allow", grant, err) < 0)
         return -1;
-    job->asked.input = (struct span){buf_str(&job->input), job->input.len};
+    if (config_origin(config, "workdir") != CONFIG_FLAG &&
+        config_set_flag(config, "workdir", here, err) < 0)
+        return -1;
+    if (config_origin(config, "profile") == CONFIG_DEFAULT)
+        return config_set_flag(config, "profile", "open", err);
     return 0;
 }
 
@@ -417,11 +357,10 @@ static int prepare(struct run_command *job, struct arguments *request, struct er
         .keeper = TOKEN_FIRST,
     };
 
-    if (pick_language(&job->asked, request, err) < 0 ||
-        profiles_open(job->config, &job->profiles, err) < 0 || read_code(job, request, err) < 0 ||
-        read_input(job, request, err) < 0)
+    if (profiles_open(job->config, &job->profiles, err) < 0 ||
+        run_source_read(&request->source, job->config, &job->text, &job->asked, err) < 0)
         return -1;
-    if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
+    if (request->save && save_open(&job->save, request->save, request->source.file, err) < 0)
         return -1;
     job->store = store_open_usual(NULL); /* where there is no place for it, nothing is kept */
     job->asked.can_ask = job->consent.terminal >= 0;
@@ -431,7 +370,7 @@ static int prepare(struct run_command *job, struct arguments *request, struct er
         return -1;
     job->run->terms.keeps_layers = true;
     job->run->is_unmetered = true;
-    return 0;
+    return run_source_place(&request->source, job->run, err);
 }
 
 /* --- what comes back --- */
@@ -533,7 +472,7 @@ static void print_human(struct run_command *job)
     buf_init(&text, SIZE_MAX / 2);
     if ((!job->err.is_terminal &&
                  (run->result.status == RUN_SUCCESS || run->result.status == RUN_ERROR)
-             ? result_denials(run, has_color, &text, NULL)
+             ? result_brief(run, has_color, &text, NULL)
              : result_human(run, has_color, &text, NULL)) == 0)
         (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
 }
@@ -549,23 +488,6 @@ static int print_pictures(struct run_command *job, struct error *err)
     r = save_pictures(&job->save, job->run, &text, err);
     (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
     return r;
-}
-
-/* The pool's advice is for every door; here we know the flag. */
-static void name_the_flag(struct run *run, json_t *result)
-{
-    struct run_exception *e = &run->result.exception;
-    char *hint;
-
-    if (run->program.has_input || !e->name || strcmp(e->name, "EOFError") != 0)
-        return;
-    hint = strdup("input() has nothing to read: give it with `--stdin FILE`, or `--stdin -` for "
-                  "the input of belljar itself");
-    if (hint) {
-        free(e->hint);
-        e->hint = hint;
-        (void)json_object_set_new(json_object_get(result, "error"), "hint", json_string(hint));
-    }
 }
 
 /* Of a server, in its result. */
@@ -649,7 +571,7 @@ static int finish(struct run_command *job)
         return r;
     if (job->run->result.error.code != E_NONE)
         return fail(job, &job->run->result.error);
-    name_the_flag(job->run, job->remote.result);
+    run_hints_add(job->run, job->asked.filename, job->remote.result);
     if (!job->is_json)
         print_human(job);
     if (!job->is_json && job->asked.is_check && job->run->result.status == RUN_SUCCESS)
@@ -726,10 +648,13 @@ static int prepare_remote(struct run_command *job, struct arguments *request, st
                   "--config does not work with a server, which has its own settings");
         return error_hint(err, "leave it out, or run without --server and --session");
     }
-    if (pick_language(&job->asked, request, err) < 0 || read_code(job, request, err) < 0 ||
-        read_input(job, request, err) < 0)
+    if (request->is_here) {
+        error_set(err, E_INVALID, "--here does not work with a server");
+        return error_hint(err, "--allow names a directory on the server's machine");
+    }
+    if (run_source_read(&request->source, job->config, &job->text, &job->asked, err) < 0)
         return -1;
-    if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
+    if (request->save && save_open(&job->save, request->save, request->source.file, err) < 0)
         return -1;
     run->program.language = job->asked.language;
     run->program.has_input = job->asked.input.data != NULL;
@@ -773,8 +698,7 @@ static void job_done(struct run_command *job)
         run_free(job->run);
     }
     run_request_done(&job->asked);
-    buf_done(&job->code);
-    buf_done(&job->input);
+    run_text_done(&job->text);
     profiles_free(job->profiles);
     config_free(job->config);
 }
@@ -803,7 +727,8 @@ int cmd_run(int argc, char **argv)
         return fail(&job, &err);
     if (remote_is_wanted(&job.remote, job.config))
         return execute_remote(&job, &request, &err) < 0 ? fail(&job, &err) : finish(&job);
-    if (start_engine(&job, &err) < 0 || prepare(&job, &request, &err) < 0)
+    if ((request.is_here && grant_here(job.config, &err) < 0) || start_engine(&job, &err) < 0 ||
+        prepare(&job, &request, &err) < 0)
         return fail(&job, &err);
     output_sink_init(&job.out, STDOUT_FILENO, job.config->color);
     output_sink_init(&job.err, STDERR_FILENO, job.config->color);

@@ -160,6 +160,7 @@ void box_pack_run(const struct box *b, const struct run_terms *terms,
         .data_bytes = has_cgroup ? 0 : 2 * terms->limits.memory_bytes + UNCOUNTED_SLACK,
         .code = {buf_str(&program->code), program->code.len},
         .policy = terms->policy,
+        .script = span_of(program->script ? program->script : ""),
     };
     /* Our look at the counter comes first; the kernel's own limit, per process and in whole
      * seconds, is behind it. In a session each cell has its own, so there is only our look. */
