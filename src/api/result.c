@@ -502,7 +502,8 @@ int result_brief(const struct run *run, bool has_color, struct buf *out, struct 
 {
     const struct human h = {run, has_color, out, err};
 
-    if (run->result.exception.name && add_hint(&h, "", run->result.exception.hint) < 0)
+    if ((run->result.exception.name && add_hint(&h, "", run->result.exception.hint) < 0) ||
+        add_hint(&h, "", run->result.hint) < 0)
         return -1;
     return add_denials(&h);
 }

@@ -113,23 +113,6 @@ static char *on_missing_file(const struct run *run, const char *file)
     return NULL;
 }
 
-/* Read-only file system, or not permitted. */
-static char *on_write(const struct run *run)
-{
-    cleanup_free char *path = path_of(&run->result.exception), *full = NULL;
-    const char *start = run->terms.workdir ? run->terms.workdir : "/workspace";
-    const struct run_grant *grant;
-
-    if (!path)
-        return NULL;
-    full = *path == '/' ? strdup(path) : say("%s/%s", start, path);
-    grant = full ? grant_of(run, full) : NULL;
-    if (!grant || grant->mode != RUN_GRANT_RO || !is_plain_path(grant->path, strlen(grant->path)))
-        return NULL;
-    return say("`%s` is granted read-only: `--allow %s:rw` lets the program write there",
-               grant->path, grant->path);
-}
-
 static char *on_module(const struct run *run, const char *file, const char *name)
 {
     if (!file || !name || !is_module_next_to(file, name))
@@ -165,9 +148,6 @@ static char *on_exception(const struct run *run, const char *file)
         return on_missing_file(run, file);
     if (is_error(e, "ModuleNotFoundError", ""))
         return on_missing_module(run, file);
-    if (is_error(e, "OSError", "[Errno 30]") || is_error(e, "PermissionError", "[Errno 13]") ||
-        is_error(e, "PermissionError", "[Errno 1]"))
-        return on_write(run);
     return NULL;
 }
 
