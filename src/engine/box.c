@@ -531,10 +531,12 @@ void box_on_gone(struct box *b, const struct error *err)
     b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);
 }
 
+/* A box that has failed keeps its reason: what is told on the way to its end follows from it. */
 static void on_sealed(struct box *b, struct unpack *u)
 {
-    if (box_take_workspace(b, &b->failure) < 0 || box_take_layers(b, &b->failure) < 0 ||
-        box_open_gate(b, &b->failure) < 0 || open_broker(b, &b->failure) < 0) {
+    if (b->failure.code != E_NONE || box_take_workspace(b, &b->failure) < 0 ||
+        box_take_layers(b, &b->failure) < 0 || box_open_gate(b, &b->failure) < 0 ||
+        open_broker(b, &b->failure) < 0) {
         box_kill(b);
         return;
     }
@@ -552,7 +554,7 @@ static void on_recipe_failed(struct box *b, struct unpack *u)
 {
     struct wire_failure failure;
 
-    if (wire_unpack_failure(u, &failure)) {
+    if (b->failure.code == E_NONE && wire_unpack_failure(u, &failure)) {
         mask_error(b->engine_masks, &b->failure,
                    failure.code == E_UNSUPPORTED ? E_UNSUPPORTED : E_SYSTEM, failure.message,
                    failure.hint);

@@ -1,9 +1,15 @@
 """Modes, times, attributes and questions about them in a directory granted for writing."""
 import os
 import secrets
+import signal
 import textwrap
+import time
 
+import belljar
+import host
 import pytest
+
+from serving import wait_until
 
 pytestmark = pytest.mark.usefixtures("watch")
 
@@ -241,3 +247,31 @@ def test_paths_with_dots_mean_the_same_while_others_rename(who, folder):
         print(failed)
         """
     assert run(who, folder, code, "--timeout", "120").json["stdout"] == "0\n"
+
+
+def test_the_reason_of_the_broker_is_kept(who, folder):
+    """The broker refuses and ends; what the sandbox says afterwards does not take the place of its reason."""
+    closed = folder / "closed"
+    closed.mkdir()
+    who.own(closed)
+    closed.chmod(0o300)
+    for _ in range(3):
+        process = who.start("run", "--profile", "open", "--allow", f"{folder}:rw", "-c", "print('ran')")
+        wait_until(lambda p=process: brokers(p.pid) or p.poll() is not None, "the broker")
+        process.send_signal(signal.SIGSTOP)
+        try:
+            for _ in range(50):  # or it was stopped before it had told the broker what to do
+                if brokers(process.pid) == ["Z"]:
+                    break
+                time.sleep(0.02)
+            time.sleep(0.3)  # the sandbox is made meanwhile, and says so
+        finally:
+            process.send_signal(signal.SIGCONT)
+        out, errors = process.communicate(timeout=belljar.HANG_SECONDS)
+        assert process.returncode == 77 and b"chmod u+rx" in errors and not out, (process.returncode, out, errors)
+    closed.chmod(0o700)
+
+
+def brokers(pid):
+    """The states of the brokers of a process."""
+    return [state for _, state, name in filter(None, map(host.process, host.children(pid))) if name == "belljar-broker"]
