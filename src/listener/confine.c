@@ -10,10 +10,8 @@
 #include "listener/internal.h"
 #include "sandbox/caps.h"
 #include "sandbox/landlock.h"
+#include "sandbox/ns.h"
 #include "sandbox/seccomp.h"
-
-/* Started by root, the listener becomes the user that owns nothing. */
-#define NOBODY 65534
 
 /* Killed before the engine when the machine runs out of memory: it is started again. */
 #define OOM_SCORE "500"
@@ -65,14 +63,19 @@ static int set_limits(uint64_t connections, struct error *err)
     return 0;
 }
 
-/* Changing ids takes the signal away that comes with the engine's end. */
+/* Started by root, the listener becomes a user that owns nothing. Changing ids takes the signal
+ * away that comes with the engine's end. */
 static int leave_root(struct error *err)
 {
+    struct ns_ids ids;
+
     if (geteuid() != 0)
         return 0;
-    if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-        setresuid(NOBODY, NOBODY, NOBODY) < 0)
-        return error_errno(err, "become an ordinary user");
+    if (ns_pick_nobody(&ids, err) < 0)
+        return -1;
+    if (setgroups(0, NULL) < 0 || setresgid(ids.gid_base, ids.gid_base, ids.gid_base) < 0 ||
+        setresuid(ids.uid_base, ids.uid_base, ids.uid_base) < 0)
+        return error_errno(err, "become user %u", ids.uid_base);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return error_errno(err, "ask for the signal of the engine's end");
     return 0;

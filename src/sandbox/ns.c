@@ -27,6 +27,12 @@
 #define RANGE_COUNT  0x10000u
 #define RANGE_SLICES 256u
 
+/* Ids that a container's root must have: half of them are for sandboxes. */
+#define IDS_LEAST 1024u
+
+/* The user that owns nothing. */
+#define NOBODY 65534u
+
 #define ZYGOTE_SOCKET 3
 #define ZYGOTE_STEADY 4
 
@@ -91,16 +97,21 @@ pid_t ns_vfork(uint64_t flags, int (*fn)(void *arg), void *arg)
     return pid;
 }
 
-/* The number of ids from 0 up that this process's namespace maps in one piece. */
+/* The number of ids from 0 up that this process's namespace maps without a gap. A rootless
+ * container has its user as id 0 and a range of others behind it, in a line of its own. */
 static uint32_t mapped_ids(const char *map)
 {
-    char text[256];
-    unsigned inside, outside, count;
+    char text[1024];
+    unsigned inside, outside, count, total = 0;
+    int len;
 
-    if (file_read(AT_FDCWD, map, text, sizeof(text)) < 0 ||
-        sscanf(text, "%u %u %u", &inside, &outside, &count) != 3 || inside != 0)
+    if (file_read(AT_FDCWD, map, text, sizeof(text)) < 0)
         return 0;
-    return count;
+    for (const char *at = text; sscanf(at, "%u %u %u%n", &inside, &outside, &count, &len) == 3 &&
+                                inside == total && count <= UINT32_MAX - total;
+         at += len)
+        total += count;
+    return total;
 }
 
 int ns_pick_ids(struct ns_ids *ret_ids, struct error *err)
@@ -122,13 +133,29 @@ int ns_pick_ids(struct ns_ids *ret_ids, struct error *err)
         return 0;
     }
     /* Root of a container: its upper half belongs to nobody in particular. */
-    if (count >= 1024) {
+    if (count >= IDS_LEAST) {
         *ret_ids = (struct ns_ids){count / 2, count / 2, count / 2};
         return 0;
     }
-    error_set(err, E_UNSUPPORTED, "root has only %u user ids here, none to spare for a sandbox",
-              count);
-    return error_hint(err, "run belljar as an ordinary user, or give the container a range of ids");
+    error_set(err, E_UNSUPPORTED,
+              "root has only %u user ids here, and sandboxes need ids of their own", count);
+    return error_hint(
+        err, "run belljar as an ordinary user, or give the container a range of %u ids or more",
+        IDS_LEAST);
+}
+
+int ns_pick_nobody(struct ns_ids *ret_ids, struct error *err)
+{
+    struct ns_ids ids;
+
+    if (ns_pick_ids(&ids, err) < 0)
+        return -1;
+    if (geteuid() != 0)
+        *ret_ids = ids;
+    else
+        *ret_ids = (struct ns_ids){ids.uid_base > NOBODY ? NOBODY : ids.uid_base - 1,
+                                   ids.gid_base > NOBODY ? NOBODY : ids.gid_base - 1, 1};
+    return 0;
 }
 
 uint32_t ns_next_uid(const struct ns_ids *ids)

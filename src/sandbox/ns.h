@@ -39,6 +39,11 @@ int ns_write_map(pid_t pid, const struct ns_map *map, struct error *err);
 /* Chooses the ids that this process may hand out. Fails if that would be host uid 0. */
 int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
 
+/* Chooses the user and group for a helper process that shall own nothing: `nobody` (65534) or, for
+ * the root of a container with few ids, the last id below those of sandboxes. An ordinary user can
+ * only be itself. */
+int ns_pick_nobody(struct ns_ids *ret_ids, struct error *err);
+
 /* The next sandbox's uid, as the zygote's namespace counts: 0 when there is only one. Counted for
  * the whole process, so that sandboxes of two zygotes do not share one. */
 uint32_t ns_next_uid(const struct ns_ids *ids);

@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def listeners(pid):
 
 
 def field(pid, name):
-    return re.search(rf"^{name}:\s*(.*)$", host.read(f"/proc/{pid}/status"), re.M)[1].split()
+    return re.search(rf"^{name}:[ \t]*(.*)$", host.read(f"/proc/{pid}/status"), re.M)[1].split()
 
 
 def private_env(who):
@@ -67,6 +68,52 @@ def test_it_is_confined(server):
         for name in ("core file size", "file size", "locked memory"):
             assert re.search(rf"Max {name}\s+0\s+0", limits), (name, limits)
         assert os.stat(f"/proc/{pid}/mem").st_uid == 0  # its own user cannot look into it
+
+
+# Becomes root of a user namespace that maps these ids, as the root of a container is.
+IN_CONTAINER = """
+import ctypes, os, sys
+us, (there, ready) = os.getpid(), os.pipe()
+if os.fork() == 0:
+    os.read(there, 1)
+    for name in ("uid_map", "gid_map"):
+        with open(f"/proc/{us}/{name}", "w") as f:
+            f.write(sys.argv[1])
+    os._exit(0)
+assert ctypes.CDLL(None).unshare(0x10000000) == 0  # CLONE_NEWUSER
+os.write(ready, b"1")
+assert os.wait()[1] == 0
+os.setgid(0)
+os.setuid(0)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+FIRST = 1_700_000_000  # ids of the host that nobody has
+
+
+@pytest.mark.parametrize("ids, expected", [
+    (f"0 {FIRST} 1024\n", FIRST + 511),
+    (f"0 {FIRST} 30000\n", FIRST + 14999),
+    (f"0 {FIRST} 1\n1 {FIRST + 1000} 65536\n", FIRST + 1000 + 32766),
+], ids=["few", "no nobody", "rootless"])  # fmt: skip
+def test_the_root_of_a_container_has_one_that_owns_nothing(callers, ids, expected):
+    """Where no id 65534 is mapped, the listener takes one that no sandbox has."""
+    needs_root()
+    who = callers["root"]
+    if int(host.read("/proc/self/uid_map").split()[2]) < FIRST + 70000:
+        pytest.skip("needs the ids of a whole host")
+    if subprocess.run(["test", "-x", who.program], user=FIRST, group=FIRST, extra_groups=[]).returncode:
+        pytest.skip("the build directory is closed to other users")
+    with tempfile.TemporaryDirectory() as home:
+        os.chown(home, FIRST, FIRST)
+        env = {name: home for name in who.environment() if name.startswith(("HOME", "TMPDIR", "XDG_"))}
+        with Server(who, env=env, wrapper=["/usr/bin/python3", "-c", IN_CONTAINER, ids]) as server:
+            assert server.run("print(6 * 7)")["stdout"] == "42\n"
+            found = listeners(server.process.pid)
+            assert len(found) == 2
+            for pid in found:
+                assert set(field(pid, "Uid") + field(pid, "Gid")) == {str(expected)} and field(pid, "Groups") == []
+                assert int(field(pid, "CapEff")[0], 16) == 0
 
 
 def test_it_has_no_file_open(server):
