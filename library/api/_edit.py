@@ -78,3 +78,10 @@ def put(file, text, create_backup, dry_run):
         done["backup"] = _text.backup(file.path) if create_backup else None
         file.save()
     return done
+
+
+def parse(text, mode="exec"):
+    """The tree of a text; it is not run. Raises what the parser raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, mode=mode)

@@ -1,117 +1,13 @@
-"""Renaming by what names mean: a plan over all files first, then the edits."""
-import keyword
+"""Renaming by what names mean: which things are meant, then a plan over all files, then the edits."""
 import os
-import re
-import unicodedata
 
 import _belljar_code
 
 from api import _edit, _progress, _rename_tree, _text
+from api._rename_plan import Plan, check
 from api.filesystem import _files
 
-SIZE_MAX = 8 << 20
-
-
-class Plan:
-    def __init__(self, old, new, attributes, scope):
-        self.old, self.new, self.attributes, self.scope = old, new, attributes, scope
-        self.found = {}  # path: (occurrences, identity of the file)
-        self.conflicts, self.skipped = [], []
-        self.functions = set()  # that have a parameter of this name
-        self.owners = set()  # modules that have it
-        self.modules = set()  # all that there are
-        self.languages = {}  # path: of those that are not Python
-
-    def name(self, path):
-        """The module a file is."""
-        stem, folder = os.path.splitext(os.path.basename(path))[0], os.path.basename(os.path.dirname(os.path.abspath(path)))
-        module = folder if stem == "__init__" else stem
-        self.modules |= {module, folder}
-        return module
-
-    def read(self, path):
-        module = self.name(path)
-        text = _text.Text(path)
-        if len(text.text) > SIZE_MAX:
-            raise ValueError("the file is too large")
-        language = _belljar_code.language(path, text.text.encode("utf-8", "surrogateescape"))
-        if language:
-            self.read_tree(path, language, text)
-            return
-        check(self.old, self.new)
-        answer = _belljar_code.occurrences(text.text.encode("utf-8"), self.old, self.new, self.attributes)
-        if answer is None:
-            raise ValueError("the file is not valid Python")
-        found, line = answer
-        if line:
-            self.conflicts.append({"file": path, "line": line, "reason": f"{self.new} means something else here"})
-        self.found[path] = (found, text.before.st_mtime_ns)
-        for _, _, _, kind, owner, _, of_class in found:
-            if kind == "param" and owner:
-                parts = owner.replace(".<locals>", "").split(".")
-                self.functions |= {parts[-1]} | ({parts[-2]} if parts[-1] in ("__init__", "__new__") and len(parts) > 1 else set())
-            elif of_class and self.attributes:
-                self.functions.add(owner.rpartition(".")[2])
-            elif kind in ("def", "name", "import") and owner is None:
-                self.owners.add(module)
-
-    def read_tree(self, path, language, text):
-        if self.scope != "auto":
-            raise ValueError(f"scopes are known in Python only, and this is {language}")
-        edits, kept, line = _rename_tree.find(language, text.text.encode("utf-8"), self.old, self.new, self.attributes)
-        if line:
-            self.conflicts.append({"file": path, "line": line, "reason": f"{self.new} stands in this file already"})
-        self.found[path] = ((edits, kept), text.before.st_mtime_ns)
-        self.languages[path] = language
-
-    def chosen(self, path):
-        """The occurrences to rename, by kind; what was left alone is counted."""
-        if path in self.languages:
-            edits, kept = self.found[path][0]
-            return [(start, end, kind) for start, end, kind, _ in edits], {"attributes": kept} if kept else {}
-        edits, kept, text = [], {}, None
-        for start, length, line, kind, owner, about, of_class in self.found[path][0]:
-            why = None
-            if kind == "path":
-                why = "modules"
-            elif kind == "module" or (kind == "import" and not self.is_ours(about)):
-                self.conflicts.append({"file": path, "line": line, "reason": f"{self.old} is imported from outside the files"})
-            elif kind == "attribute":
-                text = text if text is not None or self.attributes else _text.Text(path).text
-                if not self.attributes and not self.is_of_module(about, text):
-                    why = "attributes"
-            elif kind == "kwarg" and (about not in self.functions or self.scope == "module"):
-                why = "kwargs"
-            elif of_class and not self.attributes:
-                why = "attributes"
-            elif self.scope != "auto" and owner is not False and owner != (None if self.scope == "module" else self.scope):
-                why = "other_scopes"
-            if why:
-                kept[why] = kept.get(why, 0) + 1
-            else:
-                edits.append((start, start + length, kind))
-        return edits, kept
-
-    def is_ours(self, about):
-        level, module = about
-        return level > 0 or module.rpartition(".")[2].strip() in self.modules
-
-    def is_of_module(self, base, text):
-        """module.name, of a module that is among the files and is imported here, by its name or another."""
-        last = (base or "").rpartition(".")[2]
-        imported = r"^\s*(?:from\s[^\n]*)?import\b[^\n]*"
-        alias = re.search(rf"{imported}?\b([\w.]+)\s+as\s+{re.escape(last)}\b", text, re.M)
-        if alias:
-            return alias[1].rpartition(".")[2] in self.owners
-        return last in self.owners and re.search(rf"{imported}\b{re.escape(last)}\b", text, re.M) is not None
-
-
-def check(old, new):
-    for name in (old, new):
-        if not name.isidentifier() or unicodedata.normalize("NFKC", name) != name:
-            raise ValueError(f"{name!r} is not a name")
-        if keyword.iskeyword(name):
-            raise ValueError(f"{name!r} is a keyword of Python")
+LEFT_MAX = 20  # places that are told one by one
 
 
 def apply(plan, path, edits, create_backup, dry_run):
@@ -130,27 +26,60 @@ def apply(plan, path, edits, create_backup, dry_run):
     return _edit.put(file, result.decode("utf-8"), create_backup, dry_run)
 
 
+def _missing(base, result):
+    """A directory that is not there; perhaps another is meant."""
+    import difflib
+
+    folder = os.path.dirname(base) or "."
+    near = difflib.get_close_matches(os.path.basename(base), os.listdir(folder) if os.path.isdir(folder) else [], 1)
+    meant = f"; did you mean {os.path.join(os.path.dirname(base), near[0])!r}?" if near else f"; the working directory is {os.getcwd()}"
+    return {**result, "status": "error", "error": f"there is no file or directory {base!r}{meant}"}
+
+
+_WORDS = {
+    "attributes": ("attribute", "pass attributes=True"), "kwargs": ("keyword argument", None), "modules": ("module of that name", None),
+    "other_scopes": ("name in another scope", None), "other": ("other thing of that name", None), "strings": ("string", None),
+}  # fmt: skip
+
+
+def _told(plan, result, base, file_pattern):
+    """What was left, in a line; nothing if there is nothing to say."""
+    if not plan.found and not plan.skipped:
+        where = base if os.path.isfile(base) else f"{os.path.join(base, file_pattern)}, {result['files_scanned']} files"
+        return f"nothing matched {plan.asked!r} in {where}"
+    parts = []
+    for why, count in result["unchanged"].items():
+        words, hint = _WORDS[why]
+        hint = plan.hint(why) or hint
+        parts.append(f"{count} {words}{'s' if count > 1 else ''} left unchanged" + (f", {hint}" if hint else ""))
+    if plan.note:
+        parts.append(plan.note)
+    return "; ".join(parts)
+
+
 def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_run, partial, limit):
     if old == new:
         raise ValueError("the names are the same")
-    plan = Plan(old, new, attributes, scope)
     paths = [base] if os.path.isfile(base) else _files(os.path.join(base, file_pattern))
+    plan = Plan(paths, old, new, attributes, scope)
     if not any(_belljar_code.language(path) for path in paths):
-        check(old, new)  # of Python alone, and then it is a mistake of the whole call
-    for path in paths:
-        plan.name(path)
-    for path in _text.containing(paths, old.encode()):
+        check(plan.old, plan.new)  # of Python alone, and then it is a mistake of the whole call
+    result = {"status": "success", "files_scanned": len(paths), "files_modified": 0, "total_replacements": 0, "by_kind": {}, "unchanged": {},
+              "conflicts": [], "skipped": [], "details": []}  # fmt: skip
+    if not os.path.exists(base):
+        return _missing(base, result)
+    for path in _text.containing(paths, plan.old.encode()):
         try:
             plan.read(path)
         except (OSError, ValueError) as error:
             plan.skipped.append({"file": path, "reason": str(error)})
+    plan.decide()
     chosen = {path: plan.chosen(path) for path in plan.found}
-    kept = {}
-    for _, left in chosen.values():
-        for why, count in left.items():
-            kept[why] = kept.get(why, 0) + count
-    result = {"status": "success", "files_scanned": len(paths), "files_modified": 0, "total_replacements": 0, "by_kind": {}, "unchanged": kept,
-              "conflicts": plan.conflicts[:limit], "skipped": plan.skipped, "details": []}  # fmt: skip
+    for path, (edits, left) in chosen.items():
+        plan.check_taken(path, edits)
+        for _, why, _ in left:
+            result["unchanged"][why] = result["unchanged"].get(why, 0) + 1
+    result |= {"conflicts": plan.conflicts[:limit], "skipped": plan.skipped}
     if plan.languages:
         result["precision"] = "syntactic"
     missing = [s for s in plan.skipped if s["reason"].startswith("this build has no grammar")]
@@ -178,4 +107,12 @@ def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_r
         if len(result["details"]) < limit:
             result["details"].append({"file": path, "replacements": len(edits), "status": "modified"})
     result["skipped"] = plan.skipped[:limit]
+    places = [{"file": path, "line": line, "reason": words} for path, (_, left) in chosen.items() for line, _, words in left]
+    if places:
+        result["left"] = places[: min(limit, LEFT_MAX)]
+    if not result["total_replacements"] and result["status"] == "success" and not plan.conflicts:
+        result["status"] = "unchanged" if plan.found else "not_found"
+    message = _told(plan, result, base, file_pattern)
+    if message:
+        result["message"] = message
     return {**result, "dry_run": True} if dry_run else result

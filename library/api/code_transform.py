@@ -27,14 +27,15 @@ def _failed(path, error):
 
 def rename_identifier(pattern, old_name, new_name, file_pattern="**/*.py", regex=False, scope="auto", attributes=False, create_backup=True,
                       dry_run=False, partial=False, limit=100):  # fmt: skip
-    """Renames a variable, function, class or parameter in all files below `pattern`; strings and comments stay.
+    """Renames a function, class, variable or parameter in all files below `pattern`; strings and comments stay.
 
-    x.old_name is renamed where x is a module that has it, everywhere with attributes=True; f(old_name=1) where f has
-    such a parameter. scope is "module" or a function's qualname, else everything. If the new name is taken, nothing is
-    written; with partial=True, only the other files are. With regex every name that matches is renamed. Other languages
-    (file_pattern="**/*.js") are renamed by their tokens, without scopes, and the result says `precision: "syntactic"`;
-    fields stay where the language tells them from variables, unless attributes=True. {status, files_scanned,
-    files_modified, total_replacements, by_kind, unchanged, conflicts, skipped, details}
+    A function or class is followed through imports; namesakes stay. old_name "Cart.total" is a member of that class,
+    "shop.tax.total" of that module, "f.x" a parameter of f with its keyword arguments; attributes=True renames every
+    x.old_name. getattr(x, "name") and patch("a.b.name") go with the name. If the new name is taken, nothing is written;
+    with partial=True, only the other files are. With regex every name that matches is renamed. Other languages
+    (file_pattern="**/*.js") go by tokens, without scopes. {status, files_modified, total_replacements, unchanged,
+    message, left: places that stay and why, conflicts, skipped, details}; status: success, partial, conflict,
+    unchanged, not_found, error.
 
     >>> rename_identifier("src", "old_name", "new_name", dry_run=True)
     """
@@ -49,13 +50,14 @@ def rename_identifier(pattern, old_name, new_name, file_pattern="**/*.py", regex
             names |= {n for n in _re.findall(r"[^\W\d]\w*", _text.Text(path).text) if expression.fullmatch(n)}
         except (OSError, ValueError):
             continue
-    total = {"status": "success", "files_modified": 0, "total_replacements": 0, "details": []}
+    total = {"status": "not_found", "files_modified": 0, "total_replacements": 0, "details": []}
     for name in sorted(names):
         done = one(name, expression.sub(new_name, name))
         total["files_modified"] += done["files_modified"]
         total["total_replacements"] += done["total_replacements"]
-        total["status"] = done["status"] if done["status"] != "success" else total["status"]
         total["details"].append({"name": name, **done})
+    worst = [done["status"] for done in total["details"] if done["status"] not in ("success", "unchanged", "not_found")]
+    total["status"] = worst[-1] if worst else "success" if total["total_replacements"] else "unchanged" if names else "not_found"
     return total
 
 

@@ -149,7 +149,7 @@ static PyMethodDef methods[] = {
     {"language", code_language, METH_VARARGS, "language(path, head=b''): the name of a file's language, or None"},
     {"languages", code_languages, METH_NOARGS, "languages(): {name: whether its grammar is in this build}"},
     {"occurrences", code_occurrences, METH_VARARGS,
-     "occurrences(source, name, new_name, attributes=False): where a name occurs, and whether the new one is taken"},
+     "occurrences(source, name, new_name, which=0): where a name occurs, and whether the new one is taken"},
     {"scan", (PyCFunction)(void (*)(void))code_scan, METH_VARARGS | METH_KEYWORDS,
      "scan(paths, what, pattern=None, ...): what many files define, import or call: (result, [(path, reason)], files seen)"},
     {"scopes", code_scopes, METH_VARARGS, "scopes(source): what each scope binds and uses"},

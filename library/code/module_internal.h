@@ -155,7 +155,7 @@ PyObject *code_with_language(const struct outline *o, PyObject *entry);
 /* unused_imports(source): [(module, name, binding, level, line, is_global)]; None: no Python. */
 PyObject *code_unused_imports(PyObject *self, PyObject *args);
 
-/* occurrences(source, name, new_name, attributes=False): ([(start, len, line, kind, owner, about,
+/* occurrences(source, name, new_name, which=0): ([(start, len, line, kind, owner, about,
  * is_of_class)], line of a conflict or 0); None: no Python. */
 PyObject *code_occurrences(PyObject *self, PyObject *args);
 

@@ -169,13 +169,13 @@ PyObject *code_occurrences(PyObject *self, PyObject *args)
     struct reading reading = {0};
     const char *old, *fresh;
     Py_ssize_t old_len, fresh_len;
-    int has_attributes = 0;
+    int which = NAMES_RENAME_PLAIN;
     uint32_t word, line = 0;
     PyObject *list;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*s#s#|p", &reading.source, &old, &old_len, &fresh, &fresh_len,
-                          &has_attributes) ||
+    if (!PyArg_ParseTuple(args, "y*s#s#|i", &reading.source, &old, &old_len, &fresh, &fresh_len,
+                          &which) ||
         begin(&reading) < 0)
         return NULL;
     if (reading.n.why)
@@ -190,7 +190,7 @@ PyObject *code_occurrences(PyObject *self, PyObject *args)
             Py_CLEAR(list);
     if (word != NAMES_NOWHERE)
         line = names_conflict(&reading.n, word, names_find(&reading.n, fresh, (size_t)fresh_len),
-                              has_attributes);
+                              (enum names_renamed)which);
     return end(&reading, list ? Py_BuildValue("(NI)", list, line) : NULL);
 }
 

@@ -118,9 +118,16 @@ uint32_t names_find(const struct names *n, const char *word, size_t len);
 /* Numbers of the imports that nothing uses, in order; the caller has room for n_imports. */
 size_t names_unused(struct names *n, uint32_t *ret_imports);
 
-/* The line of a name that would mean something else if `old` were called `fresh`; 0: none. Names of
- * classes count with attributes only. */
-uint32_t names_conflict(const struct names *n, uint32_t old, uint32_t fresh, bool has_attributes);
+/* Which of the names `old` are to be renamed. */
+enum names_renamed {
+    NAMES_RENAME_PLAIN,  /* all but those of classes */
+    NAMES_RENAME_ALL,    /* those of classes, too */
+    NAMES_RENAME_MODULE, /* those of the module alone */
+};
+
+/* The line of a name that would mean something else if `old` were called `fresh`; 0: none. */
+uint32_t names_conflict(const struct names *n, uint32_t old, uint32_t fresh,
+                        enum names_renamed which);
 
 void names_done(struct names *n);
 

@@ -298,7 +298,15 @@ static bool is_hidden(const struct names *n, uint32_t scope, uint32_t owner, uin
     return false;
 }
 
-uint32_t names_conflict(const struct names *n, uint32_t old, uint32_t fresh, bool has_attributes)
+static bool is_renamed(const struct names *n, uint32_t owner, enum names_renamed which)
+{
+    if (which == NAMES_RENAME_MODULE)
+        return owner == 0;
+    return which == NAMES_RENAME_ALL || n->scopes[owner].kind != SCOPE_CLASS;
+}
+
+uint32_t names_conflict(const struct names *n, uint32_t old, uint32_t fresh,
+                        enum names_renamed which)
 {
     uint32_t last_owner = NAMES_NOWHERE;
 
@@ -311,7 +319,7 @@ uint32_t names_conflict(const struct names *n, uint32_t old, uint32_t fresh, boo
         owner = names_owner(n, e->scope, old);
         if (owner == NAMES_NOWHERE)
             owner = 0;
-        if (n->scopes[owner].kind == SCOPE_CLASS && !has_attributes)
+        if (!is_renamed(n, owner, which))
             continue;
         if (is_hidden(n, e->scope, owner, fresh))
             return e->line;

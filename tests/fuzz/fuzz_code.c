@@ -79,7 +79,7 @@ static void read_names(const char *text, size_t len)
     names_resolve(&n);
     check_events(&n, len);
     for (uint32_t i = 0; i < n.n_words && i < 4; i++)
-        (void)names_conflict(&n, i, n.n_words > i + 1 ? i + 1 : 0, true);
+        (void)names_conflict(&n, i, n.n_words > i + 1 ? i + 1 : 0, NAMES_RENAME_ALL);
     unused = calloc(n.n_imports + 1, sizeof(*unused));
     if (!unused || names_unused(&n, unused) > n.n_imports)
         abort();

@@ -83,6 +83,8 @@ class Renamed(ast.NodeTransformer):
         for field, value in ast.iter_fields(node):
             if isinstance(value, str) and value == self.old and not isinstance(node, ast.Constant):
                 setattr(node, field, self.new)
+            elif field == "args" and isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("getattr", "setattr", "hasattr", "delattr"):
+                node.args = [ast.Constant(self.new) if isinstance(v, ast.Constant) and v.value == self.old else v for v in value]
             elif isinstance(value, list) and isinstance(node, (ast.Global, ast.Nonlocal, ast.MatchClass)):
                 setattr(node, field, [self.new if v == self.old else v for v in value])
         return super().generic_visit(node)
