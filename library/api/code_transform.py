@@ -32,10 +32,9 @@ def rename_identifier(pattern, old_name, new_name, file_pattern="**/*.py", regex
     A function or class is followed through imports; namesakes stay. old_name "Cart.total" is a member of that class,
     "shop.tax.total" of that module, "f.x" a parameter of f with its keyword arguments; attributes=True renames every
     x.old_name. getattr(x, "name") and patch("a.b.name") go with the name. If the new name is taken, nothing is written;
-    with partial=True, only the other files are. With regex every name that matches is renamed. Other languages
-    (file_pattern="**/*.js") go by tokens, without scopes. {status, files_modified, total_replacements, unchanged,
-    message, left: places that stay and why, conflicts, skipped, details}; status: success, partial, conflict,
-    unchanged, not_found, error.
+    partial=True writes the other files. regex: every name that matches. Other languages (file_pattern="**/*.js") go by
+    tokens, without scopes. {status, files_modified, total_replacements, unchanged, message, left: places that stay and
+    why, conflicts, skipped, details}; status: success, partial, conflict, unchanged, not_found, error.
 
     >>> rename_identifier("src", "old_name", "new_name", dry_run=True)
     """
