@@ -27,6 +27,7 @@ struct caller {
     char keeper[TOKEN_KEEPER_SIZE]; /* the owner of what outlives runs, store/store.h */
     struct rights rights;
     uint8_t token_hash[SHA256_BYTES]; /* none for the first */
+    bool is_operator;                 /* it is the user who started this process */
     bool is_known;                    /* false: its token was removed */
     unsigned generation;              /* goes up when a token of this name is removed */
     bool is_recorded;                 /* the trail knows that it was used */

@@ -200,6 +200,7 @@ static int put_program(const struct admission *a, const struct run_request *requ
     run->terms.has_seed = request->has_seed;
     run->terms.seed = request->seed;
     run->origin.can_ask = request->can_ask;
+    run->origin.is_operator = !a->caller || a->caller->is_operator;
     if (put_code(a, request, run, err) < 0)
         return -1;
     return put_input(request, run, err);

@@ -90,6 +90,8 @@ static json_t *net_json(const struct net *net)
         if (net_grant_text(&net->grants[i], text, sizeof(text)) >= 0)
             (void)json_array_append_new(list, json_text_string(text, strlen(text)));
     }
+    if (net && net->asks)
+        (void)json_array_append_new(list, json_string(NET_ASK));
     return list;
 }
 

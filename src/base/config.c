@@ -74,7 +74,7 @@ static const struct config_option options[] = {
      .help = "where programs start: /workspace, or a directory that `allow` grants; empty: the granted directory if there is one, else /workspace",
      .brief = "start there; the granted directory if there is one", AT(workdir)},
     {"net", CONFIG_LIST, "", .is_reloadable = true, .is_net = true, .flag = "net", .value = "HOST[:PORT]",
-     .help = "hosts that programs may reach: api.example.org:443, *.example.org, http://HOST:PORT/PATH/",
+     .help = "hosts that programs may reach: api.example.org:443, *.example.org, http://HOST:PORT/PATH/; with `ask`, others after a question to the user",
      .brief = "a host the program may reach; repeatable", AT(net)},
     {"net_mb", CONFIG_SIZE, "1024", 1, 1048576, .unit = "MB", .unit_bytes = 1048576,
      .help = "traffic of one sandbox with these hosts, both directions together", AT(net_mb)},

@@ -188,6 +188,14 @@
 #define LIMIT_NET_LOOKUPS      16
 #define LIMIT_NET_LOOKUPS_EACH 4
 
+/* Hosts that somebody is asked for (base/net.h): questions of one run, hosts that one sandbox
+ * remembers the answers for, and the time that an answer may take. Hosts that are remembered for
+ * good, in a file. */
+#define LIMIT_NET_QUESTIONS  8
+#define LIMIT_NET_ASKED      64
+#define LIMIT_NET_QUESTION_S 300
+#define LIMIT_NET_REMEMBERED 1000
+
 /* Of one sandbox in its life: what a crawler makes in a day, and an endless loop in minutes. */
 #define LIMIT_NET_TOTAL 100000
 

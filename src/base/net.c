@@ -216,6 +216,10 @@ int net_add(struct net *net, const char *text, struct error *err)
 {
     struct net_grant grant = {0};
 
+    if (strcmp(text, NET_ASK) == 0) {
+        net->asks = true;
+        return 0;
+    }
     if (parse(text, &grant, err) < 0) {
         grant_done(&grant);
         return -1;
@@ -236,6 +240,7 @@ static bool copy_grant(const struct net_grant *from, struct net_grant *ret)
 
 static int append_all(struct net *net, const struct net *from, struct error *err)
 {
+    net->asks |= from->asks;
     for (size_t i = 0; i < from->count; i++) {
         struct net_grant copy;
 
@@ -402,6 +407,17 @@ const struct net_grant *net_match(const struct net *net, const struct net_ask *a
     return best;
 }
 
+bool net_may_ask(const struct net *net, const struct host *host)
+{
+    if (!net->asks || host_is_loopback(host) ||
+        (host->is_address && (address_range(&host->address) || address_is_nobody(&host->address))))
+        return false;
+    for (size_t i = 0; i < net->count; i++)
+        if (has_host(&net->grants[i], host))
+            return false;
+    return true;
+}
+
 const char *net_judge(const struct net *net, const struct net_grant *grant,
                       const struct address *address, bool is_own, uint16_t port)
 {
@@ -495,8 +511,13 @@ int net_add_within(struct net *net, const struct net *allowed, const char *text,
 {
     struct net_grant asked = {0};
     bool has_any = false, has_failed = false;
-    int r = parse(text, &asked, err);
+    int r;
 
+    if (strcmp(text, NET_ASK) == 0 && allowed && allowed->asks) {
+        net->asks = true;
+        return 0;
+    }
+    r = parse(text, &asked, err);
     if (r == 0 && (asked.header || asked.is_private))
         r = wrong(text, "only the operator may set `private` and `header=`", err);
     for (size_t i = 0; r == 0 && allowed && i < allowed->count; i++) {

@@ -7,6 +7,7 @@
  *     *.example.org:443                  every name below it, not itself
  *     http://127.0.0.1:8000/session/     plain requests to that path and below it
  *     GET+HEAD https://api.example.org   the gate sees the request, and speaks TLS itself
+ *     ask                                somebody is asked for any other host
  *
  * A grant that names methods, a path or a header is for requests that the gate can read: no tunnel
  * is made for it. An address outside of the public Internet is reached only when it is granted
@@ -36,6 +37,7 @@ struct net {
     unsigned refs;
     size_t count;
     struct net_grant *grants;
+    bool asks; /* for a host that no grant names, somebody may be asked */
 };
 
 /* Empty, with one reference. NULL: out of memory. */
@@ -58,6 +60,14 @@ int net_add_within(struct net *net, const struct net *allowed, const char *text,
 /* *net gets the grants of `more`, too, of which either may be NULL. What others refer to is not
  * changed. */
 int net_merge(struct net **net, struct net *more, struct error *err);
+
+/* The word that stands for asking among the grants. */
+#define NET_ASK "ask"
+
+/* Whether somebody may be asked for that host. Not for one that a grant names: its limits are the
+ * operator's. Not for this machine, nor for an address that is not of the public Internet: a yes
+ * would be a grant of that address, which is beyond what a question can show. */
+bool net_may_ask(const struct net *net, const struct host *host);
 
 /* The grant as text, without the header's value. */
 int net_grant_text(const struct net_grant *grant, char *text, size_t size);

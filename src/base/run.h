@@ -52,6 +52,7 @@ struct run_origin {
     const char *owner;
     const char *correlation_id;
     bool wants_receipt;
+    bool is_operator;    /* it is the user who started this process */
     bool can_ask;        /* the door brings questions to the sender, and answers back */
     struct store *store; /* where its owner's things are, which lives longer; NULL: nowhere */
     char keeper[RUN_KEEPER_MAX]; /* the owner by that store's name for it */

@@ -161,6 +161,8 @@ int approval_answer(const struct approvals *all, const char *id, const struct ap
     }
     if (word->is_yes && check_yes(found, word, err) < 0)
         return -1;
-    decide(found, word->is_yes ? APPROVAL_YES : APPROVAL_NO);
+    decide(found, !word->is_yes                           ? APPROVAL_NO
+                  : word->is_always && found->can_be_kept ? APPROVAL_ALWAYS
+                                                          : APPROVAL_YES);
     return 0;
 }

@@ -15,7 +15,12 @@
 #include "base/run.h"
 #include "base/sha256.h"
 
-enum approval_answer { APPROVAL_YES, APPROVAL_NO, APPROVAL_LATE };
+/* ALWAYS: a yes that is kept for good, where that can be said. */
+enum approval_answer { APPROVAL_YES, APPROVAL_NO, APPROVAL_LATE, APPROVAL_ALWAYS };
+
+/* The name of a question for a host that is not granted; its arguments are {"host"}. No call of a
+ * program has it. */
+#define APPROVAL_CONNECT "net.connect"
 
 /* Those of one engine that wait. */
 struct approvals {
@@ -31,8 +36,9 @@ struct approval {
     uint8_t digest[SHA256_BYTES]; /* of their bytes */
     char *shown; /* the same for people (mask_json_for_review()); NULL: it could not be, and nobody
                     can approve it */
-    uint64_t hidden; /* bytes that are not in it: a yes has to repeat the number */
-    double seconds;  /* within which an answer counts */
+    uint64_t hidden;  /* bytes that are not in it: a yes has to repeat the number */
+    bool can_be_kept; /* a yes may be one for good */
+    double seconds;   /* within which an answer counts */
 
     /* --- private --- */
     struct approval *next;
@@ -64,6 +70,7 @@ const struct approval *approval_first(const struct approvals *all, const char *r
 struct approval_word {
     const char *approval_id; /* which one, or NULL: the first */
     bool is_yes;
+    bool is_always;         /* of a yes: for good, where it can be kept */
     uint64_t accept_hidden; /* of a yes: how many bytes were not shown */
     const char *sha256;     /* of a yes: of the arguments that were shown, or NULL */
 };

@@ -219,8 +219,10 @@ void call_asked(struct call *call, const struct approval *approval)
 void call_note_answer(struct call *call, const struct approval *approval,
                       enum approval_answer answer)
 {
-    static const char *const words[] = {
-        [APPROVAL_YES] = "yes", [APPROVAL_NO] = "no", [APPROVAL_LATE] = "late"};
+    static const char *const words[] = {[APPROVAL_YES] = "yes",
+                                        [APPROVAL_NO] = "no",
+                                        [APPROVAL_LATE] = "late",
+                                        [APPROVAL_ALWAYS] = "yes"};
 
     call->approval = words[answer];
     call->hidden = approval->hidden;

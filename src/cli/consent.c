@@ -75,11 +75,32 @@ static int add_hidden(const struct consent *consent, struct buf *text)
                       (unsigned long long)consent->hidden);
 }
 
-static const char *question_of(bool is_long, uint64_t hidden)
+static bool is_connect(const char *name)
 {
+    return strcmp(name, APPROVAL_CONNECT) == 0;
+}
+
+static const char *question_of(const struct consent *consent, const char *name, bool is_long)
+{
+    uint64_t hidden = consent->hidden;
+
+    if (!is_long && !hidden && is_connect(name))
+        return consent->can_be_kept ? "\nAllow it for this session? [y/always/N] "
+                                    : "\nAllow it for this session? [y/N] ";
     return is_long  ? "\nAllow it this time? [N/all] "
            : hidden ? "\nAllow it this time, including the hidden part? [hidden/N] "
                     : "\nAllow it this time? [y/N] ";
+}
+
+static int add_wish(const char *name, struct buf *text)
+{
+    if (is_connect(name))
+        return buf_add_str(
+            text, "belljar: the program wants to connect to a host that is not granted, ", NULL);
+    if (buf_add_str(text, "belljar: the program wants to call ", NULL) < 0 ||
+        terminal_exact_line(name, strlen(name), text, NULL) < 0)
+        return -1;
+    return buf_add_str(text, " with ", NULL);
 }
 
 /* False: it was not, or not as a whole; then no answer is a yes. */
@@ -87,13 +108,11 @@ static bool show(const struct consent *consent, const char *name, const char *ar
                  bool is_whole)
 {
     bool is_long = !is_whole && strlen(arguments) > SHOWN_BYTES;
-    const char *question = question_of(is_long, consent->hidden);
+    const char *question = question_of(consent, name, is_long);
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, 4 * (strlen(name) + strlen(arguments)) + KIB); /* each byte as \xNN */
-    if (buf_add_str(&text, "belljar: the program wants to call ", NULL) < 0 ||
-        terminal_exact_line(name, strlen(name), &text, NULL) < 0 ||
-        buf_add_str(&text, " with ", NULL) < 0 || add_arguments(arguments, is_whole, &text) < 0 ||
+    if (add_wish(name, &text) < 0 || add_arguments(arguments, is_whole, &text) < 0 ||
         add_hidden(consent, &text) < 0 ||
         write_terminal(consent->terminal, buf_str(&text), text.len) < 0)
         return false;
@@ -106,12 +125,18 @@ static bool is_all(const char *line, size_t len)
     return len == 3 && strncasecmp(line, "all", 3) == 0;
 }
 
+static bool is_always(const struct consent *consent, const char *line, size_t len)
+{
+    return consent->can_be_kept && !consent->hidden && len == 6 &&
+           strncasecmp(line, "always", 6) == 0;
+}
+
 /* If something is hidden, `y` and `yes` are not enough: only the word `hidden` approves. */
 static bool is_yes(const struct consent *consent, const char *line, size_t len)
 {
     if (consent->hidden)
         return len == 6 && strncasecmp(line, "hidden", 6) == 0;
-    return (len == 1 && (*line == 'y' || *line == 'Y')) ||
+    return is_always(consent, line, len) || (len == 1 && (*line == 'y' || *line == 'Y')) ||
            (len == 3 && strncasecmp(line, "yes", 3) == 0);
 }
 
@@ -136,6 +161,7 @@ static void put(struct consent *consent, struct loop *loop, const struct approva
     consent->arguments =
         strdup(approval->shown ? approval->shown : "arguments that cannot be shown");
     consent->hidden = approval->hidden;
+    consent->can_be_kept = approval->can_be_kept;
     show_again(consent, false);
     if (!consent->watch)
         consent->watch = loop_watch_fd(loop, consent->terminal, LOOP_READ, on_typed, consent);
@@ -155,6 +181,7 @@ static void decide(struct consent *consent)
     *consent->approval_id = '\0';
     /* Nobody waits for the answer where its time is over. */
     word.is_yes = consent->is_shown && is_yes(consent, consent->line, consent->len);
+    word.is_always = is_always(consent, consent->line, consent->len);
     word.accept_hidden = consent->hidden;
     if (approval_answer(consent->approvals, consent->run_id, &word, NULL) < 0 && word.is_yes) {
         word.is_yes = false; /* it could not be shown */
@@ -202,6 +229,13 @@ bool consent_is_open(const struct consent *consent)
     return *consent->approval_id && approval_first(consent->approvals, consent->run_id);
 }
 
+void consent_close(struct consent *consent)
+{
+    loop_watch_free(consent->watch);
+    consent->watch = NULL;
+    *consent->approval_id = '\0';
+}
+
 /* A line that was typed; -1: none in time. */
 static ssize_t read_line(const struct consent *consent, int patience_ms, char *line, size_t size)
 {
@@ -227,6 +261,7 @@ bool consent_ask_now(struct consent *consent, const json_t *approval)
 
     buf_init(&arguments, 8 * MIB);
     consent->hidden = hidden > 0 ? (uint64_t)hidden : 0;
+    consent->can_be_kept = false; /* the operator of the server has the file */
     if (!name || json_text_dump(json_object_get(approval, "arguments"), JSON_TEXT_COMPACT,
                                 &arguments, NULL) < 0)
         return false;

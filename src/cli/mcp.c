@@ -205,7 +205,7 @@ static int open_stdio(struct mcp *mcp, struct error *err)
     (void)snprintf(mcp->caller.name, sizeof(mcp->caller.name), "local");
     rights_init(&mcp->caller.rights);
     mcp->caller.rights.has_grants = true; /* of what whoever started us has granted */
-    mcp->caller.is_known = true;
+    mcp->caller.is_known = mcp->caller.is_operator = true;
     return mcp_stdio_open(&options, &mcp->stdio, err);
 }
 

@@ -66,11 +66,27 @@ static int write_head(struct proxy_client *g, const struct proxy_head *head)
 
 /* --- HTTP --- */
 
+/* False: it was refused, or somebody is asked; then all that it said is still there, and is heard
+ * again. */
 static bool is_granted(struct proxy_client *g, const struct net_ask *ask)
 {
     const char *why = NULL;
 
     g->grant = net_match(g->egress->net, ask, &g->port, &g->is_tls, &why);
+    if (!g->grant)
+        g->grant = egress_match_asked(g, ask);
+    if (!g->grant) {
+        switch (egress_ask(g, &why)) {
+        case EGRESS_LATER:
+            g->stage = EGRESS_WAITING;
+            return false;
+        case EGRESS_YES:
+            g->grant = egress_match_asked(g, ask);
+            break;
+        case EGRESS_NO:
+            break;
+        }
+    }
     if (!g->grant)
         proxy_client_refuse(g, 403, why, true);
     return g->grant;
@@ -201,7 +217,6 @@ static void listen_socks(struct proxy_client *g, struct evbuffer *in)
 
     if (n == 0)
         return;
-    (void)evbuffer_drain(in, n);
     if (!why && (data[0] != 5 || data[1] != SOCKS_CONNECT || data[2] != 0))
         why = "a SOCKS request other than CONNECT to a host";
     if (why || !g->port) {
@@ -210,6 +225,7 @@ static void listen_socks(struct proxy_client *g, struct evbuffer *in)
     }
     (void)bufferevent_disable(g->inner, EV_READ);
     if (is_granted(g, &(struct net_ask){.host = &g->host, .port = g->port, .is_tunnel = true})) {
+        (void)evbuffer_drain(in, n);
         g->is_asked = true;
         proxy_client_go(g);
     }

@@ -248,6 +248,8 @@ static bool is_over_time(const struct proxy_client *g, uint64_t now)
     case EGRESS_ASKING:
     case EGRESS_SOCKS:
         return age_s >= LIMIT_NET_ASK_S;
+    case EGRESS_WAITING: /* the question has a time of its own */
+        return false;
     case EGRESS_MAKING:
         return quiet_s >= LIMIT_NET_MAKE_S;
     case EGRESS_CLOSING:
@@ -407,6 +409,11 @@ int egress_new(struct egress_settings *settings, struct loop *loop, int listener
     return 0;
 }
 
+void egress_set_ask(struct egress *e, egress_ask_fn ask)
+{
+    e->ask = ask;
+}
+
 void egress_totals(const struct egress *e, struct egress_totals *ret_totals)
 {
     *ret_totals = e->totals;
@@ -421,6 +428,7 @@ void egress_free(struct egress *e)
     close_fd(&e->listener);
     while (!LIST_EMPTY(&e->clients))
         proxy_client_end(LIST_FIRST(&e->clients));
+    egress_forget_asked(e);
     loop_watch_free(e->tick);
     leave_owner(e->settings, e->owner);
     net_unref(e->net);

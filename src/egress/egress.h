@@ -56,6 +56,23 @@ int egress_check(const struct egress_settings *settings, const struct net *net, 
 int egress_new(struct egress_settings *settings, struct loop *loop, int listener, struct net *net,
                egress_fn fn, void *user, struct egress **ret_egress, struct error *err);
 
+/* What somebody says to a host that no grant names. LATER: nothing yet; egress_answer() brings it.
+ */
+enum egress_consent { EGRESS_NO, EGRESS_YES, EGRESS_LATER };
+
+#define EGRESS_GRANT_TEXT (HOST_TEXT + 8)
+
+/* Asks for a host, `grant`, as it stands behind --net; its characters are a host's. *ret_why: of a
+ * no, and stays as it is otherwise. Nothing was looked up or connected yet. */
+typedef enum egress_consent (*egress_ask_fn)(void *user, const char *grant, const char **ret_why);
+
+/* Where the hosts say `ask` (base/net.h). `user` is that of egress_new(). */
+void egress_set_ask(struct egress *egress, egress_ask_fn ask);
+
+/* The answer. A yes or a no holds as long as the sandbox; LATER stands for none: whoever waits is
+ * judged again. A yes permits what a grant of that name would: addresses are judged as ever. */
+void egress_answer(struct egress *egress, const char *grant, enum egress_consent said);
+
 /* Sets the owner of the program before it runs in the sandbox: all connections of one token have
  * one share of LIMIT_NET_OPEN_ALL. Connections beyond the share are refused. NULL: no owner. */
 void egress_set_owner(struct egress *egress, const char *owner);

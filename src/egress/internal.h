@@ -19,6 +19,7 @@ struct bufferevent;
 enum egress_stage {
     EGRESS_ASKING,  /* has not said what it wants */
     EGRESS_SOCKS,   /* has been greeted */
+    EGRESS_WAITING, /* for somebody's yes to its host */
     EGRESS_MAKING,  /* the way is being made */
     EGRESS_OPEN,    /* bytes flow */
     EGRESS_CLOSING, /* an answer of ours is on its way, then the end */
@@ -71,6 +72,9 @@ struct egress {
     size_t n_guests;
     uint64_t n_total; /* connections, refused ones too */
     struct egress_totals totals;
+    egress_ask_fn ask; /* NULL: nobody is asked for hosts */
+    struct asked *asked;
+    size_t n_asked;
 };
 
 /* --- egress.c --- */
@@ -89,6 +93,17 @@ void proxy_client_refuse(struct proxy_client *g, int status, const char *why, bo
 
 /* The program said something, and has no connection yet. */
 void proxy_client_listen(struct proxy_client *g);
+
+/* --- asked.c --- */
+
+#define EGRESS_SAID_NO "the host is not granted, and whoever was asked said no"
+
+/* The grant that somebody's yes has made of the client's host, or NULL. */
+const struct net_grant *egress_match_asked(struct proxy_client *g, const struct net_ask *ask);
+
+/* Asks for the host of a client, or says what was answered before. LATER: it has to wait. */
+enum egress_consent egress_ask(struct proxy_client *g, const char **ret_why);
+void egress_forget_asked(struct egress *egress);
 
 /* --- egress_way.c --- */
 

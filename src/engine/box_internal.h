@@ -43,6 +43,11 @@ struct box_net {
     char *owner;
     uint64_t records; /* connections that were written down */
     uint64_t more;    /* those beyond */
+    /* Hosts that somebody is asked for, in this run: those that wait, how many there were, and
+     * whether one was not answered. */
+    struct host_question *questions;
+    unsigned n_questions;
+    bool is_unheard;
 };
 
 struct box {
@@ -169,6 +174,19 @@ void box_note_traffic(struct box *b, struct run *run);
 
 /* The variables by which programs find it; NULL past the end. */
 const char *box_gate_variable(size_t index);
+
+/* --- box_ask.c --- */
+
+/* Begins and ends a question: shows it to the sender of the run, whose clock stands meanwhile. */
+struct approval;
+void box_ask(struct box *b, struct approval *approval);
+void box_asked(struct box *b);
+
+/* Asks for a host (egress/egress.h). `user` is the box. */
+enum egress_consent box_ask_host(void *user, const char *grant, const char **ret_why);
+
+/* The run is over: nobody is to be asked any more. */
+void box_end_questions(struct box *b);
 
 /* --- box_denials.c --- */
 

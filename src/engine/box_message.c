@@ -136,59 +136,15 @@ static int record_call(void *user, const struct call_record *record, struct erro
     return recorder_call(b->recorder, record, err);
 }
 
-/* --- questions that somebody has to answer --- */
-
-bool box_is_held(struct box *b)
-{
-    if (b->cell.n_held)
-        b->cell.is_due = true;
-    else if (b->cell.held_ns)
-        loop_timer_start(b->deadline, b->cell.held_ns / 1000000 + 1);
-    else
-        return false;
-    if (!b->cell.n_held)
-        b->cell.held_ns = 0;
-    return true;
-}
-
-/* As somebody sees them who decides. */
-static void show_arguments(struct run *run, struct approval *approval)
-{
-    cleanup(buf_done) struct buf text = {0};
-    json_t *shown =
-        mask_json_for_review(mask_context_of(run), approval->arguments, &approval->hidden);
-
-    buf_init(&text, 8 * MIB);
-    if (shown && json_text_dump(shown, JSON_TEXT_COMPACT, &text, NULL) == 0)
-        approval->shown = take_ptr(text.data);
-    json_decref(shown);
-}
-
 static void on_ask(void *user, struct approval *approval)
 {
-    struct box *b = user;
-    struct run *run = b->run;
-
-    if (b->cell.n_held++ == 0)
-        b->cell.held_since_ns = loop_now_ns();
-    show_arguments(run, approval);
-    if (run->on_event)
-        run->on_event(run, &(struct run_event){.kind = RUN_EVENT_APPROVAL, .approval = approval});
+    box_ask(user, approval);
 }
 
 static void on_asked(void *user, const struct approval *approval)
 {
-    struct box *b = user;
-
     (void)approval;
-    if (!b->cell.n_held || --b->cell.n_held)
-        return;
-    b->cell.held_ns += loop_now_ns() - b->cell.held_since_ns;
-    if (b->cell.is_due && b->cell.state != CELL_ANSWERING && b->state == BOX_RUNNING &&
-        b->cell.verdict == BOX_NO_VERDICT) {
-        b->cell.is_due = false;
-        (void)box_is_held(b);
-    }
+    box_asked(user);
 }
 
 static void on_call_spent(void *user, uint64_t cpu_ns)

@@ -160,7 +160,10 @@ int box_open_gate(struct box *b, struct error *err)
     fd = frame_take_fd(&b->init.decoder);
     if (fd < 0)
         return error_set(err, E_PROTOCOL, "the sandbox came without the socket of its gate");
-    return egress_new(b->egress_settings, b->loop, fd, b->net, on_note, b, &b->gate.egress, err);
+    if (egress_new(b->egress_settings, b->loop, fd, b->net, on_note, b, &b->gate.egress, err) < 0)
+        return -1;
+    egress_set_ask(b->gate.egress, box_ask_host);
+    return 0;
 }
 
 void box_own_gate(struct box *b, const struct run *run)
@@ -173,6 +176,7 @@ void box_close_gate(struct box *b)
 {
     if (!b->gate.egress)
         return;
+    box_end_questions(b);
     egress_free(take_ptr(b->gate.egress));
     if (b->gate.more)
         write_down(b, &(struct egress_note){.host = "", .how = "others"});

@@ -537,6 +537,7 @@ static void begin_answer(struct box *b)
     box_enter(b, CELL_ANSWERING);
     b->is_answer_due = false;
     loop_work_cancel(&b->finishing);
+    box_end_questions(b);
     call_desk_end_run(b->active->calls);
     loop_timer_stop(b->deadline);
     loop_timer_stop(b->tick);

@@ -75,7 +75,11 @@ int place_add_hosts(const struct run_terms *terms, struct buf *out)
         if ((i && buf_add_str(out, ", ", NULL) < 0) || add_name(text, out) < 0)
             return -1;
     }
-    return count ? add_more(count, HOSTS_SHOWN, out) : buf_add_str(out, "none", NULL);
+    if (count && add_more(count, HOSTS_SHOWN, out) < 0)
+        return -1;
+    if (terms->net && terms->net->asks)
+        return buf_printf(out, NULL, "%sothers after asking the user", count ? ", " : "");
+    return count ? 0 : buf_add_str(out, "none", NULL);
 }
 
 const char *place_start(const struct run_terms *terms)

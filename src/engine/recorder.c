@@ -312,6 +312,11 @@ static void add_net(struct recorder *recorder, struct record *r, const struct ne
         recorder_add(recorder, r, "grant", text);
         record_close(r);
     }
+    if (net->asks) {
+        record_open(r, NULL);
+        recorder_add(recorder, r, "grant", NET_ASK);
+        record_close(r);
+    }
     record_close(r);
 }
 

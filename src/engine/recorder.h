@@ -95,6 +95,9 @@ struct recorder_net {
     uint16_t port;
     const char *how;
     const char *why; /* of a refusal, or NULL */
+    /* Somebody was asked for the host, and this is the answer: "yes", "always", "no", "late" (there
+     * was none) or "remembered"; NULL: it is a connection. */
+    const char *asked;
     uint64_t sent, received;
     double ms;
     uint64_t more; /* others before it that have no record of their own */

@@ -110,25 +110,30 @@ int recorder_call(struct recorder *recorder, const struct call_record *call, str
 int recorder_net(struct recorder *recorder, const struct recorder_net *event, struct error *err)
 {
     cleanup(record_done) struct record r = {0};
+    bool is_yes;
 
     if (!recorder)
         return 0;
     record_init(&r, "net");
-    record_word(&r, "event", event->why ? "refused" : "connection");
+    is_yes = !event->why && (!event->asked || strchr("yar", *event->asked)); /* or it is no, late */
+    record_word(&r, "event", event->asked ? "asked" : event->why ? "refused" : "connection");
     if (*event->run)
         record_word(&r, "id", event->run);
     if (*event->session)
         record_word(&r, "session", event->session);
     recorder_add(recorder, &r, "owner", event->owner && *event->owner ? event->owner : OWNER_LOCAL);
     recorder_add(recorder, &r, "host", event->host);
-    record_number(&r, "port", event->port);
+    if (!event->asked)
+        record_number(&r, "port", event->port);
     record_word(&r, "how", event->how);
-    if (!event->why) {
+    if (event->asked)
+        record_word(&r, "answer", event->asked);
+    if (!event->why && !event->asked) {
         record_number(&r, "sent_bytes", event->sent);
         record_number(&r, "received_bytes", event->received);
     }
     record_ms(&r, "ms", event->ms);
-    record_word(&r, "status", event->why ? "refused" : "success");
+    record_word(&r, "status", is_yes ? "success" : "refused");
     recorder_add(recorder, &r, "why", event->why);
     if (event->more)
         record_number(&r, "more", event->more);

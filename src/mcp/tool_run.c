@@ -87,9 +87,14 @@ static void tell_soon(struct mcp_running *r)
 static void on_cancel(struct mcp_call *call);
 static void on_tick(struct mcp_call *call);
 
-/* Yes or no is all there is to say, unless something is not shown: then how much that is. */
-static json_t *question_schema(uint64_t unseen)
+/* Yes or no is all there is to say, unless something is not shown: then how much that is. A host
+ * may be allowed for good. */
+static json_t *question_schema(const struct approval *approval, uint64_t unseen)
 {
+    if (!unseen && approval->can_be_kept)
+        return json_pack("{s:s, s:{s:{s:s, s:s, s:s, s:b}}}", "type", "object", "properties",
+                         "always", "type", "boolean", "title", "Always", "description",
+                         "Allow this host from now on, not for this session only", "default", 0);
     if (!unseen)
         return json_pack("{s:s, s:{}}", "type", "object", "properties");
     return json_pack("{s:s, s:{s:{s:s, s:s, s:s}}, s:[s]}", "type", "object", "properties",
@@ -98,7 +103,10 @@ static json_t *question_schema(uint64_t unseen)
                      "required", "accept_hidden");
 }
 
-/* A call that is not allowed as such. *ret_unseen: bytes that the question does not show. */
+#define CONNECT_WORDS "The program wants to connect to a host that is not granted, "
+
+/* A call that is not allowed as such, or a host. *ret_unseen: bytes that the question does not
+ * show. */
 static json_t *question(const struct approval *approval, uint64_t *ret_unseen)
 {
     cleanup(buf_done) struct buf words = {0}, arguments = {0};
@@ -107,7 +115,9 @@ static json_t *question(const struct approval *approval, uint64_t *ret_unseen)
     *ret_unseen = approval->hidden;
     buf_init(&words, QUESTION_BYTES);
     buf_init(&arguments, QUESTION_BYTES - KIB);
-    if (buf_printf(&words, NULL, "The program wants to call %s with ", approval->name) < 0)
+    if (strcmp(approval->name, APPROVAL_CONNECT) == 0
+            ? buf_add_str(&words, CONNECT_WORDS, NULL) < 0
+            : buf_printf(&words, NULL, "The program wants to call %s with ", approval->name) < 0)
         return NULL;
     if (!approval->shown || terminal_exact_line(approval->shown, len, &arguments, NULL) < 0 ||
         buf_add(&words, buf_str(&arguments), arguments.len, NULL) < 0) {
@@ -121,7 +131,7 @@ static json_t *question(const struct approval *approval, uint64_t *ret_unseen)
                          (unsigned long long)*ret_unseen);
     return json_pack("{s:{s:s, s:{s:o, s:o}}}", "approval", "method", "elicitation/create",
                      "params", "message", json_text_string(buf_str(&words), words.len),
-                     "requestedSchema", question_schema(*ret_unseen));
+                     "requestedSchema", question_schema(approval, *ret_unseen));
 }
 
 /* In the modern era the question is the answer to this call, and the run waits for the next. */
@@ -159,6 +169,14 @@ static bool said_yes(const struct mcp_running *r)
         return false;
     return !r->unseen || (json_is_integer(said) && json_integer_value(said) > 0 &&
                           (uint64_t)json_integer_value(said) == r->unseen);
+}
+
+static bool said_always(const struct mcp_running *r)
+{
+    const json_t *answer = json_object_get(r->call->answers, "approval");
+
+    return !r->unseen &&
+           json_is_true(json_object_get(json_object_get(answer, "content"), "always"));
 }
 
 /* Finds the run whose client returns: we sealed the state, for this owner. */
@@ -200,7 +218,7 @@ static void ask_next(struct mcp_running *r)
 static void pass_answer(struct mcp_running *r)
 {
     char approval[32];
-    bool is_yes = said_yes(r);
+    bool is_yes = said_yes(r), is_always = said_always(r);
 
     memcpy(approval, r->approval, sizeof(approval));
     *r->approval = '\0';
@@ -212,6 +230,7 @@ static void pass_answer(struct mcp_running *r)
     (void)approval_answer(pool_approvals(r->host->api->pool), job_id(r->job),
                           &(struct approval_word){.approval_id = approval,
                                                   .is_yes = is_yes,
+                                                  .is_always = is_always,
                                                   .accept_hidden = r->hidden},
                           NULL);
     ask_next(r);

@@ -71,7 +71,7 @@ static void show_picture(struct shell *shell, const struct run_form *form, uint3
     struct error err = {0};
 
     buf_init(&drawn, DRAWN_MAX);
-    if (picture_draw(shell->protocol, form, &drawn))
+    if (!consent_is_open(&shell->consent) && picture_draw(shell->protocol, form, &drawn))
         (void)file_write_all(STDOUT_FILENO, buf_str(&drawn), drawn.len);
     if (find_place(shell, &err) < 0 ||
         picture_save(shell->pictures, "picture", form, &path, &err) < 0)
@@ -98,7 +98,8 @@ static void show_text(struct shell *shell, const struct run_display *display)
 void shell_hold(void *arg)
 {
     struct shell *shell = arg;
-    bool is_held = output_sink_is_behind(&shell->out) || output_sink_is_behind(&shell->err);
+    bool is_held = consent_is_open(&shell->consent) || output_sink_is_behind(&shell->out) ||
+                   output_sink_is_behind(&shell->err);
 
     if (shell->out.failure || shell->err.failure) {
         shell->exit_code = 128 + SIGPIPE; /* nobody reads us any more */
@@ -109,6 +110,19 @@ void shell_hold(void *arg)
     shell->is_held = is_held;
 }
 
+/* While a question stands there, nothing else is written: it could pass for the question. */
+static void pause_output(struct shell *shell, bool is_paused)
+{
+    (void)output_sink_pause(&shell->out, is_paused);
+    (void)output_sink_pause(&shell->err, is_paused);
+    shell_hold(shell);
+}
+
+void shell_on_answered(void *arg)
+{
+    pause_output(arg, false);
+}
+
 static void on_event(struct run *run, const struct run_event *event)
 {
     struct shell *shell = run->user;
@@ -116,10 +130,17 @@ static void on_event(struct run *run, const struct run_event *event)
     uint32_t width, height;
 
     if (event->kind == RUN_EVENT_PROGRESS) {
+        if (consent_is_open(&shell->consent))
+            return;
         show_progress(shell, event);
         return;
     }
     clear_progress(shell);
+    if (event->kind == RUN_EVENT_APPROVAL) {
+        consent_ask(&shell->consent, shell->engine.loop, event->approval);
+        pause_output(shell, consent_is_open(&shell->consent));
+        return;
+    }
     if (event->kind == RUN_EVENT_DISPLAY) {
         picture = display_picture(event->display, &width, &height);
         if (picture)
@@ -138,6 +159,8 @@ static void on_done(struct run *run)
     cleanup(buf_done) struct buf text = {0};
 
     clear_progress(shell);
+    consent_close(&shell->consent);
+    pause_output(shell, false);
     (void)output_sink_finish(&shell->out);
     (void)output_sink_finish(&shell->err);
     shell->cell = NULL;
@@ -161,6 +184,7 @@ static int make_cell(struct shell *shell, struct run **ret_cell, struct error *e
         .code = {shell->text.data, shell->text.len},
         .language = shell->language,
         .auto_print = shell->language == RUN_PYTHON,
+        .can_ask = shell->consent.terminal >= 0,
     };
 
     if (!shell->session)

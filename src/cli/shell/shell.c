@@ -423,6 +423,9 @@ static int start(struct shell *shell, const struct choice *choice, struct error 
         profiles_open(shell->config, &shell->profiles, err) < 0 ||
         pick_pictures(shell, choice->save, err) < 0 || open_session(shell, err) < 0)
         return -1;
+    consent_open(&shell->consent);
+    shell->consent.on_closed = shell_on_answered;
+    shell->consent.user = shell;
     output_sink_follow(&shell->out, shell->engine.loop, shell_hold, shell);
     output_sink_follow(&shell->err, shell->engine.loop, shell_hold, shell);
     return open_editor(shell, err);
@@ -438,7 +441,8 @@ static void shell_done(struct shell *shell)
         sessions_end(shell->sessions);
     pool_free(take_ptr(shell->engine.pool));
     sessions_free(shell->sessions);
-    output_sink_done(&shell->out); /* before its loop */
+    consent_done(&shell->consent); /* before its loop, as the next two */
+    output_sink_done(&shell->out);
     output_sink_done(&shell->err);
     engine_close(&shell->engine);
     store_free(shell->store);
@@ -453,8 +457,10 @@ static void shell_done(struct shell *shell)
 
 int cmd_shell(int argc, char **argv)
 {
-    cleanup(shell_done) struct shell shell = {
-        .config = config_new(), .out = OUTPUT_SINK_NONE, .err = OUTPUT_SINK_NONE};
+    cleanup(shell_done) struct shell shell = {.config = config_new(),
+                                              .out = OUTPUT_SINK_NONE,
+                                              .err = OUTPUT_SINK_NONE,
+                                              .consent = {.terminal = -1}};
     struct choice choice = {0};
     struct error err = {0};
     int r;

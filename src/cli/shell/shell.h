@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/config.h"
 #include "base/run.h"
+#include "cli/consent.h"
 #include "cli/flags.h"
 #include "cli/output_sink.h"
 #include "engine/engine.h"
@@ -34,6 +35,7 @@ struct shell {
     bool is_interrupted;
     struct output_sink out, err;
     bool is_held; /* the cell waits until its output is taken */
+    struct consent consent;
     bool has_color;
     bool has_progress; /* a line of it stands on the terminal */
     enum picture_protocol protocol;
@@ -68,6 +70,9 @@ void shell_run_cell(struct shell *shell);
 
 /* The cell waits while the reader of the shell does not take what it wrote. */
 void shell_hold(void *shell);
+
+/* The question on the terminal is answered. */
+void shell_on_answered(void *shell);
 
 /* For requests of the user of the shell; in its session, where that is open. */
 struct admission shell_admission(const struct shell *shell);

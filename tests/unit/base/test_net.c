@@ -234,4 +234,62 @@ TEST(nobody_gets_more_than_is_allowed)
     assert_true(within(NULL, "api.example.org", NULL));
 }
 
+static bool may_ask(const struct net *net, const char *text)
+{
+    struct host host;
+
+    assert_null(host_parse(text, strlen(text), false, &host));
+    return net_may_ask(net, &host);
+}
+
+TEST(somebody_may_be_asked_for_hosts_that_nobody_granted)
+{
+    static const char *const never[] = {
+        "localhost",
+        "127.0.0.1",
+        "127.9.9.9",
+        "0x7f000001",
+        "10.0.0.1",
+        "192.168.0.1",
+        "::1",
+        "fd00::1",
+        "fe80::1",
+        "0.0.0.0",
+        "169.254.169.254",
+        "224.0.0.1",
+        "::ffff:127.0.0.1",
+        "64:ff9b::7f00:1",
+        "api.example.org",
+        "a.cdn.example.org",
+        "part.example.org",
+    };
+    cleanup(net_unref_p) struct net *net =
+        NET("ask", "api.example.org:443", "*.cdn.example.org", "GET https://part.example.org/x/");
+    cleanup(net_unref_p) struct net *silent = NET("api.example.org:443"), *both = NULL;
+
+    assert_true(net->asks && net->count == 3 && !silent->asks);
+    assert_true(may_ask(net, "other.example.org") && may_ask(net, "93.184.216.34") &&
+                may_ask(net, "cdn.example.org") && may_ask(net, "ask"));
+    assert_false(may_ask(silent, "other.example.org"));
+    for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
+        if (may_ask(net, never[i]))
+            fail_msg("%s", never[i]);
+    both = net_ref(silent);
+    assert_int_equal(net_merge(&both, net, NULL), 0);
+    assert_true(both->asks && !silent->asks);
+}
+
+TEST(asking_is_granted_like_a_host)
+{
+    cleanup(net_unref_p) struct net *asks = NET("ask"), *silent = NET("api.example.org");
+    cleanup(net_unref_p) struct net *net = net_new();
+
+    assert_true(net_add_within(net, silent, "ask", NULL) < 0);
+    assert_true(net_add_within(net, NULL, "ask", NULL) < 0);
+    assert_true(net_add_within(net, asks, "api.example.org", NULL) < 0);
+    assert_false(net->asks);
+    assert_int_equal(net_add_within(net, asks, "ask", NULL), 0);
+    assert_true(net->asks && net->count == 0);
+}
+
 UNIT_MAIN()
