@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/paths.h"
 #include "engine/place.h"
 
 #define NAME_MAX_LEN  ((size_t)64)
@@ -114,12 +115,21 @@ static int add_start(const struct wire_exception *e, const struct run_terms *ter
     return buf_add_str(out, "; granted: ", NULL) < 0 ? -1 : place_add_directories(terms, out);
 }
 
-/* The read-only directory that a message is about. Only our own name for it is used. */
+static bool has_text(struct span message, const char *text)
+{
+    return memmem(message.data, message.len, text, strlen(text)) != NULL;
+}
+
+/* The read-only directory that a message is about: the one that it names, or for a relative path
+ * the one in which the program started. Only our own name for it is used. */
 static const char *read_only_in(struct span message, const struct run_terms *terms)
 {
+    bool is_relative = !has_text(message, "'/") && !has_text(message, " /");
+
     for (size_t i = 0; i < terms->n_grants; i++)
         if (terms->grants[i].mode == RUN_GRANT_RO &&
-            memmem(message.data, message.len, terms->grants[i].path, strlen(terms->grants[i].path)))
+            (has_text(message, terms->grants[i].path) ||
+             (is_relative && terms->workdir && paths_below(terms->workdir, terms->grants[i].path))))
             return terms->grants[i].path;
     return NULL;
 }
