@@ -48,6 +48,28 @@ int interpreter_append_paths(const struct wire_strings *paths, struct error *err
     return 0;
 }
 
+/* api._discover lists what is there. */
+int interpreter_name_helpers(const struct wire_strings *paths, struct error *err)
+{
+    PyObject *list = PyList_New(0);
+    int r = list ? 0 : -1;
+
+    for (uint32_t i = 0; r == 0 && i < paths->count; i++) {
+        PyObject *item =
+            PyUnicode_DecodeFSDefaultAndSize(paths->items[i].data, (Py_ssize_t)paths->items[i].len);
+
+        r = item ? PyList_Append(list, item) : -1;
+        Py_XDECREF(item);
+    }
+    if (r == 0)
+        r = PySys_SetObject("_belljar_helpers", list);
+    Py_XDECREF(list);
+    if (r == 0)
+        return 0;
+    PyErr_Clear();
+    return error_set(err, E_INTERNAL, "the helpers cannot be named");
+}
+
 void interpreter_touch(void)
 {
     PyObject *globals = PyDict_New();

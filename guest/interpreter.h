@@ -7,6 +7,9 @@
 /* Adds to the end of sys.path. */
 int interpreter_append_paths(const struct wire_strings *paths, struct error *err);
 
+/* sys._belljar_helpers: directories of the operator's modules. */
+int interpreter_name_helpers(const struct wire_strings *paths, struct error *err);
+
 /* Before the first fork: where the generators of random numbers keep their state. */
 void interpreter_find_generators(void);
 

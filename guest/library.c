@@ -51,9 +51,55 @@ static PyMethodDef functions[] = {
            "What programs can import: names, signatures, or full help on a name."),
 };
 
+/* ---- help ---- */
+
+static PyObject *real_help; /* of the module `site`, or NULL */
+
+/* help(x): a module of ours says in a few lines what it has; pydoc says the rest. */
+static PyObject *help(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *thing = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : NULL;
+    PyObject *own = thing && PyModule_Check(thing) && !kwargs
+                        ? PyDict_GetItemString(PyModule_GetDict(thing), "__help__")
+                        : NULL;
+    PyObject *text, *out;
+    int r = -1;
+
+    (void)self;
+    if (!own || !real_help)
+        return real_help ? PyObject_Call(real_help, args, kwargs) : Py_NewRef(Py_None);
+    text = PyObject_CallNoArgs(own);
+    out = PySys_GetObject("stdout");
+    if (text && out)
+        r = PyFile_WriteObject(text, out, Py_PRINT_RAW);
+    if (r == 0)
+        r = PyFile_WriteString("\n", out);
+    Py_XDECREF(text);
+    return r == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyMethodDef help_definition =
+    METHOD(help, "(*args)", "Help on a module, function or class.");
+
+static int replace_help(void)
+{
+    PyObject *builtins = PyEval_GetBuiltins();
+    PyObject *function;
+    int r;
+
+    real_help = PyDict_GetItemString(builtins, "help");
+    if (!real_help)
+        return 0; /* an interpreter without `site` */
+    Py_INCREF(real_help);
+    function = PyCFunction_New(&help_definition, NULL);
+    r = function ? PyDict_SetItemString(builtins, "help", function) : -1;
+    Py_XDECREF(function);
+    return r;
+}
+
 int library_prepare(void)
 {
-    int r = 0;
+    int r = replace_help();
 
     for (size_t i = 0; r == 0 && i < sizeof(functions) / sizeof(functions[0]); i++) {
         PyObject *function = PyCFunction_New(&functions[i], NULL);

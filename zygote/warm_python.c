@@ -230,7 +230,8 @@ int warm_python_start(const struct wire_setup *setup, char **ret_missing, size_t
         return -1;
     if (policy_allow_modules(&setup->modules) < 0 || policy_set_helpers(&setup->paths) < 0)
         return error_memory(err);
-    if (check_helpers(&setup->paths, err) < 0 || interpreter_append_paths(&setup->paths, err) < 0)
+    if (check_helpers(&setup->paths, err) < 0 || interpreter_append_paths(&setup->paths, err) < 0 ||
+        interpreter_name_helpers(&setup->paths, err) < 0)
         return -1;
     for (uint32_t i = 0; i < setup->variables.count; i++)
         if (interpreter_set_variable(setup->variables.items[i], err) < 0)

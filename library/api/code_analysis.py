@@ -18,7 +18,7 @@ import warnings as _warnings
 
 import _belljar_code
 
-from api import _progress, _text
+from api import _parameters, _progress, _text
 from api.filesystem import _files
 
 __all__ = ["find_functions", "find_classes", "extract_imports", "get_function_calls", "analyze_dependencies", "find_unused_imports"]
@@ -41,10 +41,15 @@ def _source(path):
 
 
 def _is_many(path):
+    """A list of paths, too."""
+    if isinstance(path, (list, tuple, set)):
+        return True
     return bool(_MANY.search(_os.fspath(path))) or _os.path.isdir(path)
 
 
 def _paths(path):
+    if isinstance(path, (list, tuple, set)):
+        return list(dict.fromkeys(one for each in path for one in (_paths(each) or [_os.fspath(each)])))
     return _files(_os.path.join(path, "**/*.py") if _os.path.isdir(path) else path)
 
 
@@ -220,3 +225,6 @@ def find_unused_imports(file_path, details=False, limit=None, count_only=False, 
     if details or count_only or _is_many(file_path):
         return _scan(file_path, "unused", limit=limit, count_only=count_only, report=report)
     return _scan(file_path, "unused", report=report, finish=lambda found: sorted({entry["binding"] for entry in found})[:limit])
+
+
+_parameters.understand(globals())

@@ -5,10 +5,11 @@ a backup beside the file, unless create_backup is False.
 """
 import ast as _ast
 import io as _io
+import os as _os
 import re as _re
 import tokenize as _tokenize
 
-from api import _edit, _progress, _rename, _text
+from api import _edit, _parameters, _progress, _rename, _text
 from api import filesystem as _filesystem
 
 __all__ = ["rename_identifier", "add_type_hints", "remove_debug_statements", "convert_to_async", "apply_transformation", "batch_refactor",
@@ -32,19 +33,23 @@ def rename_identifier(pattern, old_name, new_name, file_pattern="**/*.py", regex
     A function or class is followed through imports; namesakes stay. old_name "Cart.total" is a member of that class,
     "shop.tax.total" of that module, "f.x" a parameter of f with its keyword arguments; attributes=True renames every
     x.old_name. getattr(x, "name") and patch("a.b.name") go with the name. If the new name is taken, nothing is written;
-    partial=True writes the other files. regex: every name that matches. Other languages (file_pattern="**/*.js") go by
+    partial=True writes the other files. Other languages (file_pattern="**/*.js") go by
     tokens, without scopes. {status, files_modified, total_replacements, unchanged, message, left: places that stay and
     why, conflicts, skipped, details}; status: success, partial, conflict, unchanged, not_found, error.
 
     >>> rename_identifier("src", "old_name", "new_name", dry_run=True)
     """
+    base = str(pattern)
+    if _re.search(r"[*?\[]", base) and not _os.path.exists(base):  # a glob, where a directory is expected
+        base, file_pattern = ".", base
+
     def one(old, new):
-        return _rename.rename(str(pattern), old, new, file_pattern, scope, attributes, create_backup, dry_run, partial, limit)
+        return _rename.rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_run, partial, limit)
 
     if not regex:
         return one(old_name, new_name)
     expression, names = _re.compile(old_name), set()
-    for path in _filesystem._files(f"{pattern}/{file_pattern}"):
+    for path in _filesystem._files(_os.path.join(base, file_pattern)):
         try:
             names |= {n for n in _re.findall(r"[^\W\d]\w*", _text.Text(path).text) if expression.fullmatch(n)}
         except (OSError, ValueError):
@@ -401,3 +406,6 @@ def batch_refactor(operations, dry_run=False):
                 kind = operation.get("type") if isinstance(operation, dict) else None
                 results.append({"status": "error", "operation": kind, "error": f"{type(error).__name__}: {error}"})
     return _filesystem._finish(batch, results)
+
+
+_parameters.understand(globals())

@@ -8,7 +8,7 @@ import re as _re
 
 import _belljar_code
 
-from api import _edit, _progress, _search, _text
+from api import _edit, _parameters, _progress, _search, _text
 
 __all__ = ["read_file", "write_file", "copy_lines", "paste_code", "search", "search_replace", "batch_copy", "batch_transform"]
 
@@ -117,6 +117,8 @@ def paste_code(target_file, line_number, code, create_backup=True, dry_run=False
 def _files(pattern):
     """Regular files of a glob, sorted; what begins with a dot, backups and files that are being written are left out."""
     pattern = _os.fspath(pattern)
+    if _os.path.isdir(pattern):  # everything in it
+        pattern = _os.path.join(pattern, "**/*")
     below = _BELOW.fullmatch(pattern)
     if below:
         folder = below[1] or ""
@@ -289,3 +291,6 @@ def batch_transform(operations, transform_fn=None, dry_run=False):
                 results.append({"status": "error", "file": operation.get("file"), "operation": "transform",
                                 "error": f"{type(error).__name__}: {error}"})  # fmt: skip
     return _finish(batch, results)
+
+
+_parameters.understand(globals())

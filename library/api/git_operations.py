@@ -7,7 +7,7 @@ No hook runs and no filter: nothing a repository names as a program is started. 
 import os as _os
 import re as _re
 
-from api import _git
+from api import _git, _parameters
 
 __all__ = ["git_status", "git_add", "git_commit", "git_push", "create_branch", "get_current_branch", "git_diff", "git_log"]
 
@@ -360,3 +360,6 @@ def git_push(remote="origin", branch=None, cwd=None, dry_run=False):
     # A password may stand in an address.
     url = _re.sub(r"^(\w+://)[^/@]*@", r"\1", url)
     return _result(answer, remote_url=url, branch=branch, **({"dry_run": True} if dry_run else {}))
+
+
+_parameters.understand(globals())

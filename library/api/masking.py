@@ -6,6 +6,8 @@ import os as _os
 
 import _belljar_mask
 
+from api import _parameters
+
 __all__ = ["mask_secrets", "detect_secrets", "mask_result", "PIIDetector"]
 
 FILE_MAX = 64 << 20
@@ -102,3 +104,6 @@ class PIIDetector:
 
     def mask_result(self, value, aggressive=False):
         return mask_result(value, aggressive)
+
+
+_parameters.understand(globals())

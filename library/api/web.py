@@ -14,6 +14,8 @@ import urllib.parse
 import urllib.request
 from html.parser import HTMLParser
 
+from api import _parameters
+
 __all__ = ["get", "text_of"]
 
 _BYTES = 8 << 20
@@ -169,3 +171,6 @@ def get(url, max_chars=20000, max_links=100, timeout=20):
     page |= {"url": url, "status": status, "content_type": kind, "truncated": len(page["text"]) > max_chars or len(body) > _BYTES}
     page["text"] = page["text"][:max_chars]
     return page
+
+
+_parameters.understand(globals())
