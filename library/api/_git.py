@@ -81,7 +81,7 @@ def _quoted(value):
 
 
 def _user_lines():
-    """Who commits, as the operator's git says (or the setting `git_identity`). A repository's own user.name is stronger."""
+    """The author of commits, as the operator's git says (or the setting `git_identity`). A repository's own user.name is stronger."""
     parts = [(key, os.environ.get(name, "")) for key, name in (("name", "BELLJAR_GIT_NAME"), ("email", "BELLJAR_GIT_EMAIL"))]
     return ["[user]\n", *(f"\t{key} = {_quoted(value)}\n" for key, value in parts if value and "\n" not in value)]
 

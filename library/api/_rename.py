@@ -43,7 +43,7 @@ _WORDS = {
 
 
 def _told(plan, result, base, file_pattern):
-    """What was left, in a line; nothing if there is nothing to say."""
+    """The places that were left, in a line; nothing if there is nothing to say."""
     if not plan.found and not plan.skipped:
         where = base if os.path.isfile(base) else f"{os.path.join(base, file_pattern)}, {result['files_scanned']} files"
         return f"nothing matched {plan.asked!r} in {where}"

@@ -1,4 +1,4 @@
-"""Which of all places that have a name are to be renamed."""
+"""Chooses, of all places that have a name, those to be renamed."""
 import ast
 import io
 import keyword
@@ -234,7 +234,7 @@ class Plan:
                     lookups[starts[arg.lineno - 1] + arg.col_offset] = (None, scope)
 
     def receiver(self, path, receivers, place):
-        """What the attribute is of. In f-strings, nodes have no exact place: the text before the name decides."""
+        """The thing that has the attribute. In f-strings, nodes have no exact place: the text before the name decides."""
         file = self.project.file(path)
         if place[0] in receivers:
             node, scope = receivers[place[0]]

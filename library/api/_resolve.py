@@ -1,4 +1,4 @@
-"""What names and attributes in Python files stand for, as far as imports, definitions and annotations tell. Nothing is run.
+"""The meaning of names and attributes in Python files, as far as imports, definitions and annotations tell. Nothing is run.
 
 A thing is a tuple: ("module", parts of its path), ("class", path, qualname), ("instance", path, qualname), ("function", path,
 qualname), ("variable", path, name), or ("outside", what it is). None: not known.
@@ -227,7 +227,7 @@ class Project:
         return min(near or found, key=lambda parts: (-len(parts) if near else len(parts), parts), default=None)
 
     def definers(self, path, name, seen=None):
-        """Where the global `name` of a file comes from: {(path, name)}, and "outside"."""
+        """The origins of the global `name` of a file: {(path, name)}, and "outside"."""
         seen = set() if seen is None else seen
         if (path, name) in seen or len(seen) > CHAIN_MAX:
             return set()
@@ -269,7 +269,7 @@ class Project:
         return self.starred[path]
 
     def imported(self, path, level, dotted, name, seen=None):
-        """Where `from dotted import name` leads."""
+        """The origins of `name` in `from dotted import name`."""
         parts = self.find_module(path, level, dotted)
         if parts is None:
             return {"outside"}
@@ -388,7 +388,7 @@ class Project:
         return ("class" if is_class else "instance", file.path, outer.qualname)
 
     def of_type(self, file, scope, node, depth):
-        """What a value of that annotation is."""
+        """The thing that a value of that annotation is."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 node = _edit.parse(node.value, "eval").body
@@ -405,7 +405,7 @@ class Project:
         return thing if thing and thing[0] == "outside" else None
 
     def of(self, file, scope, node, depth=0):
-        """What an expression stands for."""
+        """The thing that an expression stands for."""
         if depth > DEPTH_MAX:
             return None
         if isinstance(node, ast.Name):
@@ -433,7 +433,7 @@ class Project:
         return ("outside", f"{thing[1]}()") if thing and thing[0] == "outside" else None
 
     def of_path(self, path, dotted):
-        """What an absolute dotted path is: a module, or something in one."""
+        """The thing at an absolute dotted path: a module, or something in one."""
         words = dotted.split(".")
         for length in range(len(words), 0, -1):
             parts = self.find_module(path, 0, ".".join(words[:length]))

@@ -274,7 +274,7 @@ def _identity(author):
 
 
 def _check_signing(cwd):
-    """Whoever wants signed commits does not get an unsigned one without a word."""
+    """Refuses an unsigned commit if the settings ask for signed ones."""
     asked = _git.start(["config", "--local", "--includes", "--type=bool", "--get", "commit.gpgSign"], cwd).text.strip()
     if asked == "true" or (asked != "false" and _os.environ.get("BELLJAR_GIT_SIGNS") == "true"):
         raise _git.Refusal("commit.gpgSign is set, and no key is inside a sandbox",

@@ -118,7 +118,7 @@ uint32_t names_find(const struct names *n, const char *word, size_t len);
 /* Numbers of the imports that nothing uses, in order; the caller has room for n_imports. */
 size_t names_unused(struct names *n, uint32_t *ret_imports);
 
-/* Which of the names `old` are to be renamed. */
+/* The names `old` that are to be renamed. */
 enum names_renamed {
     NAMES_RENAME_PLAIN,  /* all but those of classes */
     NAMES_RENAME_ALL,    /* those of classes, too */

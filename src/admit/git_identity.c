@@ -126,7 +126,7 @@ static void include(struct reading *r, const char *path)
     r->file = file;
 }
 
-/* What git would not write into a commit counts as not there. */
+/* A value that git would not write into a commit counts as absent. */
 static void take(char part[IDENTITY_PART_BYTES], const char *value)
 {
     *part = '\0';
@@ -213,7 +213,7 @@ static int read_all(struct reading *r)
 
 /* --- the granted directory --- */
 
-/* Where git would look for its directory: upwards from there. Only names are looked at. */
+/* Looks for the git directory as git does: upwards from there. Only names are looked at. */
 static void find_git_dir(const char *dir, char git_dir[PATH_MAX])
 {
     char above[PATH_MAX];

@@ -1,4 +1,4 @@
-/* Who commits: the name and the address that git in a sandbox writes into commits.
+/* The author of commits: the name and the address that git in a sandbox writes into commits.
  *
  * They are read from the settings of git on the host, as git reads them: system, user, and what
  * these include, also for the granted directory (includeIf "gitdir:"). Nothing is executed and

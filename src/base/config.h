@@ -187,7 +187,7 @@ int config_take_over(struct config *config, struct config *next, struct buf *tak
  * sources. An unknown flag is E_INVALID with the nearest one in the hint. */
 int config_set_flag(struct config *config, const char *flag, const char *value, struct error *err);
 
-/* Which source the value of an option has. */
+/* The source of an option's value. */
 enum config_origin config_origin(const struct config *config, const char *name);
 
 /* Combines the two options for masking. */

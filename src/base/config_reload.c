@@ -22,7 +22,7 @@ static size_t size_of(const struct config_option *option)
     }
 }
 
-/* What flags have set stays as it is. */
+/* Values that flags have set stay as they are. */
 static int copy_flags(const struct config *from, struct config *to, struct error *err)
 {
     size_t count;

@@ -12,7 +12,7 @@
 #include "api/display.h"
 #include "base/cleanup.h"
 
-/* What waits at most where the program cannot be held, as on a server: the answer of one has less.
+/* The most that waits where the program cannot be held, as on a server: the answer of one has less.
  * Beyond it we wait for the reader. */
 #define WAITING_MAX ((size_t)4 * LIMIT_OUTPUT_BYTES_MAX)
 

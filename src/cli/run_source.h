@@ -13,7 +13,7 @@ struct run_source {
     const char *input;    /* the word of --stdin, or NULL */
 };
 
-/* What the request borrows. */
+/* Texts that the request borrows. */
 struct run_text {
     struct buf code, input;
 };

@@ -623,7 +623,7 @@ static void on_signal(void *arg)
     loop_timer_start(serve->grace, (uint64_t)(serve->config->stop_grace_s * 1000));
 }
 
-/* What the settings name has to be there, and a program must be able to get it. */
+/* Everything the settings name has to be there, and a program must be able to get it. */
 static int check_settings(const struct serve *serve, const struct config *config, struct error *err)
 {
     struct run *run = run_new();

@@ -56,8 +56,7 @@ int egress_check(const struct egress_settings *settings, const struct net *net, 
 int egress_new(struct egress_settings *settings, struct loop *loop, int listener, struct net *net,
                egress_fn fn, void *user, struct egress **ret_egress, struct error *err);
 
-/* What somebody says to a host that no grant names. LATER: nothing yet; egress_answer() brings it.
- */
+/* The answer about a host that no grant names. LATER: none yet; egress_answer() brings it. */
 enum egress_consent { EGRESS_NO, EGRESS_YES, EGRESS_LATER };
 
 #define EGRESS_GRANT_TEXT (HOST_TEXT + 8)
@@ -66,7 +65,7 @@ enum egress_consent { EGRESS_NO, EGRESS_YES, EGRESS_LATER };
  * no, and stays as it is otherwise. Nothing was looked up or connected yet. */
 typedef enum egress_consent (*egress_ask_fn)(void *user, const char *grant, const char **ret_why);
 
-/* Where the hosts say `ask` (base/net.h). `user` is that of egress_new(). */
+/* Set if the hosts say `ask` (base/net.h). `user` is that of egress_new(). */
 void egress_set_ask(struct egress *egress, egress_ask_fn ask);
 
 /* The answer. A yes or a no holds as long as the sandbox; LATER stands for none: whoever waits is

@@ -34,7 +34,7 @@ static bool is_module_name(struct span s)
 
 #define SHOWN(s) (int)(s).len, (s).data
 
-/* Where there is a network, there may be an index. */
+/* With a network there may be an index. */
 static int add_more_modules(const struct run_terms *terms, struct buf *out)
 {
     if (buf_add_str(out, MORE_MODULES, NULL) < 0)
@@ -313,7 +313,7 @@ static int on_memory(struct span line, const struct run_terms *terms, struct buf
     return buf_add_str(out, "raise `memory_mb` (`--memory`), or work on the data in pieces", NULL);
 }
 
-/* What programs say when they fail, in the words of the C library, bash, curl, wget and git. */
+/* Messages of programs that fail, in the words of the C library, bash, curl, wget and git. */
 static const struct {
     const char *said;
     int (*add)(struct span line, const struct run_terms *terms, struct buf *out);

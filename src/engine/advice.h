@@ -12,5 +12,5 @@
 /* A malloc'd sentence, or NULL: we know nothing, or there is no memory for it. */
 char *advice_on(const struct wire_exception *exception, const struct run_terms *terms);
 
-/* The same for commands that failed, by the last lines that they printed on standard error. */
+/* A hint for commands that failed, by the last lines that they printed on standard error. */
 char *advice_on_output(const char *text, size_t len, const struct run_terms *terms);

@@ -105,7 +105,7 @@ static void drop(struct host_question *q)
     free(q);
 }
 
-/* What is allowed for good is remembered after it is in the trail. A file that cannot be written
+/* A host allowed for good is remembered after it is in the trail. A file that cannot be written
  * makes it a yes for this session, which the log of the operator says. */
 static void remember(const struct host_question *q)
 {

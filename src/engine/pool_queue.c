@@ -1,4 +1,4 @@
-/* Who waits for a sandbox, who is next, and which sandbox it gets. */
+/* The queue for sandboxes: the runs that wait, the next one, and the sandbox it gets. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

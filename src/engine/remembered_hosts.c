@@ -72,7 +72,7 @@ int remembered_hosts_add(const char *grant, struct error *err)
         return 0;
     if (lines >= LIMIT_NET_REMEMBERED) {
         error_set(err, E_TOO_LARGE, "`%s` has %d hosts", path, LIMIT_NET_REMEMBERED);
-        return error_hint(err, "delete those that are not needed any more");
+        return error_hint(err, "delete those that are no longer needed");
     }
     if ((text.len && buf_str(&text)[text.len - 1] != '\n' && buf_add_str(&text, "\n", err) < 0) ||
         buf_printf(&text, err, "%s\n", grant) < 0)

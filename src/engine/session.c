@@ -94,7 +94,7 @@ static void answer_run(const struct sessions *table, struct run *run)
     run->on_done(run);
 }
 
-/* What is added meanwhile waits for the next turn. */
+/* Cells that are added meanwhile wait for the next turn. */
 static void deliver(struct sessions *table)
 {
     struct session_cells due = TAILQ_HEAD_INITIALIZER(due);

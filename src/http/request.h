@@ -130,5 +130,5 @@ struct span request_header(const struct request *request, const char *name);
 #define REQUEST_AGENT "belljar-cli"
 enum hint_reader request_reader(const struct request *request);
 
-/* Where it came from, for the log (http_peer_text()). */
+/* The address of its client, for the log (http_peer_text()). */
 void request_peer(const struct request *request, char *text, size_t size);

@@ -232,7 +232,7 @@ static void go_on_in_turn(struct connection *c)
         go_on_later(c);
 }
 
-/* What it sends is read and thrown away. */
+/* Its bytes are read and thrown away. */
 static bool is_ignored(const struct connection *c)
 {
     return c->state == LINGERING || c->is_refused || (c->state == WRITING && c->is_closing);

@@ -18,7 +18,7 @@ def data(who):
     return path
 
 
-# What goes wrong, by language, and a word of its hint.
+# Mistakes, by language, and a word of their hint.
 FAILURES = [
     ("python", "import polars_", "not installed"),
     ("python", "open('nothing')", "relative paths begin in"),

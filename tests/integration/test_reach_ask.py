@@ -64,7 +64,7 @@ def net(who, host, tmp_path):
             return path.read_text() if path.exists() else ""
 
         def asked(self):
-            """What the trail has of the questions."""
+            """The questions in the trail."""
             done = who.call("audit", "export", env=self.env)
             return [(r["host"], r["answer"]) for r in records(done) if r.get("event") == "asked"]
 
@@ -287,7 +287,7 @@ def test_a_client_that_cannot_be_asked_is_not(client, net):
 
 
 def test_a_token_is_asked_and_never_for_good(who, net, host):
-    """What a token says holds for its session: the file of hosts is the operator's, in both directions."""
+    """The answer of a token holds for its session: the file of hosts is the operator's, in both directions."""
     file = Path(net.env["XDG_STATE_HOME"]) / "belljar/hosts"
     with serving.Server(who, *net.args, env=net.env) as server:
         file.write_text(f"{NAME}:{host.port}\n")

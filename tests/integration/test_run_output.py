@@ -1,4 +1,4 @@
-"""What a program prints with `belljar run` arrives whole, however much it is and however slowly it is read."""
+"""Output of a program with `belljar run` arrives whole, however much it is and however slowly it is read."""
 import fcntl
 import hashlib
 import os

@@ -230,7 +230,7 @@ DYING = {
 def test_a_copy_says_that_variables_were_lost_before_it_was_made(session, language):
     session.run("1", language="python")
     session.run(DYING[language], language=language)
-    time.sleep(1)  # nothing that could be waited for tells of it
+    time.sleep(1)  # there is no event to wait for
     assert session.ask("checkpoint", name="c").status == 200
     copy = Session.__new__(Session)
     copy.server, copy.id = session.server, session.ask("fork").json["sessions"][0]["session_id"]

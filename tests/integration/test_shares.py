@@ -62,7 +62,7 @@ def test_uploads_count_as_memory(tokens):
     # Small files and empty directories are not free either.
     many = [put(tokens, token, session, f"d{i}/{'d/' * 500}f", 0).status for i in range(60)]
     assert 413 in many, many
-    # What was taken leaves room for a program.
+    # Uploads leave room for a program.
     assert cell(tokens, token, session, "1")["usage"]["memory_peak_bytes"] <= 64 * MIB
     # Files that the program deletes can be uploaded again.
     gone = cell(tokens, token, session, "rm -rf f* d*", language="bash")

@@ -1,4 +1,4 @@
-/* Who commits: read from files of git's settings, with everything that may be wrong with them. */
+/* The author of commits: read from files of git's settings, and all that may be wrong with them. */
 #include "unit.h"
 
 #include <fcntl.h>
