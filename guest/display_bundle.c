@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/span.h"
 #include "guest/helper.h"
 #include "guest/report.h"
 
@@ -65,21 +66,14 @@ PyObject *display_bundle_failure(const char *what)
 
 /* ---- forms ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), end_len = strlen(end);
-
-    return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 static bool is_json(const char *mime)
 {
-    return strcmp(mime, "application/json") == 0 || ends_with(mime, "+json");
+    return strcmp(mime, "application/json") == 0 || text_ends_with(mime, "+json");
 }
 
 static bool is_binary(const char *mime)
 {
-    return (strncmp(mime, "image/", 6) == 0 && !ends_with(mime, "+xml")) ||
+    return (strncmp(mime, "image/", 6) == 0 && !text_ends_with(mime, "+xml")) ||
            strncmp(mime, "audio/", 6) == 0 || strncmp(mime, "video/", 6) == 0 ||
            strcmp(mime, "application/pdf") == 0;
 }

@@ -28,12 +28,11 @@ void git_identity_write(void)
 {
     const char *name = getenv(WIRE_GIT_NAME), *email = getenv(WIRE_GIT_EMAIL);
     const char *file = getenv("GIT_CONFIG_SYSTEM");
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(4096);
     cleanup_close int fd = -1;
 
     if ((!name && !email) || !file || strcmp(file, WIRE_GIT_CONFIG) != 0)
         return;
-    buf_init(&text, 4096);
     if (buf_add_str(&text, "[user]\n", NULL) < 0 || add(&text, "name", name) < 0 ||
         add(&text, "email", email) < 0)
         return;

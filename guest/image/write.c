@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/span.h"
 #include "guest/image/archive.h"
 #include "guest/image/internal.h"
 
@@ -138,13 +139,6 @@ static int write_map(struct writer *w, uint32_t map, const struct image_region *
 
 /* --- mappings --- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), end_len = strlen(end);
-
-    return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 /* Will a copy find the same bytes under that name? */
 static bool is_findable(struct image_map *m, const char *name)
 {
@@ -153,7 +147,7 @@ static bool is_findable(struct image_map *m, const char *name)
     m->stat = m->file;
     if (image_is_known(&m->file))
         return true;
-    if (name[0] != '/' || ends_with(name, " (deleted)") || stat(name, &st) < 0)
+    if (name[0] != '/' || text_ends_with(name, " (deleted)") || stat(name, &st) < 0)
         return false;
     m->stat = (struct image_file){st.st_dev, st.st_ino};
     return m->is_shared || !image_is_of_tree(st.st_dev);

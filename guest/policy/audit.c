@@ -154,8 +154,8 @@ static bool opens_for_writing(PyObject *args)
 
 static int refuse_file(const struct policy *policy, const char *event, struct span path)
 {
-    return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("open"),
-                         "%s of `%.*s`", event, SHOWN(path));
+    return policy_refuse(policy, PyExc_PermissionError, "builtin", span_of("open"), "%s of `%.*s`",
+                         event, SHOWN(path));
 }
 
 /* Libraries that need a scratch file ask tempfile for it. It lies in a /tmp that nobody else sees.
@@ -244,7 +244,7 @@ static int check_text(const struct policy *policy, struct span text, enum policy
     Py_XDECREF(tree);
     if (r == 0 && report.count > 0)
         r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
-                          span_from(report.items[0].name), "evaluating text: %s",
+                          span_of(report.items[0].name), "evaluating text: %s",
                           report.items[0].message);
     else if (r < 0)
         PyErr_SetString(PyExc_PermissionError, "text to evaluate could not be checked");
@@ -259,7 +259,7 @@ static int check_tree(const struct policy *policy, PyObject *tree)
 
     if (r == 0 && report.count > 0)
         r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
-                          span_from(report.items[0].name), "evaluating a tree: %s",
+                          span_of(report.items[0].name), "evaluating a tree: %s",
                           report.items[0].message);
     else if (r < 0)
         PyErr_SetString(PyExc_PermissionError, "a tree to evaluate could not be checked");
@@ -333,12 +333,12 @@ static int on_compile(const struct policy *policy, const char *event, PyObject *
     if (is_loading() || policy_caller_is_own("/ast.py", "api._edit"))
         return 0;
     if (!policy_caller_says(names, SAID_AS_GLOBAL))
-        return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("exec"),
+        return policy_refuse(policy, PyExc_PermissionError, "builtin", span_of("exec"),
                              "compiling text at run time");
     if ((has_text && is_in_file(file, text)) || is_template())
         return 0;
     if (policy_claims_library(file))
-        return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("exec"),
+        return policy_refuse(policy, PyExc_PermissionError, "builtin", span_of("exec"),
                              "compiling text in the name of `%.*s`", SHOWN(file));
     if (policy_caller_file_is(parsers, COUNT_OF(parsers)) &&
         !policy_caller_behind_is("/ast.py", "/pandas/core/computation/"))
@@ -366,7 +366,7 @@ static int on_pickle(const struct policy *policy, const char *event, PyObject *a
     bool ok;
 
     if (!text_arg(args, 0, &module) || !text_arg(args, 1, &name))
-        return policy_refuse(policy, PyExc_PermissionError, "import", span_from("pickle"), "%s",
+        return policy_refuse(policy, PyExc_PermissionError, "import", span_of("pickle"), "%s",
                              event);
     ok = policy_import_allowed(policy, module, name) &&
          !policy_path_refused(policy, name, &refused) && !memchr(name.data, '.', name.len);
@@ -391,7 +391,7 @@ static int on_pickle(const struct policy *policy, const char *event, PyObject *a
 
 static int refuse_event(const struct policy *policy, const char *event)
 {
-    return policy_refuse(policy, PyExc_PermissionError, "event", span_from(event), "`%s`", event);
+    return policy_refuse(policy, PyExc_PermissionError, "event", span_of(event), "`%s`", event);
 }
 
 static int on_attribute(const struct policy *policy, const char *event, PyObject *args)

@@ -6,6 +6,7 @@
  * ("<string>" and the like). Code objects cannot be given another file from Python without
  * compile() or code.replace(), which the audit hook sees.
  */
+#include "base/span.h"
 #include "guest/policy/internal.h"
 
 #include <limits.h>
@@ -35,7 +36,7 @@ static bool starts_with_dir(struct span path, const char *dir)
 
 static int add_prefix(const char *dir)
 {
-    struct span path = span_from(dir);
+    struct span path = span_of(dir);
 
     if (dir[0] != '/' || path.len < 2)
         return 0;
@@ -108,11 +109,6 @@ const char *policy_library_directory(size_t index)
     return index < n_prefixes ? prefixes[index] : NULL;
 }
 
-static bool contains(struct span text, const char *part)
-{
-    return memmem(text.data, text.len, part, strlen(part)) != NULL;
-}
-
 static bool is_frozen(struct span path)
 {
     return path.len > 8 && memcmp(path.data, "<frozen ", 8) == 0;
@@ -120,7 +116,7 @@ static bool is_frozen(struct span path)
 
 bool policy_is_library_path(struct span path)
 {
-    if (contains(path, "/../"))
+    if (span_contains(path, "/../"))
         return false;
     for (size_t i = 0; i < n_prefixes; i++)
         if (starts_with_dir(path, prefixes[i]))
@@ -135,8 +131,8 @@ bool policy_claims_library(struct span path)
 
 bool policy_is_stdlib_path(struct span path)
 {
-    return stdlib && starts_with_dir(path, stdlib) && !contains(path, "/site-packages/") &&
-           !contains(path, "/dist-packages/");
+    return stdlib && starts_with_dir(path, stdlib) && !span_contains(path, "/site-packages/") &&
+           !span_contains(path, "/dist-packages/");
 }
 
 /* ---- the program's own name ---- */
@@ -235,7 +231,7 @@ int policy_set_helpers(const struct wire_strings *directories)
 
 static bool is_helper(struct span file)
 {
-    if (contains(file, "/../"))
+    if (span_contains(file, "/../"))
         return false;
     for (char **dir = helpers; dir && *dir; dir++)
         if (starts_with_dir(file, *dir))
@@ -288,7 +284,7 @@ bool policy_caller_is_importing(void)
         struct span file = file_of(frame);
 
         /* Other functions of importlib call what they are given. */
-        importing = contains(file, "<frozen importlib._bootstrap>") &&
+        importing = span_contains(file, "<frozen importlib._bootstrap>") &&
                     frame_is_called(frame, "_find_and_load");
         if (!policy_claims_library(file))
             break;
@@ -313,13 +309,6 @@ bool policy_caller_is_module(void)
     return is_module;
 }
 
-static bool ends_with(struct span text, const char *end)
-{
-    size_t len = strlen(end);
-
-    return text.len >= len && memcmp(text.data + text.len - len, end, len) == 0;
-}
-
 bool policy_caller_file_is(const char *const *suffixes, size_t count)
 {
     PyFrameObject *frame = nearest_frame();
@@ -327,7 +316,7 @@ bool policy_caller_file_is(const char *const *suffixes, size_t count)
 
     if (frame && policy_is_library_path(file_of(frame)))
         for (size_t i = 0; i < count && !found; i++)
-            found = ends_with(file_of(frame), suffixes[i]);
+            found = span_ends_with(file_of(frame), suffixes[i]);
     Py_XDECREF(frame);
     return found;
 }
@@ -386,7 +375,7 @@ static bool reads_global(PyCodeObject *code, const char *const *names)
 /* importlib calls compile() and exec() by way of a function that hides frames. */
 static PyFrameObject *skip_import_trampoline(PyFrameObject *frame)
 {
-    if (!frame || !contains(file_of(frame), "<frozen importlib._bootstrap>") ||
+    if (!frame || !span_contains(file_of(frame), "<frozen importlib._bootstrap>") ||
         !frame_is_called(frame, "_call_with_frames_removed"))
         return frame;
     frame = step_back(frame);
@@ -422,9 +411,9 @@ bool policy_caller_behind_is(const char *suffix, const char *part)
     PyFrameObject *frame = nearest_frame();
     bool found;
 
-    while (frame && ends_with(file_of(frame), suffix))
+    while (frame && span_ends_with(file_of(frame), suffix))
         frame = step_back(frame);
-    found = frame && contains(file_of(frame), part);
+    found = frame && span_contains(file_of(frame), part);
     Py_XDECREF(frame);
     return found;
 }
@@ -436,7 +425,7 @@ bool policy_caller_is_own(const char *stdlib_suffix, const char *module)
     bool found;
 
     while (frame && policy_is_stdlib_path(file_of(frame)) &&
-           ends_with(file_of(frame), stdlib_suffix))
+           span_ends_with(file_of(frame), stdlib_suffix))
         frame = step_back(frame);
     (void)snprintf(name, sizeof(name), "<frozen %s>", module);
     found = frame && span_is(file_of(frame), name);

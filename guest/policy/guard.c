@@ -78,7 +78,7 @@ static int check_import(const struct policy *policy, PyObject *name, PyObject *f
     struct span module = exact_text(name, &ok);
 
     if (!ok || count < 0 || (level && !(PyLong_CheckExact(level) && PyLong_AsLong(level) == 0)))
-        return refuse_import(policy, ok ? module : span_from("?"), (struct span){"", 0});
+        return refuse_import(policy, ok ? module : span_of("?"), (struct span){"", 0});
     if (count == 0 && !policy_import_allowed(policy, module, (struct span){"", 0}))
         return refuse_import(policy, module, (struct span){"", 0});
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -335,7 +335,7 @@ static PyObject *guarded_vars(PyObject *self, PyObject *const *args, Py_ssize_t 
 
     (void)self;
     if (policy && nargs == 1 && PyModule_Check(args[0])) {
-        policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("vars"),
+        policy_refuse(policy, PyExc_PermissionError, "builtin", span_of("vars"),
                       "vars() of a module");
         return NULL;
     }
@@ -371,7 +371,7 @@ static int check_template(PyObject *text, bool is_field)
     if (!ok) /* lone surrogates: it cannot be read, so it may have no fields */
         return PyUnicode_FindChar(text, '{', 0, PyUnicode_GET_LENGTH(text), 1) < 0
                    ? 0
-                   : refuse_attribute(policy, PyExc_PermissionError, span_from("?"));
+                   : refuse_attribute(policy, PyExc_PermissionError, span_of("?"));
     /* Fields without a dot read no attribute: the usual case ends here. */
     if (!memchr(template.data, '.', template.len) ||
         (!is_field && !memchr(template.data, '{', template.len)))
@@ -412,7 +412,7 @@ static int check_paths(PyObject *args, bool all)
         return 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *path = PyTuple_GET_ITEM(args, i);
-        struct span name = span_from("?");
+        struct span name = span_of("?");
 
         if (!PyUnicode_Check(path))
             continue;
@@ -440,9 +440,9 @@ static PyObject *guarded_subclasses(PyObject *self, PyObject *unused)
     const struct policy *policy = policy_sealed();
 
     /* isinstance() of an abstract class comes here too, by way of abc. */
-    if (policy && policy_attribute_refused(policy, span_from("__subclasses__")) &&
+    if (policy && policy_attribute_refused(policy, span_of("__subclasses__")) &&
         policy_caller_is_guest(false)) {
-        refuse_attribute(policy, PyExc_AttributeError, span_from("__subclasses__"));
+        refuse_attribute(policy, PyExc_AttributeError, span_of("__subclasses__"));
         return NULL;
     }
     return real_subclasses(self, unused);

@@ -26,7 +26,7 @@ static int add(struct policy_report *report, size_t before, PyObject *item)
         return -1;
     if (is_reported(report, before, name, (unsigned)line))
         return 0;
-    return policy_report_add(report, "missing", span_from(name), line, column, (struct span){0},
+    return policy_report_add(report, "missing", span_of(name), line, column, (struct span){0},
                              "no module named `%s` is installed", name);
 }
 

@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/span.h"
 #include "guest/policy/policy.h"
+#include "wire/message.h"
 #include "wire/policy.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
@@ -195,16 +197,6 @@ int policy_refuse(const struct policy *policy, PyObject *type, const char *kind,
                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /* ---- small helpers ---- */
-
-static inline struct span span_from(const char *text)
-{
-    return (struct span){text, strlen(text)};
-}
-
-static inline bool span_is(struct span span, const char *text)
-{
-    return span.len == strlen(text) && memcmp(span.data, text, span.len) == 0;
-}
 
 /* The UTF-8 text of a str; empty with `ok` false when it has none (lone surrogates). Runs no Python
  * code. */

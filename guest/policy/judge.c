@@ -96,7 +96,7 @@ static int refuse_import(struct walk *w, PyObject *node, struct span name, struc
 
         if (meant.len) {
             (void)snprintf(slip, sizeof(slip), "did you mean `%.*s`?", SHOWN(meant));
-            hint = span_from(slip);
+            hint = span_of(slip);
         }
     }
     return refuse_at(w, node_int(node, node_names.lineno), node_int(node, node_names.col_offset),
@@ -171,7 +171,7 @@ static int judge_star(struct walk *w, PyObject *alias, PyObject *module)
         return 0;
     return policy_report_add(
         w->report, "import", node_span(module), node_int(alias, node_names.lineno),
-        node_int(alias, node_names.col_offset), span_from("name what you need"),
+        node_int(alias, node_names.col_offset), span_of("name what you need"),
         "profile `%s` does not allow `from %.*s import *`: it would bring in "
         "module `%.*s`",
         w->policy->profile, SHOWN(node_span(module)), SHOWN(node_span(brought)));
@@ -189,8 +189,7 @@ static int judge_from_name(struct walk *w, PyObject *alias, PyObject *module, Py
         return -1;
     dotted = node_span(full);
     if (is_star && policy_module_granular(w->policy, from))
-        r = refuse_import(w, alias, from, span_from("name what you need"),
-                          "`import *` from module");
+        r = refuse_import(w, alias, from, span_of("name what you need"), "`import *` from module");
     else if (!policy_import_allowed(w->policy, from, what))
         r = refuse_import(w, alias, is_star ? from : dotted, (struct span){"", 0}, "importing");
     else if (is_star)
@@ -209,7 +208,7 @@ static int judge_import_from(struct walk *w, PyObject *node)
     PyObject *aliases = node_get(node, node_names.names);
 
     if (node_int(node, node_names.level) > 0 || !module)
-        return refuse_import(w, node, span_from("."), span_from("name the module in full"),
+        return refuse_import(w, node, span_of("."), span_of("name the module in full"),
                              "the relative import");
     for (Py_ssize_t i = 0; i < node_count(aliases); i++) {
         PyObject *alias = PyList_GET_ITEM(aliases, i);
@@ -517,7 +516,7 @@ static int judge_match_class(struct walk *w, PyObject *node)
 
 static int refuse_match_args(struct walk *w, PyObject *value)
 {
-    return refuse_attribute(w, value, -1, -1, span_from("__match_args__"), "such an assignment to");
+    return refuse_attribute(w, value, -1, -1, span_of("__match_args__"), "such an assignment to");
 }
 
 /* `__match_args__ = ("__globals__",)` reads attributes by position; a dataclass makes it from its
@@ -578,7 +577,7 @@ static int judge_path(struct walk *w, PyObject *node, bool is_template, bool is_
     int r = 0;
 
     if (!text && w->is_text && !w->is_generated && node && !is_template)
-        return refuse_attribute(w, node, -1, -1, span_from("?"), "reading by a computed name");
+        return refuse_attribute(w, node, -1, -1, span_of("?"), "reading by a computed name");
     if (!text)
         return 0; /* not known now: the guards look at it when it is used */
     if (is_template)
@@ -605,7 +604,7 @@ static int judge_call(struct walk *w, PyObject *node)
     if (w->is_annotation && !(name.len && name.data[0] >= 'A' && name.data[0] <= 'Z'))
         return refuse_at(w, node_int(node, node_names.lineno),
                          node_int(node, node_names.col_offset), "annotation", name,
-                         span_from("name types only"), "an annotation to call");
+                         span_of("name types only"), "an annotation to call");
     if (!called)
         return 0;
     if (!is_attribute && one_of(name, by_name, COUNT_OF(by_name)) && w->is_generated)

@@ -229,7 +229,7 @@ static int check_cookie(struct span source, struct policy_report *report)
 
         if (cookie.len && !is_utf8_name(cookie) &&
             policy_report_add(report, "source", cookie, (int)line, -1,
-                              span_from("remove the comment: the source is read as UTF-8"),
+                              span_of("remove the comment: the source is read as UTF-8"),
                               "the source declares the encoding `%.*s`",
                               (int)(cookie.len < 64 ? cookie.len : 64), cookie.data) < 0)
             return -1;
@@ -257,14 +257,14 @@ static int check_bytes(struct span source, struct policy_report *report)
     const char *nul = source.len ? memchr(source.data, '\0', source.len) : NULL;
     size_t bad = first_invalid(source);
 
-    if (nul && policy_report_add(report, "source", span_from("NUL"),
+    if (nul && policy_report_add(report, "source", span_of("NUL"),
                                  (int)line_of(source, (size_t)(nul - source.data)), -1,
-                                 span_from("write \\0 inside a string"),
+                                 span_of("write \\0 inside a string"),
                                  "the source contains a NUL byte") < 0)
         return -1;
     if (bad < source.len &&
-        policy_report_add(report, "source", span_from("UTF-8"), (int)line_of(source, bad), -1,
-                          span_from("save the source as UTF-8"),
+        policy_report_add(report, "source", span_of("UTF-8"), (int)line_of(source, bad), -1,
+                          span_of("save the source as UTF-8"),
                           "the source is not valid UTF-8 at byte %zu", bad) < 0)
         return -1;
     return 0;
@@ -278,14 +278,13 @@ int policy_check_source(const struct policy *policy, struct span source,
     report->source = source;
     /* A source that is too long is not looked at any further. */
     if (source.len > policy->max_bytes)
-        return policy_report_add(report, "source", span_from("size"), 0, -1,
-                                 span_from("split the program, or read the data from a file"),
+        return policy_report_add(report, "source", span_of("size"), 0, -1,
+                                 span_of("split the program, or read the data from a file"),
                                  "the source has %zu bytes; profile `%s` allows %u", source.len,
                                  policy->profile, policy->max_bytes);
     lines = count_lines(source);
     if (lines > policy->max_lines &&
-        policy_report_add(report, "source", span_from("lines"), 0, -1,
-                          span_from("split the program"),
+        policy_report_add(report, "source", span_of("lines"), 0, -1, span_of("split the program"),
                           "the source has %u lines; profile `%s` allows %u", lines, policy->profile,
                           policy->max_lines) < 0)
         return -1;

@@ -142,7 +142,7 @@ static int fill(struct policy *policy, const struct wire_policy *message)
             add(policy, row->list, row->key, row->value);
     }
     for (size_t i = 0; policy->flags & POLICY_IMPORTS_LISTED && i < n_own_modules; i++)
-        add(policy, POLICY_IMPORT_ALLOW, span_from(own_modules[i]), nothing);
+        add(policy, POLICY_IMPORT_ALLOW, span_of(own_modules[i]), nothing);
     return 0;
 }
 
@@ -178,12 +178,12 @@ struct policy *policy_load(struct span encoded)
 struct policy *policy_rehearsal(void)
 {
     struct policy_row rows[] = {
-        {.list = POLICY_IMPORT_ALLOW, .key = span_from("sys")},
-        {.list = POLICY_IMPORT_ALLOW, .key = span_from("math")},
-        {.list = POLICY_ATTRIBUTE_ALLOW, .key = span_from("__init__")},
-        {.list = POLICY_BUILTIN_DENY, .key = span_from("eval")},
+        {.list = POLICY_IMPORT_ALLOW, .key = span_of("sys")},
+        {.list = POLICY_IMPORT_ALLOW, .key = span_of("math")},
+        {.list = POLICY_ATTRIBUTE_ALLOW, .key = span_of("__init__")},
+        {.list = POLICY_BUILTIN_DENY, .key = span_of("eval")},
     };
-    struct wire_policy message = {.profile = span_from("rehearsal"),
+    struct wire_policy message = {.profile = span_of("rehearsal"),
                                   .flags = POLICY_IMPORTS_LISTED | POLICY_DUNDER_DENIED,
                                   .max_bytes = 1 << 20,
                                   .max_lines = 1 << 20,
@@ -296,7 +296,7 @@ bool policy_attribute_refused(const struct policy *policy, struct span name)
 
 bool policy_class_is_soft(const struct policy *policy)
 {
-    return !policy_on_list(policy, POLICY_ATTRIBUTE_DENY, span_from("__class__"));
+    return !policy_on_list(policy, POLICY_ATTRIBUTE_DENY, span_of("__class__"));
 }
 
 bool policy_module_object_allowed(const struct policy *policy, PyObject *module,

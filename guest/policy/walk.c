@@ -232,8 +232,8 @@ static int gather(struct walk *w, PyObject *tree)
         if (at.depth > DEPTH_MAX) {
             w->n_nodes = 0; /* what stands above tells nothing without what hangs below */
             r = policy_report_add(
-                w->report, "source", span_from("depth"), node_int(at.node, node_names.lineno), -1,
-                span_from("split the expression"), "the program is nested too deeply");
+                w->report, "source", span_of("depth"), node_int(at.node, node_names.lineno), -1,
+                span_of("split the expression"), "the program is nested too deeply");
             break;
         }
         r = first_look(w, at.node);

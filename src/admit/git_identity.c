@@ -163,7 +163,7 @@ static void on_variable(void *arg, const char *section, const char *subsection, 
 static int read_file(struct reading *r, const char *path)
 {
     cleanup_close int fd = -1;
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(FILE_BYTES);
     struct stat st;
 
     if (r->files++ >= FILES_MAX)
@@ -171,7 +171,6 @@ static int read_file(struct reading *r, const char *path)
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return 0;
-    buf_init(&text, FILE_BYTES);
     if (buf_read_fd(&text, fd, NULL) < 0)
         return 0;
     r->file = path;

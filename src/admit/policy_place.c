@@ -9,14 +9,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
 /* Deeper than any path a file was opened by. */
 #define DEPTH_MAX (PATH_MAX / 2)
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
 
 /* Whether `path` is in the directory or anywhere below it, by what is there and not by its name:
  * links and bind mounts lead to the same place. */
@@ -35,9 +31,9 @@ static bool is_below(const char *path, int dir)
     for (int i = 0; fd >= 0 && i < DEPTH_MAX && fstat(fd, &here) == 0; i++) {
         int above;
 
-        if (is_same(&here, &top))
+        if (file_is_same(&here, &top))
             return true;
-        if (i && is_same(&here, &before)) /* the root is above itself */
+        if (i && file_is_same(&here, &before)) /* the root is above itself */
             return false;
         before = here;
         above = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -360,11 +360,6 @@ static int admit_cell(const struct admission *a, const struct run_request *reque
     return put_limits(a, request, &cell->terms.limits, err);
 }
 
-static void run_free_p(struct run **run)
-{
-    run_free(*run);
-}
-
 int admit_request(const struct admission *a, const struct run_request *request,
                   struct run **ret_run, struct error *err)
 {

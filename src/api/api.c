@@ -97,9 +97,8 @@ static void mask_answer(void *arg)
 {
     struct masked_answer *answer = arg;
     const struct mask_context context = {.level = answer->masking, .masks = answer->masks};
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(KEPT_MAX);
 
-    buf_init(&text, KEPT_MAX);
     if (read_member(answer) == 0 &&
         json_text_dump(answer->value, JSON_TEXT_COMPACT, &text, NULL) == 0)
         answer->text = mask_json(context, (struct span){buf_str(&text), text.len});
@@ -117,11 +116,10 @@ static void on_masked(void *arg)
 {
     struct masked_answer *answer = arg;
     struct request *request = answer->request;
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(KEPT_MAX);
     struct error err = {0};
 
     request->on_gone = NULL;
-    buf_init(&text, KEPT_MAX);
     if (answer->text && buf_add_str(&text, answer->text, NULL) == 0 &&
         buf_add(&text, "\n", 1, NULL) == 0) {
         request_answer_text(request, answer->status, buf_str(&text), text.len);

@@ -139,7 +139,7 @@ int attachments_read(const json_t *body, const struct multipart *parts, struct r
 
 static json_t *content_json(const struct run_collected *file, const char **ret_encoding)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(2 * LIMIT_COLLECTED_BYTES);
     size_t len = file->len;
 
     *ret_encoding = NULL;
@@ -150,15 +150,13 @@ static json_t *content_json(const struct run_collected *file, const char **ret_e
         return json_stringn_nocheck(file->data, len);
     }
     *ret_encoding = "base64";
-    buf_init(&text, 2 * LIMIT_COLLECTED_BYTES);
     return base64_add(&text, file->data, len, NULL) < 0 ? NULL : json_string(buf_str(&text));
 }
 
 static json_t *path_json(const char *path)
 {
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(4 * PATH_MAX + 1);
 
-    buf_init(&shown, 4 * PATH_MAX + 1);
     return files_path_escape(path, &shown, NULL) < 0 ? NULL : json_string(buf_str(&shown));
 }
 

@@ -39,9 +39,8 @@ static json_t *review_json(struct mask_context masks, struct span text, uint64_t
 static json_t *path_json(const struct layers *layers, const struct layer_entry *e,
                          struct mask_context masks, uint64_t *ret_hidden)
 {
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(8 * PATH_MAX + 2);
 
-    buf_init(&shown, 8 * PATH_MAX + 2);
     if (layers_show_path(layers, e, &shown, NULL) == 0)
         return review_json(masks, (struct span){buf_str(&shown), shown.len}, ret_hidden);
     if (ret_hidden)

@@ -166,10 +166,9 @@ static json_t *body_content(const struct route *route)
 static json_t *operation(const struct route *route)
 {
     json_t *parameters = json_array();
-    cleanup(buf_done) struct buf id = {0};
+    cleanup(buf_done) struct buf id = BUF_OF(KIB);
     json_t *object;
 
-    buf_init(&id, KIB);
     operation_id(route, &id);
     add_path_parameters(route->path, parameters);
     add_query_parameters(route->query, parameters);

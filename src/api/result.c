@@ -25,11 +25,6 @@ static const struct json_text_limits value_limits = {
 
 /* ---- JSON ---- */
 
-static json_t *string_or_null(const char *text)
-{
-    return text ? json_text_string(text, strlen(text)) : json_null();
-}
-
 static json_t *number_or_null(uint32_t number)
 {
     return number ? json_integer(number) : json_null();
@@ -44,9 +39,8 @@ static json_t *milliseconds(double ms)
 
 static json_t *stream_json(const struct run_stream *stream)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(RENDER_MAX);
 
-    buf_init(&text, RENDER_MAX);
     if (run_stream_render(stream, &text, NULL) < 0)
         return NULL;
     return json_text_string(buf_str(&text), text.len);
@@ -64,7 +58,8 @@ static json_t *value_json(const struct run *run)
         json_text_load(run->result.value_json, strlen(run->result.value_json), &value_limits,
                        &value, NULL) < 0)
         value = json_null();
-    return json_pack("{s:o, s:o}", "text", string_or_null(run->result.value_text), "json", value);
+    return json_pack("{s:o, s:o}", "text", json_string_or_null(run->result.value_text), "json",
+                     value);
 }
 
 /* The keeper of the whole output finds it by the run. */
@@ -77,16 +72,16 @@ static json_t *hint_json(const char *hint, enum hint_reader reader)
 {
     cleanup_free char *text = hint_text(reader, hint);
 
-    return string_or_null(text);
+    return json_string_or_null(text);
 }
 
 static json_t *exception_json(const struct run_exception *e, enum hint_reader reader)
 {
     if (!e->name)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "name", string_or_null(e->name), "message",
-                     string_or_null(e->message ? e->message : ""), "traceback",
-                     string_or_null(e->traceback), "line", number_or_null(e->line), "hint",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "name", json_string_or_null(e->name),
+                     "message", json_string_or_null(e->message ? e->message : ""), "traceback",
+                     json_string_or_null(e->traceback), "line", number_or_null(e->line), "hint",
                      hint_json(e->hint, reader), "said_by", e->is_ours ? "belljar" : "program");
 }
 
@@ -96,10 +91,11 @@ static json_t *violations_json(const struct run *run, enum hint_reader reader)
 
     for (size_t i = 0; list && i < run->result.n_violations; i++) {
         const struct run_violation *v = &run->result.violations[i];
-        json_t *item = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rule", string_or_null(v->rule),
-                                 "name", string_or_null(v->name), "line", number_or_null(v->line),
-                                 "column", number_or_null(v->column), "message",
-                                 string_or_null(v->message), "hint", hint_json(v->hint, reader));
+        json_t *item =
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rule", json_string_or_null(v->rule),
+                      "name", json_string_or_null(v->name), "line", number_or_null(v->line),
+                      "column", number_or_null(v->column), "message",
+                      json_string_or_null(v->message), "hint", hint_json(v->hint, reader));
 
         if (json_array_append_new(list, item) < 0) {
             json_decref(list);
@@ -112,9 +108,8 @@ static json_t *violations_json(const struct run *run, enum hint_reader reader)
 /* The program's bytes as text, each file by another name: what is no text is escaped. */
 static json_t *path_json(const char *path)
 {
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(4 * PATH_MAX + 1);
 
-    buf_init(&shown, 4 * PATH_MAX + 1);
     if (files_path_escape(path, &shown, NULL) < 0)
         return NULL;
     return json_text_string(buf_str(&shown), shown.len);
@@ -182,7 +177,7 @@ static json_t *masked_json(const struct run_masked *masked)
 static json_t *refusal_json(const struct run_refusal *refusal)
 {
     return json_pack("{s:s, s:i, s:s, s:o}", "host", refusal->host, "port", (int)refusal->port,
-                     "why", refusal->why, "grant", string_or_null(refusal->grant));
+                     "why", refusal->why, "grant", json_string_or_null(refusal->grant));
 }
 
 /* Null where no host is granted. */
@@ -291,10 +286,10 @@ int result_json(const struct run *run, enum hint_reader reader, json_t **ret_obj
         {"usage",           usage_json(&run->result.usage)},
         {"masked",          masked_json(&run->result.masked)},
         {"files",           files_json(run, false)},
-        {"session_id",      string_or_null(*run->origin.session ? run->origin.session : NULL)},
-        {"session_state",   string_or_null(run_state_name(run->result.state))},
+        {"session_id",      json_string_or_null(*run->origin.session ? run->origin.session : NULL)},
+        {"session_state",   json_string_or_null(run_state_name(run->result.state))},
         {"correlation_id",  json_null()},
-        {"profile",         string_or_null(run->terms.profile)},
+        {"profile",         json_string_or_null(run->terms.profile)},
         {"isolation",       json_string("namespaces")},
         {"layers",          layers_json(run->result.layers)},
         {"deterministic",   determinism_json(run)},
@@ -403,9 +398,8 @@ static int add_violation(const struct human *h, const struct run_violation *v)
  * twice. */
 static bool has_shown(const struct run *run, const char *text)
 {
-    cleanup(buf_done) struct buf seen = {0};
+    cleanup(buf_done) struct buf seen = BUF_OF(RENDER_MAX);
 
-    buf_init(&seen, RENDER_MAX);
     return run_stream_render(&run->result.err, &seen, NULL) == 0 && seen.len &&
            memmem(seen.data, seen.len, text, strlen(text)) != NULL;
 }

@@ -183,11 +183,10 @@ static void put(struct batch *batch, const char *text, size_t len)
 /* One object, in the form that was asked for. */
 static void put_object(struct batch *batch, const char *event, const json_t *object)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SIZE_MAX / 2);
     bool is_summary = batch->done == batch->count;
     int r = 0;
 
-    buf_init(&text, SIZE_MAX / 2);
     if (batch->form == FORM_EVENTS)
         r = buf_printf(&text, NULL, "event: %s\ndata: ", event);
     else if (batch->form == FORM_JSON && !is_summary)

@@ -123,10 +123,9 @@ static const struct schema_field list_fields[] = {
 
 static json_t *entry_json(const struct files_entry *entry)
 {
-    cleanup(buf_done) struct buf path = {0};
+    cleanup(buf_done) struct buf path = BUF_OF(4 * PATH_MAX + 1);
     char mode[8];
 
-    buf_init(&path, 4 * PATH_MAX + 1);
     if (files_path_escape(entry->path, &path, NULL) < 0)
         return NULL;
     (void)snprintf(mode, sizeof(mode), "%04o", entry->mode & 07777);

@@ -86,11 +86,10 @@ static int find_place(const struct spool *spool, const json_t *query, struct spo
 
 static json_t *read_lines(const struct spool *spool, const json_t *query, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(LIMIT_SPOOL_PAGE + KIB);
     struct spool_place place;
     int r;
 
-    buf_init(&text, LIMIT_SPOOL_PAGE + KIB);
     if (find_place(spool, query, &place, err) < 0)
         return NULL;
     r = spool_read_lines(spool, &place, number(query, "limit", LINES_DEFAULT), LIMIT_SPOOL_PAGE,

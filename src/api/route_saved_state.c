@@ -54,10 +54,9 @@ static void load_work(struct request *request)
     int64_t version = (int64_t)json_integer_value(json_object_get(request->query, "version"));
     struct error err = {0};
     struct store *store = api_store(request->api, &err);
-    cleanup(buf_done) struct buf state = {0};
+    cleanup(buf_done) struct buf state = BUF_OF(STATE_TEXT_MAX);
     json_t *work = NULL;
 
-    buf_init(&state, STATE_TEXT_MAX);
     if (!store || saved_state_load_text(store, request->caller->keeper, request->params[0], version,
                                         &work, &state, &err) < 0)
         request_answer_error(request, &err);
@@ -86,11 +85,10 @@ static void save_work(struct request *request)
 {
     const json_t *seen = json_object_get(request->json, "version");
     int64_t version = 0, from = seen ? (int64_t)json_integer_value(seen) : -1;
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(STATE_TEXT_MAX);
     struct error err = {0};
     struct store *store = api_store(request->api, &err);
 
-    buf_init(&text, STATE_TEXT_MAX);
     if (!store || quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, &err) < 0 ||
         json_text_dump(json_object_get(request->json, "state"), JSON_TEXT_COMPACT, &text, &err) <
             0 ||

@@ -166,10 +166,9 @@ static void answer_unopened(struct request *request, struct error *err)
 static void answer_opened(struct request *request, const struct session *session)
 {
     const struct api *api = request->api;
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
     json_t *value = api_session_json(session);
 
-    buf_init(&text, 64 * KIB);
     if (request->idempotency.is_set && value &&
         json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
         buf_add_str(&text, "\n", NULL) == 0)

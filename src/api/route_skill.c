@@ -236,14 +236,13 @@ static int make_run(const struct request *request, struct upload *upload, struct
                     struct error *err)
 {
     struct admission admission = api_admission(request->api, request->caller);
-    cleanup(buf_done) struct buf code = {0};
+    cleanup(buf_done) struct buf code = BUF_OF(LIMIT_CODE_BYTES);
     struct run_request asked = {
         .profile = json_string_value(json_object_get(request->query, "profile")),
         .max_code = LIMIT_CODE_BYTES,
     };
 
     admission.gives_all = false; /* a trial changes nothing outside */
-    buf_init(&code, LIMIT_CODE_BYTES);
     if (read_upload(request, upload, &code, err) < 0)
         return -1;
     if (code.len)

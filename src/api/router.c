@@ -10,6 +10,7 @@
 #include "api/fingerprint.h"
 #include "api/form.h"
 #include "base/cleanup.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -233,10 +234,9 @@ static int answer_preflight(struct request *request, const char *allow)
 
 static int pick_route(const struct router *router, struct request *request)
 {
-    cleanup(buf_done) struct buf allow = {0};
+    cleanup(buf_done) struct buf allow = BUF_OF(256);
     struct error err = {0};
 
-    buf_init(&allow, 256);
     find_route(router, request, &allow);
     if (request->route)
         return 0;
@@ -415,11 +415,6 @@ static int begin(struct request *request)
 
 /* --- whose trace it belongs to --- */
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
 /* A malformed header is ignored, as the recommendation says. */
 static void read_trace(struct request *request)
 {
@@ -429,7 +424,7 @@ static void read_trace(struct request *request)
     if (!text.data || text.len != sizeof(shape) - 1 || memcmp(text.data, "ff", 2) == 0)
         return;
     for (size_t i = 0; i < text.len; i++)
-        if (shape[i] == '-' ? text.data[i] != '-' : !is_hex(text.data[i]))
+        if (shape[i] == '-' ? text.data[i] != '-' : hex_lower_value(text.data[i]) < 0)
             return;
     if (memcmp(text.data + 3, "00000000000000000000000000000000", 32) == 0 ||
         memcmp(text.data + 36, "0000000000000000", 16) == 0)

@@ -48,10 +48,9 @@ static void describe(const struct schema_field *f, char *text, size_t size)
 /* The value that was read, cut to fit into one line. */
 static void show(const json_t *value, char *text, size_t size)
 {
-    cleanup(buf_done) struct buf dumped = {0};
+    cleanup(buf_done) struct buf dumped = BUF_OF(KIB);
     size_t n;
 
-    buf_init(&dumped, KIB);
     if (json_is_object(value) || json_is_array(value)) {
         (void)snprintf(text, size, "an %s", json_is_object(value) ? "object" : "array");
         return;
@@ -85,13 +84,12 @@ static int wrong(const struct schema_field *f, const json_t *value, struct error
 static int unknown(const struct schema_field *fields, const char *name, struct error *err)
 {
     const char *known[FIELDS_MAX] = {0}, *nearest;
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(KIB);
     size_t count = 0;
 
     for (; count < FIELDS_MAX && fields[count].name; count++)
         known[count] = fields[count].name;
     nearest = suggest_nearest(name, known, count);
-    buf_init(&shown, KIB);
     (void)terminal_line(name, strnlen(name, SHOWN_MAX), &shown, NULL);
     error_set(err, E_INVALID, "unknown field `%s`", buf_str(&shown));
     if (nearest)

@@ -75,7 +75,7 @@ int display_hash_of_run(const struct run *run, char hex[2 * SHA256_BYTES + 1], s
 
 static int add_entry(struct buf *lines, const json_t *entry, struct error *err)
 {
-    cleanup(buf_done) struct buf bytes = {0};
+    cleanup(buf_done) struct buf bytes = BUF_OF(2 * LIMIT_DISPLAY_BYTES);
     const json_t *bundle = json_object_get(entry, "bundle"), *data = json_object_get(entry, "data");
     const char *mime = json_string_value(json_object_get(entry, "mime"));
     const char *encoding = json_string_value(json_object_get(entry, "encoding"));
@@ -85,7 +85,6 @@ static int add_entry(struct buf *lines, const json_t *entry, struct error *err)
         return error_set(err, E_INVALID, "`displays` is not a list of displays");
     if (!encoding)
         return add_value(lines, (uint64_t)json_integer_value(bundle), mime, data, err);
-    buf_init(&bytes, 2 * LIMIT_DISPLAY_BYTES);
     if (strcmp(encoding, "base64") != 0 || !json_is_string(data) ||
         base64_decode(&bytes, json_string_value(data), json_string_length(data), NULL) < 0)
         return error_set(err, E_INVALID, "`displays` is not a list of displays");

@@ -10,11 +10,10 @@
 /* The record with that number, or NULL. */
 static json_t *load(struct index *index, uint64_t seq)
 {
-    cleanup(buf_done) struct buf line = {0};
+    cleanup(buf_done) struct buf line = BUF_OF(RECORD_BYTES + 1);
     sqlite3_stmt *row = NULL;
     json_t *object = NULL;
 
-    buf_init(&line, RECORD_BYTES + 1);
     if (sqlite3_prepare_v2(index->db, "SELECT first, offset, length FROM records WHERE seq=?", -1,
                            &row, NULL) == SQLITE_OK &&
         sqlite3_bind_int64(row, 1, (sqlite3_int64)seq) == SQLITE_OK &&

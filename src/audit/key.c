@@ -53,11 +53,10 @@ static int write_pem(const char *label, const uint8_t *prefix, size_t prefix_len
 static int read_pem(const char *text, const char *label, const uint8_t *prefix, size_t prefix_len,
                     uint8_t bytes[KEY_BYTES], struct error *err)
 {
-    cleanup(buf_done) struct buf der = {0};
+    cleanup(buf_done) struct buf der = BUF_OF(PEM_MAX);
     char first[64];
     const char *at, *end;
 
-    buf_init(&der, PEM_MAX);
     (void)snprintf(first, sizeof(first), "-----BEGIN %s-----\n", label);
     at = strstr(text, first);
     end = at ? strchr(at + strlen(first), '\n') : NULL;
@@ -146,12 +145,11 @@ const struct key_public *key_public(const struct key_pair *key)
 /* Whole or not at all: a key that is half written would be none. */
 static int write_new(int dirfd, const char *name, const uint8_t seed[KEY_BYTES], struct error *err)
 {
-    cleanup(buf_done) struct buf pem = {0};
+    cleanup(buf_done) struct buf pem = BUF_OF(PEM_MAX);
     cleanup_close int fd = -1;
     char temporary[64];
     int r;
 
-    buf_init(&pem, PEM_MAX);
     (void)snprintf(temporary, sizeof(temporary), "%s.%d.tmp", name, (int)getpid());
     if (write_pem("PRIVATE KEY", private_prefix, sizeof(private_prefix), seed, &pem, err) < 0)
         return -1;
@@ -234,7 +232,7 @@ int key_open(int dirfd, const char *name, struct key_pair **ret_key, bool *ret_i
 int key_sign(const struct key_pair *key, const char *text, size_t len, char sign[KEY_BASE64_SIZE],
              struct error *err)
 {
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(KEY_BASE64_SIZE);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     uint8_t bytes[KEY_SIGNATURE];
     size_t size = sizeof(bytes);
@@ -242,7 +240,6 @@ int key_sign(const struct key_pair *key, const char *text, size_t len, char sign
                      EVP_DigestSign(context, bytes, &size, (const uint8_t *)text, len) == 1;
 
     EVP_MD_CTX_free(context);
-    buf_init(&out, KEY_BASE64_SIZE);
     if (!is_signed || size != sizeof(bytes))
         return error_set(err, E_SYSTEM, "OpenSSL cannot sign");
     if (base64_add(&out, bytes, sizeof(bytes), err) < 0)
@@ -268,9 +265,8 @@ static bool is_signature(const struct key_public *key, const char *text, size_t 
 int key_check(const struct key_public *key, const char *text, size_t len, const char *sign,
               struct error *err)
 {
-    cleanup(buf_done) struct buf bytes = {0};
+    cleanup(buf_done) struct buf bytes = BUF_OF(PEM_MAX);
 
-    buf_init(&bytes, PEM_MAX);
     if (base64_decode(&bytes, sign, strlen(sign), NULL) < 0 || bytes.len != KEY_SIGNATURE ||
         !is_signature(key, text, len, &bytes))
         return error_set(err, E_DENIED, "the signature is not that of the key");

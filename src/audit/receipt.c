@@ -66,9 +66,8 @@ static int statement(const struct receipt *receipt, struct buf *out, struct erro
 int receipt_sign(struct receipt *receipt, const struct record_mark *mark,
                  const struct key_pair *key, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(4 * KIB);
 
-    buf_init(&text, 4 * KIB);
     receipt->version = RECEIPT_VERSION;
     memcpy(receipt->time, mark->time, sizeof(receipt->time));
     memcpy(receipt->key, key_public(key)->name, sizeof(receipt->key));
@@ -168,9 +167,8 @@ int receipt_parse(const char *text, size_t len, struct receipt *ret_receipt, str
 
 int receipt_check(const struct receipt *receipt, const struct key_public *key, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(4 * KIB);
 
-    buf_init(&text, 4 * KIB);
     if (statement(receipt, &text, err) < 0)
         return -1;
     return key_check(key, text.data, text.len, receipt->signature, err);

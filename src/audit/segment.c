@@ -202,9 +202,8 @@ static bool find_in(const struct buf *text, bool is_begin, const uint8_t secret[
 int segment_find_last(int fd, uint64_t end, const uint8_t secret[SHA256_BYTES],
                       struct segment_last *ret_last, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SIZE_MAX / 2);
 
-    buf_init(&text, SIZE_MAX / 2);
     *ret_last = (struct segment_last){0};
     /* Twice as much each time, until there is one: what comes behind it may be any number of torn
      * bytes, and the record itself may be long. */

@@ -23,6 +23,13 @@ void buf_done(struct buf *b)
     *b = (struct buf){.limit = b->limit};
 }
 
+void buf_wipe(struct buf *b)
+{
+    if (b->data)
+        explicit_bzero(b->data, b->size);
+    buf_done(b);
+}
+
 void buf_clear(struct buf *b)
 {
     b->len = 0;

@@ -17,6 +17,12 @@ struct buf {
     size_t limit;
 };
 
+/* An empty one, for the line of its declaration. */
+#define BUF_OF(ceiling)                                                                            \
+    {                                                                                              \
+        .limit = (ceiling)                                                                         \
+    }
+
 void buf_init(struct buf *b, size_t limit);
 void buf_done(struct buf *b);
 void buf_clear(struct buf *b); /* forgets the bytes, keeps the memory */
@@ -38,3 +44,6 @@ const char *buf_str(const struct buf *b);
 
 /* Reads the whole of `fd` from where it stands; more than the ceiling is E_TOO_LARGE. */
 int buf_read_fd(struct buf *b, int fd, struct error *err);
+
+/* Overwrites the bytes first: they may have held a secret. */
+void buf_wipe(struct buf *b);

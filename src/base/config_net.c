@@ -75,11 +75,10 @@ static int write_table(json_t *table, struct buf *out, struct error *err)
 
 char *config_net_text(const json_t *item, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(16 * KIB);
     struct net *net = net_new();
     int r;
 
-    buf_init(&text, 16 * KIB);
     r = json_is_object(item) ? write_table((json_t *)item, &text, err)
                              : buf_add_str(&text, json_string_value(item), err);
     if (r == 0)

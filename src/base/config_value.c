@@ -136,10 +136,9 @@ int config_describe(const struct config *config, const struct config_option *opt
 int config_mistake(const struct config *config, const struct config_option *option,
                    const struct config_source *source, const char *read, struct error *err)
 {
-    cleanup(buf_done) struct buf words = {0};
+    cleanup(buf_done) struct buf words = BUF_OF(64 * KIB);
     int shown = (int)strnlen(read, READ_MAX + 1);
 
-    buf_init(&words, 64 * KIB);
     if (add_subject(option, source, &words, err) < 0 ||
         buf_printf(&words, err, ": read `%.*s%s`, expected ", shown > READ_MAX ? READ_MAX : shown,
                    read, shown > READ_MAX ? "…" : "") < 0 ||
@@ -334,9 +333,8 @@ static struct config_list *fresh_list(struct config *config, const struct config
 static int wrap_subject(const struct config_option *option, const struct config_source *source,
                         struct error *err)
 {
-    cleanup(buf_done) struct buf subject = {0};
+    cleanup(buf_done) struct buf subject = BUF_OF(KIB);
 
-    buf_init(&subject, KIB);
     if (add_subject(option, source, &subject, NULL) == 0)
         error_wrap(err, "%s", buf_str(&subject));
     return -1;

@@ -5,25 +5,19 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/span.h"
 
 static const struct json_text_limits data_limits = {
     .bytes = LIMIT_DISPLAY_BYTES, .depth = 200, .allows_nul = true, .allows_scalar = true};
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), end_len = strlen(end);
-
-    return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 static bool is_json(const char *mime)
 {
-    return strcmp(mime, "application/json") == 0 || ends_with(mime, "+json");
+    return strcmp(mime, "application/json") == 0 || text_ends_with(mime, "+json");
 }
 
 static bool is_text(const char *mime)
 {
-    return strncmp(mime, "text/", 5) == 0 || ends_with(mime, "+xml") ||
+    return strncmp(mime, "text/", 5) == 0 || text_ends_with(mime, "+xml") ||
            strcmp(mime, "application/xml") == 0 || strcmp(mime, "application/javascript") == 0;
 }
 
@@ -35,7 +29,7 @@ bool form_is_binary(const char *mime)
 /* JSON of the program's is believed as far as it can be read; what cannot is text. */
 json_t *form_data(const struct run_form *form, const char **ret_encoding)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(2 * LIMIT_DISPLAY_BYTES);
     json_t *value = NULL;
 
     *ret_encoding = NULL;
@@ -45,7 +39,6 @@ json_t *form_data(const struct run_form *form, const char **ret_encoding)
     if (!form_is_binary(form->mime))
         return json_text_string(form->data, form->len);
     *ret_encoding = "base64";
-    buf_init(&text, 2 * LIMIT_DISPLAY_BYTES);
     if (base64_add(&text, form->data, form->len, NULL) < 0)
         return NULL;
     return json_stringn_nocheck(buf_str(&text), text.len);

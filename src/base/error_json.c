@@ -5,17 +5,12 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* A message may quote bytes of a client. */
-static json_t *string_or_null(const char *text)
-{
-    return text ? json_text_string(text, strlen(text)) : json_null();
-}
-
 json_t *error_json(const struct error *error, enum hint_reader reader)
 {
     cleanup_free char *hint = hint_text(reader, error->hint);
 
     return json_pack("{s:{s:s, s:o, s:o}}", "error", "code", error_code_name(error->code),
-                     "message", string_or_null(error->message ? error->message : "out of memory"),
-                     "hint", string_or_null(hint));
+                     "message",
+                     json_string_or_null(error->message ? error->message : "out of memory"), "hint",
+                     json_string_or_null(hint));
 }

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -32,3 +35,22 @@ int file_replace(const char *path, const void *data, size_t len, struct error *e
  * own even where the path is "." of `dirfd`. */
 FILE *file_open_stream(int dirfd, const char *path);
 DIR *file_open_dir(int dirfd, const char *path);
+
+static inline int64_t file_time_ns(const struct timespec *at)
+{
+    return (int64_t)((uint64_t)at->tv_sec * 1000000000u + (uint64_t)at->tv_nsec);
+}
+
+/* One and the same file. */
+static inline bool file_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The same file, which nobody has written to or changed in between. */
+static inline bool file_is_unchanged(const struct stat *a, const struct stat *b)
+{
+    return file_is_same(a, b) && a->st_size == b->st_size &&
+           file_time_ns(&a->st_mtim) == file_time_ns(&b->st_mtim) &&
+           file_time_ns(&a->st_ctim) == file_time_ns(&b->st_ctim);
+}

@@ -187,9 +187,8 @@ static const char *next_clause(const char *text, size_t *ret_len, const char **r
 static int add_clause(const struct hint_view *view, struct span clause, const char *joint,
                       struct buf *out)
 {
-    cleanup(buf_done) struct buf own = {0};
+    cleanup(buf_done) struct buf own = BUF_OF(HINT_MAX);
 
-    buf_init(&own, HINT_MAX);
     if (add_pair(view, clause, &own) < 0)
         return -1;
     if (!is_for(view, (struct span){buf_str(&own), own.len}))
@@ -201,12 +200,11 @@ static int add_clause(const struct hint_view *view, struct span clause, const ch
 
 int hint_add(const struct hint_view *view, const char *hint, struct buf *out)
 {
-    cleanup(buf_done) struct buf kept = {0};
+    cleanup(buf_done) struct buf kept = BUF_OF(HINT_MAX);
     const char *at = hint, *joint = "", *next_joint = "";
 
     if (view->reader == HINT_FOR_ALL)
         return buf_add_str(out, hint, NULL);
-    buf_init(&kept, HINT_MAX);
     while (at) {
         size_t len = 0;
         const char *next = next_clause(at, &len, &next_joint);
@@ -227,11 +225,10 @@ int hint_add(const struct hint_view *view, const char *hint, struct buf *out)
 
 char *hint_text(enum hint_reader reader, const char *hint)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(HINT_MAX);
 
     if (!hint)
         return NULL;
-    buf_init(&text, HINT_MAX);
     if (hint_add(&(struct hint_view){.reader = reader}, hint, &text) < 0)
         return strdup(hint);
     return strdup(buf_str(&text));

@@ -7,12 +7,6 @@
 
 #define METHOD_MAX 16
 
-static int refuse(struct http_refusal *why, int status, const char *message)
-{
-    *why = (struct http_refusal){status, message};
-    return -1;
-}
-
 /* --- where the head ends --- */
 
 /* Before anything is taken apart: every line ends in CR LF, and no other control byte but the tab
@@ -27,20 +21,20 @@ static ssize_t find_end(const char *data, size_t len, const struct http_limits *
 
         if (c == '\n') {
             if (i == 0 || data[i - 1] != '\r')
-                return refuse(why, 400, "a line ends in a bare LF");
+                return http_refuse(why, 400, "a line ends in a bare LF");
             if (i >= 3 && data[i - 2] == '\n')
                 return (ssize_t)i + 1;
             if (i == 1)
-                return refuse(why, 400, "the message begins with an empty line");
+                return http_refuse(why, 400, "the message begins with an empty line");
         } else if (i > 0 && data[i - 1] == '\r') {
-            return refuse(why, 400, "a CR inside a line");
+            return http_refuse(why, 400, "a CR inside a line");
         } else if ((c < 0x20 && c != '\r' && c != '\t') || c == 0x7f) {
-            return refuse(why, 400, "a control character in the head");
+            return http_refuse(why, 400, "a control character in the head");
         }
     }
     *scanned = i;
     if (i == limits->bytes)
-        return refuse(why, 431, limits->too_long);
+        return http_refuse(why, 431, limits->too_long);
     return 0;
 }
 
@@ -69,8 +63,8 @@ static int check_target(struct span target, struct http_refusal *why)
 {
     for (size_t i = 0; i < target.len; i++)
         if (target.data[i] <= ' ' || target.data[i] > '~' || target.data[i] == '#')
-            return refuse(why, 400, "a character in the target has to be percent-encoded");
-    return target.len ? 0 : refuse(why, 400, "the request has no target");
+            return http_refuse(why, 400, "a character in the target has to be percent-encoded");
+    return target.len ? 0 : http_refuse(why, 400, "the request has no target");
 }
 
 static int read_request_line(struct http_head *head, struct span line, struct http_refusal *why)
@@ -81,18 +75,18 @@ static int read_request_line(struct http_head *head, struct span line, struct ht
     struct span version;
 
     if (!first || first == last)
-        return refuse(why, 400, "the first line is not `METHOD /path HTTP/1.1`");
+        return http_refuse(why, 400, "the first line is not `METHOD /path HTTP/1.1`");
     head->method = (struct span){line.data, (size_t)(first - line.data)};
     version = (struct span){last + 1, (size_t)(end - last - 1)};
     if (!is_method(head->method))
-        return refuse(why, 400, "the method is not an upper-case word");
+        return http_refuse(why, 400, "the method is not an upper-case word");
     if (span_is(version, "HTTP/1.0"))
         head->is_old = true;
     else if (version.len == 8 && memcmp(version.data, "HTTP/", 5) == 0 &&
              !span_is(version, "HTTP/1.1"))
-        return refuse(why, 505, "the version is not HTTP/1.1");
+        return http_refuse(why, 505, "the version is not HTTP/1.1");
     else if (!span_is(version, "HTTP/1.1"))
-        return refuse(why, 400, "the first line is not `METHOD /path HTTP/1.1`");
+        return http_refuse(why, 400, "the first line is not `METHOD /path HTTP/1.1`");
     head->target = (struct span){first + 1, (size_t)(last - first - 1)};
     return check_target(head->target, why);
 }
@@ -110,7 +104,7 @@ static int read_status_line(struct http_head *head, struct span line, struct htt
     if (line.len < 12 || memcmp(at, "HTTP/1.", 7) != 0 || (at[7] != '0' && at[7] != '1') ||
         at[8] != ' ' || at[9] < '1' || at[9] > '9' || !is_digit(at[10]) || !is_digit(at[11]) ||
         (line.len > 12 && at[12] != ' '))
-        return refuse(why, 502, "bad status line");
+        return http_refuse(why, 502, "bad status line");
     head->is_old = at[7] == '0';
     head->status = (at[9] - '0') * 100 + (at[10] - '0') * 10 + (at[11] - '0');
     return 0;
@@ -127,10 +121,10 @@ static bool is_token_char(char c)
 static int check_name(struct span name, struct http_refusal *why)
 {
     if (name.len == 0)
-        return refuse(why, 400, "a header has no name");
+        return http_refuse(why, 400, "a header has no name");
     for (size_t i = 0; i < name.len; i++)
         if (!is_token_char(name.data[i]))
-            return refuse(why, 400, "invalid character in a header name");
+            return http_refuse(why, 400, "invalid character in a header name");
     return 0;
 }
 
@@ -142,12 +136,12 @@ static int add_header(struct http_head *head, struct span line, const struct htt
     struct span value;
 
     if (line.data[0] == ' ' || line.data[0] == '\t')
-        return refuse(why, 400, "a header is folded over two lines");
+        return http_refuse(why, 400, "a header is folded over two lines");
     if (check_name(name, why) < 0)
         return -1;
     value = span_trim((struct span){colon + 1, line.len - name.len - 1});
     if (head->n_headers == limits->headers || head->n_headers == HTTP_HEADERS_MAX)
-        return refuse(why, 431, limits->too_many);
+        return http_refuse(why, 431, limits->too_many);
     head->headers[head->n_headers++] = (struct http_header){name, value};
     return 0;
 }
@@ -211,13 +205,13 @@ static int read_framing(struct http_head *head, struct http_refusal *why)
 
     if (http_head_count(head, "content-length") > 1 ||
         http_head_count(head, "transfer-encoding") > 1)
-        return refuse(why, 400, "a header that may occur only once is given twice");
+        return http_refuse(why, 400, "a header that may occur only once is given twice");
     if (coding.data && (length.data || head->is_old || !span_is_nocase(coding, "chunked")))
-        return refuse(why, 400,
-                      "the body's framing is unclear: one Content-Length, or "
-                      "`Transfer-Encoding: chunked`");
+        return http_refuse(why, 400,
+                           "the body's framing is unclear: one Content-Length, or "
+                           "`Transfer-Encoding: chunked`");
     if (length.data && read_length(length, &head->length) < 0)
-        return refuse(why, 400, "Content-Length is not a plain number");
+        return http_refuse(why, 400, "Content-Length is not a plain number");
     head->framing = coding.data ? HTTP_CHUNKED : head->length ? HTTP_LENGTH : HTTP_NO_BODY;
     if (head->status && !coding.data && !length.data)
         head->framing = HTTP_UNTIL_CLOSE;
@@ -279,24 +273,24 @@ int http_check_request(struct http_head *head, const struct http_limits *limits,
     size_t bytes = head->method.len + head->target.len;
 
     if (!is_method(head->method))
-        return refuse(ret_why, 400, "the method is not an upper-case word");
+        return http_refuse(ret_why, 400, "the method is not an upper-case word");
     if (check_target(head->target, ret_why) < 0)
         return -1;
     if (head->n_headers > limits->headers || head->n_headers > HTTP_HEADERS_MAX)
-        return refuse(ret_why, 431, limits->too_many);
+        return http_refuse(ret_why, 431, limits->too_many);
     for (size_t i = 0; i < head->n_headers; i++) {
         const struct http_header *header = &head->headers[i];
 
         if (check_name(header->name, ret_why) < 0)
             return -1;
         if (has_control(header->value))
-            return refuse(ret_why, 400, "a control character stands in the head");
+            return http_refuse(ret_why, 400, "a control character stands in the head");
         if (span_trim(header->value).len != header->value.len)
-            return refuse(ret_why, 400, "a header's value has blanks around it");
+            return http_refuse(ret_why, 400, "a header's value has blanks around it");
         bytes += header->name.len + header->value.len;
     }
     if (bytes > limits->bytes)
-        return refuse(ret_why, 431, limits->too_long);
+        return http_refuse(ret_why, 431, limits->too_long);
     head->status = 0;
     head->length = 0;
     return read_framing(head, ret_why);

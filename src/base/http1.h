@@ -35,6 +35,17 @@ struct http_refusal {
     const char *message;
 };
 
+static inline int http_refuse(struct http_refusal *why, int status, const char *message)
+{
+    *why = (struct http_refusal){status, message};
+    return -1;
+}
+
+static inline int http_malformed(const char *what, struct error *err)
+{
+    return error_set(err, E_PROTOCOL, "malformed HTTP response: %s", what);
+}
+
 /* HTTP_UNTIL_CLOSE: of responses only. */
 enum http_framing { HTTP_NO_BODY, HTTP_LENGTH, HTTP_CHUNKED, HTTP_UNTIL_CLOSE };
 

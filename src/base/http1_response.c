@@ -17,16 +17,11 @@ void http_response_done(struct http_response *r)
     buf_done(&r->bytes);
 }
 
-static int malformed(const char *what, struct error *err)
-{
-    return error_set(err, E_PROTOCOL, "malformed HTTP response: %s", what);
-}
-
 /* The head is complete, and its last `end` bytes are all that there is. */
 static int end_head(struct http_response *r, struct error *err)
 {
     if (r->head.status == 101)
-        return malformed("it switched to another protocol", err);
+        return http_malformed("it switched to another protocol", err);
     if (r->head.status < 200) { /* the real one follows */
         buf_clear(&r->bytes);
         r->scanned = 0;
@@ -51,7 +46,7 @@ static int feed_head(struct http_response *r, const char *data, size_t len, size
         return -1;
     end = http_read_response(r->bytes.data, r->bytes.len, &limits, &r->scanned, &r->head, &why);
     if (end < 0)
-        return malformed(why.message, err);
+        return http_malformed(why.message, err);
     *ret_used = end ? (size_t)end - before : len;
     return end ? end_head(r, err) : 0;
 }
@@ -63,7 +58,7 @@ static int feed_body(struct http_response *r, const char *data, size_t len, http
     int over = http_body_next(&r->body, data, len, &piece, ret_used);
 
     if (over < 0)
-        return malformed("bad chunk", err);
+        return http_malformed("bad chunk", err);
     r->is_over = over;
     return piece.len ? on_piece(user, piece.data, piece.len, err) : 0;
 }

@@ -133,9 +133,8 @@ json_t *json_text_own(const char *text, size_t len)
 json_t *json_text_own_file(const char *path)
 {
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(JSON_TEXT_OWN_BYTES);
 
-    buf_init(&text, JSON_TEXT_OWN_BYTES);
     return fd < 0 || buf_read_fd(&text, fd, NULL) < 0 ? NULL
                                                       : json_text_own(buf_str(&text), text.len);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <jansson.h>
 
@@ -53,3 +54,23 @@ enum json_text_style { JSON_TEXT_COMPACT, JSON_TEXT_PRETTY };
 /* Adds the text and, when pretty, a newline. In a fiber that was cancelled it fails. */
 int json_text_dump(const json_t *value, enum json_text_style style, struct buf *out,
                    struct error *err);
+
+/* For objects whose members are strings; NULL becomes null. */
+static inline json_t *json_string_or_null(const char *text)
+{
+    return text ? json_text_string(text, strlen(text)) : json_null();
+}
+
+/* The string under that key, or "". */
+static inline const char *json_get_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+/* Out of memory leaves the key out. */
+static inline void json_set(json_t *object, const char *key, json_t *value)
+{
+    (void)json_object_set_new(object, key, value);
+}

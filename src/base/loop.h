@@ -89,3 +89,8 @@ uint64_t loop_now_ns(void);
 
 /* CPU time of this thread, in nanoseconds: what other processes do on the host does not count. */
 uint64_t loop_cpu_ns(void);
+
+static inline double loop_ms_since(uint64_t ns)
+{
+    return (double)(loop_now_ns() - ns) / 1e6;
+}

@@ -90,6 +90,11 @@ struct run {
 struct run *run_new(void);
 void run_free(struct run *run);
 
+static inline void run_free_p(struct run **run)
+{
+    run_free(*run);
+}
+
 /* Keeps a copy of what was shown, or counts it when there is no room. Returns the copy, or NULL. */
 const struct run_display *run_add_display(struct run *run, const struct wire_display *shown);
 

@@ -7,6 +7,7 @@
 #include <openssl/sha.h>
 
 #include "base/fiber.h"
+#include "base/hex.h"
 
 /* Hashed between two looks at the clock, in a fiber: a millisecond at most. */
 #define PAUSE_BYTES ((size_t)128 << 10)
@@ -70,20 +71,7 @@ int sha256_differs(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES])
 
 void sha256_to_hex(const uint8_t digest[SHA256_BYTES], char text[2 * SHA256_BYTES + 1])
 {
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < SHA256_BYTES; i++) {
-        text[2 * i] = digits[digest[i] >> 4];
-        text[2 * i + 1] = digits[digest[i] & 15];
-    }
-    text[(size_t)2 * SHA256_BYTES] = '\0';
-}
-
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    hex_write(digest, SHA256_BYTES, text);
 }
 
 int sha256_from_hex(const char *text, uint8_t digest[SHA256_BYTES])
@@ -91,7 +79,7 @@ int sha256_from_hex(const char *text, uint8_t digest[SHA256_BYTES])
     if (strlen(text) != (size_t)2 * SHA256_BYTES)
         return -1;
     for (size_t i = 0; i < SHA256_BYTES; i++) {
-        int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+        int high = hex_lower_value(text[2 * i]), low = hex_lower_value(text[2 * i + 1]);
 
         if (high < 0 || low < 0)
             return -1;

@@ -3,11 +3,6 @@
 #include <string.h>
 #include <strings.h>
 
-bool span_is(struct span s, const char *text)
-{
-    return s.len == strlen(text) && memcmp(s.data, text, s.len) == 0;
-}
-
 bool span_is_nocase(struct span s, const char *text)
 {
     return span_equal_nocase(s, (struct span){text, strlen(text)});

@@ -174,37 +174,6 @@ int run_stream_render(const struct run_stream *stream, struct buf *out, struct e
     return r;
 }
 
-int run_stream_render_rest(const struct run_stream *stream, uint64_t shown, struct buf *out,
-                           struct error *err)
-{
-    const struct buf *head = &stream->head;
-    const struct buf *tail = &stream->tail;
-    uint64_t tail_from = stream->total - tail->len; /* position of the oldest byte of the ring */
-    size_t skip, start;
-    int r = 0;
-
-    if (shown < head->len) {
-        r = buf_add(out, head->data + shown, head->len - shown, err);
-        shown = head->len;
-    }
-    if (r < 0 || shown >= stream->total)
-        return r;
-    skip = shown > tail_from ? (size_t)(shown - tail_from) : 0;
-    if (tail_from > shown) {
-        skip = cut_at_start(stream);
-        r = buf_printf(out, err, "\n… [%" PRIu64 " bytes dropped] …\n", tail_from - shown + skip);
-    }
-    for (size_t i = skip; r == 0 && i < tail->len;) {
-        size_t n;
-
-        start = (stream->tail_start + i) % tail->len;
-        n = min_size(tail->len - i, tail->len - start);
-        r = buf_add(out, tail->data + start, n, err);
-        i += n;
-    }
-    return r;
-}
-
 /* Adds the last bytes of a piece, as many as there is room for in front of what is there. */
 static int add_before(struct buf *out, const char *data, size_t len)
 {

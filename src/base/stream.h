@@ -27,10 +27,5 @@ int run_stream_add(struct run_stream *stream, struct clean_text text, struct err
  */
 int run_stream_render(const struct run_stream *stream, struct buf *out, struct error *err);
 
-/* The rest for a reader who already saw the first `shown` bytes: a marker if bytes are missing, and
- * what was kept after them. */
-int run_stream_render_rest(const struct run_stream *stream, uint64_t shown, struct buf *out,
-                           struct error *err);
-
 /* The last bytes, as many as `out`, which is empty, has room for. */
 int run_stream_tail(const struct run_stream *stream, struct buf *out);

@@ -124,13 +124,6 @@ void git_copy_done(struct git_copy *copy)
     *copy = (struct git_copy){.from = -1, .dir = -1, .fd = -1};
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 /* Whether the copy is of this file, for this place, and what it was checked against is there yet:
  * entries that an index had before are not judged. */
 static bool is_for(const struct git_copy *copy, const struct place *from, const struct place *to,
@@ -142,9 +135,9 @@ static bool is_for(const struct git_copy *copy, const struct place *from, const 
         strcmp(to->path, copy->to.path) != 0)
         return false;
     if (fstat(to->parent, &dir) < 0 || dir.st_dev != copy->dir_st.st_dev ||
-        dir.st_ino != copy->dir_st.st_ino || !is_same(&from->st, &copy->from_st))
+        dir.st_ino != copy->dir_st.st_ino || !file_is_unchanged(&from->st, &copy->from_st))
         return false;
-    return to->exists ? copy->to_st.st_nlink && is_same(&to->st, &copy->to_st)
+    return to->exists ? copy->to_st.st_nlink && file_is_unchanged(&to->st, &copy->to_st)
                       : !copy->to_st.st_nlink;
 }
 

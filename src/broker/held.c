@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/limits.h"
 #include "broker/calls.h"
 #include "undo/copy.h"
@@ -58,12 +59,6 @@ static bool is_open_for_writing(int fd)
     return false;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_size == b->st_size && entry_time(&a->st_mtim) == entry_time(&b->st_mtim) &&
-           entry_time(&a->st_ctim) == entry_time(&b->st_ctim);
-}
-
 /* -1: it is too large, or is being written while we read. */
 static int take_content(int fd, const struct stat *st)
 {
@@ -77,7 +72,7 @@ static int take_content(int fd, const struct stat *st)
     memory = (int)syscall(SYS_memfd_create, "belljar-held", MFD_CLOEXEC);
     if (memory < 0 ||
         copy_data(fd, memory, room < HELD_FILE_BYTES ? room : HELD_FILE_BYTES, &stored, &err) < 0 ||
-        fstat(fd, &now) < 0 || !is_same(st, &now))
+        fstat(fd, &now) < 0 || !file_is_unchanged(st, &now))
         return -1;
     held_bytes += stored;
     return take_fd(memory);

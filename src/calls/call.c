@@ -91,14 +91,13 @@ static void send(struct call_desk *desk)
 
 static bool reply_error(struct call_desk *desk, uint64_t id, const struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(WORDS_MAX / 2);
     json_t *object = json_pack("{s:s, s:s}", "code", error_code_name(err->code), "message",
                                err->message ? err->message : "out of memory");
     bool is_sent;
 
     if (err->hint)
         (void)json_object_set_new(object, "hint", json_string(err->hint));
-    buf_init(&text, WORDS_MAX / 2);
     is_sent = object && json_text_dump(object, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
               enqueue(desk, id, false, (struct span){buf_str(&text), text.len});
     json_decref(object);

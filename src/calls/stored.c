@@ -121,10 +121,9 @@ int stored_skill_save(const struct stored *stored, const json_t *arguments, json
 {
     const char *name = text_of(arguments, "name"), *description = text_of(arguments, "description");
     const json_t *code = json_object_get(arguments, "code");
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SKILL_TEXT_MAX);
     int64_t version = 0;
 
-    buf_init(&text, SKILL_TEXT_MAX);
     if (stored_check(stored, err) < 0 ||
         skill_compose((struct span){json_string_value(code), json_string_length(code)}, description,
                       &text, err) < 0 ||

@@ -5,6 +5,7 @@
 
 #include "api/changes_view.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/terminal_text.h"
 
@@ -25,19 +26,12 @@ static void print_text(FILE *out, const json_t *text)
                json_string_value(text) ? json_string_length(text) : 1);
 }
 
-static const char *string_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
 /* --- one line each --- */
 
 static void print_numbers(FILE *out, const json_t *change)
 {
     const json_t *added = json_object_get(change, "added");
-    const char *kind = string_of(change, "kind");
+    const char *kind = json_get_text(change, "kind");
     json_int_t size = json_integer_value(json_object_get(change, "size"));
 
     if (json_is_integer(added))
@@ -48,7 +42,7 @@ static void print_numbers(FILE *out, const json_t *change)
     if (strcmp(kind, "file") != 0) {
         (void)fprintf(out, "  ");
         print_line(out, kind, strlen(kind));
-    } else if (strcmp(string_of(change, "change"), "deleted") != 0) {
+    } else if (strcmp(json_get_text(change, "change"), "deleted") != 0) {
         (void)fprintf(out, "  %lld B", (long long)size);
     }
 }
@@ -56,8 +50,8 @@ static void print_numbers(FILE *out, const json_t *change)
 /* Properties that the lines below do not show. */
 static void print_unseen(FILE *out, const json_t *change)
 {
-    const char *not_shown = string_of(change, "not_shown");
-    const char *kind = string_of(change, "kind"), *old_kind = string_of(change, "old_kind");
+    const char *not_shown = json_get_text(change, "not_shown");
+    const char *kind = json_get_text(change, "kind"), *old_kind = json_get_text(change, "old_kind");
     json_int_t hidden = json_integer_value(json_object_get(change, "hidden_bytes"));
 
     if (*old_kind && strcmp(kind, old_kind) != 0) {
@@ -75,8 +69,9 @@ static void print_unseen(FILE *out, const json_t *change)
 
 static void print_change(FILE *out, const json_t *change)
 {
-    const char *what = string_of(change, "change"), *obstacle = string_of(change, "obstacle");
-    const char *mode = string_of(change, "mode"), *old_mode = string_of(change, "old_mode");
+    const char *what = json_get_text(change, "change"),
+               *obstacle = json_get_text(change, "obstacle");
+    const char *mode = json_get_text(change, "mode"), *old_mode = json_get_text(change, "old_mode");
 
     (void)fprintf(out, "%c ",
                   strcmp(what, "created") == 0   ? 'A'
@@ -90,7 +85,7 @@ static void print_change(FILE *out, const json_t *change)
         (void)fprintf(out, " -> ");
         print_line(out, mode, strlen(mode));
     }
-    if (*mode && !*old_mode && strcmp(string_of(change, "kind"), "file") == 0 &&
+    if (*mode && !*old_mode && strcmp(json_get_text(change, "kind"), "file") == 0 &&
         changes_view_is_special((unsigned)strtoul(mode, NULL, 8))) {
         (void)fprintf(out, "  mode ");
         print_line(out, mode, strlen(mode));
@@ -131,10 +126,11 @@ static void print_diff(FILE *out, const char *text, bool has_color)
 /* Of what cannot be shown as lines: by what it can be told from another. */
 static void print_digest(FILE *out, const json_t *change)
 {
-    const char *digest = string_of(change, "sha256");
+    const char *digest = json_get_text(change, "sha256");
 
     if (!*digest || !json_is_null(json_object_get(change, "diff")) ||
-        (!json_is_true(json_object_get(change, "is_binary")) && !*string_of(change, "not_shown")))
+        (!json_is_true(json_object_get(change, "is_binary")) &&
+         !*json_get_text(change, "not_shown")))
         return;
     (void)fprintf(out, "no lines of ");
     print_text(out, json_object_get(change, "path"));
@@ -151,7 +147,7 @@ size_t changes_print(FILE *out, const json_t *answer, bool has_color)
     for (size_t i = 0; i < count; i++)
         print_change(out, json_array_get(changes, i));
     for (size_t i = 0; i < count; i++) {
-        print_diff(out, string_of(json_array_get(changes, i), "diff"), has_color);
+        print_diff(out, json_get_text(json_array_get(changes, i), "diff"), has_color);
         print_digest(out, json_array_get(changes, i));
     }
     if (json_is_true(json_object_get(answer, "has_more")))

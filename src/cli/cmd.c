@@ -20,9 +20,8 @@
  * output. */
 static void print(const char *before, const char *text)
 {
-    cleanup(buf_done) struct buf line = {0};
+    cleanup(buf_done) struct buf line = BUF_OF(MIB);
 
-    buf_init(&line, MIB);
     (void)terminal_line(text, strlen(text), &line, NULL);
     (void)fprintf(stderr, "%s%s\n", before, buf_str(&line));
 }
@@ -35,11 +34,10 @@ void cmd_note(void *user, const char *text)
 
 int cmd_print_json(const json_t *value, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(JSON_BYTES);
 
     if (!value)
         return error_memory(err);
-    buf_init(&text, JSON_BYTES);
     if (json_text_dump(value, JSON_TEXT_PRETTY, &text, err) < 0)
         return -1;
     if (fwrite(buf_str(&text), 1, text.len, stdout) < text.len || fflush(stdout) < 0)

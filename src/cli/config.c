@@ -245,7 +245,7 @@ int cmd_config(int argc, char **argv)
     };
     /* clang-format on */
     cleanup_error struct error err = {0};
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(4 * MIB);
     struct arguments request = {0};
     const struct cmd_place places[] = {
         {'c', .word = &request.path},
@@ -261,7 +261,6 @@ int cmd_config(int argc, char **argv)
     if (optind < argc)
         return cmd_bad_argument("config", argv[optind]);
 
-    buf_init(&out, 4 * MIB);
     if (show(&request, &out, &err) < 0)
         return cmd_fail(&err);
     return fputs(buf_str(&out), stdout) < 0 || fflush(stdout) != 0 ? EXIT_FAILURE : 0;

@@ -253,13 +253,12 @@ bool consent_ask_now(struct consent *consent, const json_t *approval)
     const char *name = json_string_value(json_object_get(approval, "call"));
     double seconds = json_number_value(json_object_get(approval, "expires_in_s"));
     int patience_ms = seconds < 3600 ? (int)(seconds * 1000) : 3600000;
-    cleanup(buf_done) struct buf arguments = {0};
+    cleanup(buf_done) struct buf arguments = BUF_OF(8 * MIB);
     json_int_t hidden = json_integer_value(json_object_get(approval, "hidden_bytes"));
     bool is_whole = false, is_shown;
     char line[64] = "";
     ssize_t n = 0;
 
-    buf_init(&arguments, 8 * MIB);
     consent->hidden = hidden > 0 ? (uint64_t)hidden : 0;
     consent->can_be_kept = false; /* the operator of the server has the file */
     if (!name || json_text_dump(json_object_get(approval, "arguments"), JSON_TEXT_COMPACT,

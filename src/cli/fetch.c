@@ -18,13 +18,6 @@
 
 #define PIECE (16 * KIB)
 
-static const char *text_of(const json_t *request, const char *key)
-{
-    const char *text = json_string_value(json_object_get(request, key));
-
-    return text ? text : "";
-}
-
 static int compose(const json_t *request, const struct url *url, struct buf *out, struct error *err)
 {
     char host[HOST_TEXT], port[8] = "";
@@ -39,7 +32,7 @@ static int compose(const json_t *request, const struct url *url, struct buf *out
     if (url->port)
         (void)snprintf(port, sizeof(port), ":%u", url->port);
     if (buf_printf(out, err, "%s %s%.*s HTTP/1.1\r\nHost: %s%s\r\nConnection: close\r\n",
-                   text_of(request, "method"),
+                   json_get_text(request, "method"),
                    url->target.len && *url->target.data == '/' ? "" : "/", (int)url->target.len,
                    url->target.data, host, port) < 0)
         return -1;
@@ -82,8 +75,8 @@ static int receive(struct client_link *link, struct error *err)
 
 static int fetch(const json_t *request, struct error *err)
 {
-    const char *text_url = text_of(request, "url");
-    cleanup(buf_done) struct buf text = {0};
+    const char *text_url = json_get_text(request, "url");
+    cleanup(buf_done) struct buf text = BUF_OF(4 * MIB);
     struct client client = {0};
     struct client_link *link = NULL;
     struct url url;
@@ -93,7 +86,6 @@ static int fetch(const json_t *request, struct error *err)
     if (why)
         return error_set(err, E_INVALID, "the URL: %s", why);
     client = (struct client){.host = url.host, .port = url_port(&url), .is_tls = url.is_tls};
-    buf_init(&text, 4 * MIB);
     r = compose(request, &url, &text, err);
     if (r == 0)
         r = client_link_open(&client, &link, err);
@@ -109,7 +101,7 @@ static int fetch(const json_t *request, struct error *err)
 int cmd_fetch(int argc, char **argv)
 {
     static const struct json_text_limits limits = {.bytes = 4 * MIB, .depth = 100};
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(4 * MIB);
     cleanup_json json_t *request = NULL;
     struct error err = {0};
     int r;
@@ -118,7 +110,6 @@ int cmd_fetch(int argc, char **argv)
     if (argc != 1)
         return 64;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    buf_init(&text, 4 * MIB);
     r = buf_read_fd(&text, STDIN_FILENO, &err);
     if (r == 0)
         r = json_text_load(buf_str(&text), text.len, &limits, &request, &err);

@@ -179,10 +179,9 @@ static int read_seed(const char *text, struct run_request *asked, struct error *
  * code. */
 static int fail(const struct run_command *job, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
     json_t *object = job->is_json ? error_json(err, HINT_FOR_CLI) : NULL;
 
-    buf_init(&text, MIB);
     if (object && json_text_dump(object, JSON_TEXT_PRETTY, &text, NULL) == 0)
         (void)file_write_all(STDOUT_FILENO, buf_str(&text), text.len);
     json_decref(object);
@@ -429,11 +428,10 @@ static void on_event(struct run *run, const struct run_event *event)
 
 static int print_json(const struct run_command *job, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SIZE_MAX / 2);
     json_t *object = json_incref(job->remote.result);
     int r;
 
-    buf_init(&text, SIZE_MAX / 2);
     if (!object && result_json(job->run, HINT_FOR_CLI, &object, err) < 0)
         return -1;
     if (job->changes)
@@ -464,12 +462,11 @@ static void say_dropped(const struct run_command *job)
 /* On a terminal always; elsewhere only what the program's own output cannot tell. */
 static void print_human(struct run_command *job)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SIZE_MAX / 2);
     const struct run *run = job->run;
     bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
 
     say_dropped(job);
-    buf_init(&text, SIZE_MAX / 2);
     if ((!job->err.is_terminal &&
                  (run->result.status == RUN_SUCCESS || run->result.status == RUN_ERROR)
              ? result_brief(run, has_color, &text, NULL)
@@ -479,12 +476,11 @@ static void print_human(struct run_command *job)
 
 static int print_pictures(struct run_command *job, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
     int r;
 
     if (job->is_json && job->save.dir < 0)
         return 0;
-    buf_init(&text, MIB);
     r = save_pictures(&job->save, job->run, &text, err);
     (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
     return r;

@@ -159,11 +159,10 @@ static int name_of(const char *path, char name[STORE_NAME_MAX + 1], struct error
 static int add_module(struct stored_command *command, const char *path, struct span code,
                       struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(LIMIT_SKILL_BYTES);
     char name[STORE_NAME_MAX + 1];
     int64_t version = 0;
 
-    buf_init(&text, LIMIT_SKILL_BYTES);
     if (name_of(path, name, err) < 0 || skill_check_free(command->store, name, err) < 0 ||
         skill_compose(code, NULL, &text, err) < 0)
         return -1;
@@ -178,10 +177,9 @@ static int add_module(struct stored_command *command, const char *path, struct s
 static int add_folder(struct stored_command *command, struct skill_bundle *folder,
                       struct error *err)
 {
-    cleanup(buf_done) struct buf sources = {0};
+    cleanup(buf_done) struct buf sources = BUF_OF(LIMIT_CODE_BYTES);
     int64_t version = 0;
 
-    buf_init(&sources, LIMIT_CODE_BYTES);
     if (skill_bundle_finish(folder, err) < 0 ||
         skill_check_free(command->store, folder->name, err) < 0 ||
         skill_bundle_sources(folder, &sources, err) < 0)

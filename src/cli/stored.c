@@ -33,11 +33,10 @@ static json_t *masked(const struct stored_command *command, const json_t *value,
 {
     static const struct json_text_limits limits = {
         .bytes = SHOWN_MAX, .depth = 200, .allows_nul = true};
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SHOWN_MAX);
     cleanup_free char *clean = NULL;
     json_t *shown = NULL;
 
-    buf_init(&text, SHOWN_MAX);
     if (json_text_dump(value, JSON_TEXT_COMPACT, &text, err) < 0)
         return NULL;
     clean = mask_json(context_of(command), (struct span){buf_str(&text), text.len});

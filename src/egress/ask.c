@@ -46,19 +46,11 @@ int egress_check(const struct egress_settings *settings, const struct net *net, 
     return 0;
 }
 
-static void wipe(struct buf *b)
-{
-    if (b->data)
-        explicit_bzero(b->data, b->size);
-    buf_done(b);
-}
-
 /* The request as it goes out. */
 static int write_head(struct proxy_client *g, const struct proxy_head *head)
 {
-    cleanup(wipe) struct buf header = {0};
+    cleanup(buf_wipe) struct buf header = BUF_OF(PROXY_HEAD_BYTES);
 
-    buf_init(&header, PROXY_HEAD_BYTES);
     if (g->grant->header && expand(g->egress->settings, g->grant->header, &header, NULL) < 0)
         return -1;
     return proxy_head_write(head, g->grant->header ? buf_str(&header) : NULL, &g->head, NULL);

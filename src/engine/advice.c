@@ -223,12 +223,11 @@ static bool is_refused_host(const struct wire_exception *e)
 
 char *advice_on(const struct wire_exception *exception, const struct run_terms *terms)
 {
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(ADVICE_LENGTH);
 
     if (is_skill(exception))
         return strdup("there is no such skill; `belljar skills list` lists them; list_skills lists "
                       "them; in an import each `-` is a `_`");
-    buf_init(&out, ADVICE_LENGTH);
     if (is_about_writing(exception))
         return add_writable(exception->message, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
     if (is_error(exception, "PermissionError", "[Errno 1]"))
@@ -332,9 +331,8 @@ static const struct {
 
 static char *advice_on_line(struct span line, const struct run_terms *terms)
 {
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(ADVICE_LENGTH);
 
-    buf_init(&out, ADVICE_LENGTH);
     for (size_t i = 0; i < ARRAY_SIZE(outputs); i++)
         if (memmem(line.data, line.len, outputs[i].said, strlen(outputs[i].said)))
             return outputs[i].add(line, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;

@@ -20,11 +20,10 @@
 /* As somebody sees them who decides. */
 static void show_arguments(struct run *run, struct approval *approval)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(8 * MIB);
     json_t *shown =
         mask_json_for_review(mask_context_of(run), approval->arguments, &approval->hidden);
 
-    buf_init(&text, 8 * MIB);
     if (shown && json_text_dump(shown, JSON_TEXT_COMPACT, &text, NULL) == 0)
         approval->shown = take_ptr(text.data);
     json_decref(shown);

@@ -95,13 +95,12 @@ static bool take_exception(struct run *run, struct unpack *u)
 
 void box_advise_on_output(const struct box *b, struct run *run)
 {
-    cleanup(buf_done) struct buf tail = {0};
+    cleanup(buf_done) struct buf tail = BUF_OF(TAIL_BYTES);
     cleanup_free char *hint = NULL;
 
     if (run->program.language != RUN_BASH || run->result.status != RUN_ERROR ||
         run->result.exception.name || run->result.signal)
         return;
-    buf_init(&tail, TAIL_BYTES);
     if (run_stream_tail(&run->result.err, &tail) < 0)
         return;
     hint = advice_on_output(buf_str(&tail), tail.len, b->terms ? b->terms : &run->terms);

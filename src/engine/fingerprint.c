@@ -73,11 +73,10 @@ static int add_environment(struct buf *text, const struct environment *e, struct
 int fingerprint_of(const struct environment *environment, const char *python_version,
                    char ret_text[FINGERPRINT_TEXT], struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
     uint8_t digest[SHA256_BYTES];
     struct utsname host;
 
-    buf_init(&text, MIB);
     if (uname(&host) < 0)
         return error_errno(err, "uname");
     if (buf_printf(&text, err, "belljar %s\npython %s\nmachine %s\nlibc %s\n", BELLJAR_VERSION,

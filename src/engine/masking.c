@@ -10,6 +10,7 @@
 #include "base/hidden_mark.h"
 #include "base/limits.h"
 #include "base/quote.h"
+#include "base/span.h"
 #include "base/utf8.h"
 
 /* A masker for whole texts. One that is in the middle of a long text, in a fiber that pauses, is in
@@ -379,10 +380,9 @@ int mask_for_review(struct mask_context context, struct span text, struct buf *o
 
 static json_t *review_text(struct mask_context context, struct span text, uint64_t *hidden)
 {
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(8 * MIB);
     int64_t count;
 
-    buf_init(&shown, 8 * MIB);
     if (mask_for_review(context, text, &shown, NULL) < 0)
         return NULL;
     count = hidden_count(text, (struct span){buf_str(&shown), shown.len});
@@ -629,18 +629,12 @@ char *mask_json(struct mask_context context, struct span text)
 
 /* ---- types ---- */
 
-static bool ends_with(struct span text, const char *end)
-{
-    size_t len = strlen(end);
-
-    return text.len >= len && memcmp(text.data + text.len - len, end, len) == 0;
-}
-
 /* By its name, or because it can be read: a type that nobody knows is no way out. */
 static bool is_text(struct span mime, struct span data)
 {
-    return (mime.len > 5 && memcmp(mime.data, "text/", 5) == 0) || ends_with(mime, "json") ||
-           ends_with(mime, "xml") || ends_with(mime, "javascript") || ends_with(mime, "yaml") ||
+    return (mime.len > 5 && memcmp(mime.data, "text/", 5) == 0) || span_ends_with(mime, "json") ||
+           span_ends_with(mime, "xml") || span_ends_with(mime, "javascript") ||
+           span_ends_with(mime, "yaml") ||
            (!memchr(data.data, '\0', data.len) && utf8_valid(data.data, data.len) == data.len);
 }
 
@@ -650,7 +644,7 @@ bool mask_form(struct mask_context context, struct span mime, struct span *data,
 
     if (!data->len || !is_text(mime, *data))
         return true;
-    if (ends_with(mime, "json")) {
+    if (span_ends_with(mime, "json")) {
         *ret_copy = mask_json(context, *data);
         *data = (struct span){*ret_copy, *ret_copy ? strlen(*ret_copy) : 0};
         return *ret_copy;

@@ -23,9 +23,8 @@ static const char *const modes[] = {
 
 static int add_name(const char *name, struct buf *out)
 {
-    cleanup(buf_done) struct buf line = {0};
+    cleanup(buf_done) struct buf line = BUF_OF(4 * NAME_BYTES);
 
-    buf_init(&line, 4 * NAME_BYTES);
     if (terminal_line(name, strnlen(name, NAME_BYTES), &line, NULL) < 0)
         return -1;
     return buf_add(out, buf_str(&line), line.len, NULL);

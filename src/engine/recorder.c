@@ -391,9 +391,8 @@ static void add_stream(struct recorder *recorder, struct record *r, const char *
                        const struct run_stream *stream, bool is_kept,
                        char hex[2 * SHA256_BYTES + 1])
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SIZE_MAX / 2);
 
-    buf_init(&text, SIZE_MAX / 2);
     if (run_stream_render(stream, &text, NULL) < 0)
         r->has_failed = true;
     add_bytes(recorder, r, key, (struct span){buf_str(&text), text.len}, is_kept, hex);
@@ -566,9 +565,8 @@ static void withhold(struct run *run, struct error *why)
 static int give_receipt(struct recorder *recorder, struct run *run, struct receipt *receipt,
                         const struct record_mark *mark, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(8 * KIB);
 
-    buf_init(&text, 8 * KIB);
     if (display_hash_of_run(run, receipt->displays, err) < 0 ||
         receipt_sign(receipt, mark, trail_key(recorder->trail), err) < 0 ||
         receipt_text(receipt, &text, err) < 0)

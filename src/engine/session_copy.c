@@ -60,11 +60,6 @@ struct session_copy {
 
 /* --- the end of it --- */
 
-static double ms_since(uint64_t ns)
-{
-    return (double)(loop_now_ns() - ns) / 1e6;
-}
-
 static void free_copy(struct session_copy *c)
 {
     image_unref(c->image);
@@ -95,7 +90,7 @@ static void finish(struct session_copy *c)
         .n_sessions = c->made,
         .lost = c->image ? c->image->lost : NULL,
         .held_ms = (double)c->held_ns / 1e6,
-        .total_ms = ms_since(c->begun_ns),
+        .total_ms = loop_ms_since(c->begun_ns),
     };
 
     for (size_t i = 0; i < c->made; i++)

@@ -185,9 +185,8 @@ static void answer_json(struct request *request, int status, const char *headers
 {
     static const char failed[] =
         "{\"error\":{\"code\":\"system\",\"message\":\"out of memory\",\"hint\":null}}\n";
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SIZE_MAX / 2);
 
-    buf_init(&text, SIZE_MAX / 2);
     if (!value || json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) < 0 ||
         buf_add_str(&text, "\n", NULL) < 0)
         answer(request, 500, NULL, failed, sizeof(failed) - 1);

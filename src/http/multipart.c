@@ -42,11 +42,6 @@ static struct span trim(struct span s)
     return s;
 }
 
-static bool starts_with(struct span s, const char *text)
-{
-    return s.len >= strlen(text) && memcmp(s.data, text, strlen(text)) == 0;
-}
-
 static bool is_token_char(char c)
 {
     return c && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`"
@@ -262,11 +257,11 @@ int multipart_parse(struct span body, struct span boundary, struct multipart *re
     ret_parts->count = 0;
     if (!is_boundary(boundary))
         return bad(err, "its boundary is invalid");
-    if (!starts_with(left, "--") || left.len < 2 + boundary.len ||
+    if (!span_starts_with(left, "--") || left.len < 2 + boundary.len ||
         memcmp(left.data + 2, boundary.data, boundary.len) != 0)
         return bad(err, "it does not begin with its boundary");
     left = skip(left, 2 + boundary.len);
-    while (starts_with(left, "\r\n")) {
+    while (span_starts_with(left, "\r\n")) {
         struct multipart_part part = {0};
 
         left = skip(left, 2);
@@ -278,7 +273,7 @@ int multipart_parse(struct span body, struct span boundary, struct multipart *re
             return -1;
         ret_parts->parts[ret_parts->count++] = part;
     }
-    if (!starts_with(left, "--") ||
+    if (!span_starts_with(left, "--") ||
         (left.len != 2 && !(left.len == 4 && left.data[2] == '\r' && left.data[3] == '\n')))
         return bad(err, "unexpected text after a boundary");
     return 0;

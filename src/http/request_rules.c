@@ -6,12 +6,6 @@
 
 #include "base/cleanup.h"
 
-static int refuse(struct http_refusal *why, int status, const char *message)
-{
-    *why = (struct http_refusal){status, message};
-    return -1;
-}
-
 /* --- the target --- */
 
 /* A percent sign is followed by two hex digits, and there is no NUL in disguise. */
@@ -34,9 +28,9 @@ static int read_target(struct http_head *head, struct span target, struct http_r
     const char *mark;
 
     if (target.len == 0 || target.data[0] != '/')
-        return refuse(why, 400, "the target is not a path that begins with a slash");
+        return http_refuse(why, 400, "the target is not a path that begins with a slash");
     if (!is_encoded(target))
-        return refuse(why, 400, "the target has an invalid percent-encoding");
+        return http_refuse(why, 400, "the target has an invalid percent-encoding");
     mark = memchr(target.data, '?', target.len);
     head->path = (struct span){target.data, mark ? (size_t)(mark - target.data) : target.len};
     head->query = (struct span){"", 0};
@@ -57,7 +51,7 @@ static int check_mcp_repeats(const struct http_head *head, struct http_refusal *
             continue;
         for (size_t k = 0; k < i; k++)
             if (span_equal_nocase(head->headers[k].name, name))
-                return refuse(why, 400, "a header that may occur only once is given twice");
+                return http_refuse(why, 400, "a header that may occur only once is given twice");
     }
     return 0;
 }
@@ -73,7 +67,7 @@ static int check_repeats(const struct http_head *head, struct http_refusal *why)
 
     for (size_t i = 0; i < ARRAY_SIZE(once); i++) {
         if (http_head_count(head, once[i]) > 1)
-            return refuse(why, 400, "a header that may occur only once is given twice");
+            return http_refuse(why, 400, "a header that may occur only once is given twice");
     }
     return check_mcp_repeats(head, why);
 }
@@ -86,12 +80,12 @@ static int check_host(const struct http_head *head, struct http_refusal *why)
     struct span host = http_head_get(head, "host");
 
     if (!host.data)
-        return refuse(why, 400, "there is no Host header");
+        return http_refuse(why, 400, "there is no Host header");
     if (host.len == 0 || host.len > 255)
-        return refuse(why, 400, "the Host header has no name");
+        return http_refuse(why, 400, "the Host header has no name");
     for (size_t i = 0; i < host.len; i++)
         if (!memchr(allowed, host.data[i], sizeof(allowed) - 1))
-            return refuse(why, 400, "the Host header has no name");
+            return http_refuse(why, 400, "the Host header has no name");
     return 0;
 }
 
@@ -103,7 +97,7 @@ static int check_headers(struct http_head *head, struct http_refusal *why)
         return -1;
     expect = http_head_get(head, "expect");
     if (expect.data && !span_is_nocase(expect, "100-continue"))
-        return refuse(why, 417, "only `Expect: 100-continue` is supported");
+        return http_refuse(why, 417, "only `Expect: 100-continue` is supported");
     head->expects_continue = expect.data && !head->is_old;
     head->keeps_alive = head->is_old
                             ? http_head_lists(head, "connection", (struct span){"keep-alive", 10})

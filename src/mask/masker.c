@@ -55,19 +55,11 @@ struct masker *masker_new(const struct masker_options *options)
     return s;
 }
 
-/* The buffers may have held a secret. */
-static void wipe(struct buf *b)
-{
-    if (b->data)
-        explicit_bzero(b->data, b->size);
-    buf_done(b);
-}
-
 void masker_free(struct masker *s)
 {
     if (!s)
         return;
-    wipe(&s->view);
+    buf_wipe(&s->view);
     buf_done(&s->gap_bytes);
     buf_done(&s->out);
     buf_done(&s->tail);

@@ -23,11 +23,6 @@
 /* Names at the top of an object that stay, as a schema promises them. */
 #define TOP_MAX 32
 
-static void set(json_t *object, const char *key, json_t *value)
-{
-    (void)json_object_set_new(object, key, value);
-}
-
 /* --- counting --- */
 
 static size_t tokens_of_json(const json_t *value, size_t most)
@@ -115,7 +110,7 @@ static json_t *shorter(const json_t *value, const struct shape *shape, bool is_t
     json_object_foreach((json_t *)value, key, item)
     {
         if ((is_small || i++ < shape->items) && strlen(key) <= shape->string + KEY_BYTES)
-            set(copy, key, shorter(item, shape, false));
+            json_set(copy, key, shorter(item, shape, false));
     }
     return copy;
 }
@@ -276,8 +271,8 @@ static void bound_content(struct mcp_call *call, json_t *content, size_t budget)
         if (!is_type(block, "text") ||
             mcp_tokens(json_string_value(text), json_string_length(text), budget) <= budget)
             continue;
-        set(block, "text",
-            cut_text(call, json_string_value(text), json_string_length(text), budget));
+        json_set(block, "text",
+                 cut_text(call, json_string_value(text), json_string_length(text), budget));
     }
 }
 
@@ -294,7 +289,7 @@ void mcp_bound(struct mcp_call *call, json_t *result)
     if (own + tokens_of_content(content, budget) <= budget)
         return;
     if (own > budget / 4) {
-        set(result, "structuredContent", mcp_shrink(structured, budget / 4));
+        json_set(result, "structuredContent", mcp_shrink(structured, budget / 4));
         own = tokens_of_json(json_object_get(result, "structuredContent"), budget / 4);
     }
     bound_content(call, content, budget - (own < budget / 2 ? own : budget / 2));
@@ -302,7 +297,7 @@ void mcp_bound(struct mcp_call *call, json_t *result)
 
 json_t *mcp_bound_object(struct mcp_call *call, json_t *object, size_t budget)
 {
-    cleanup(buf_done) struct buf words = {0};
+    cleanup(buf_done) struct buf words = BUF_OF(KIB);
     cleanup_free char *whole = NULL;
     const char *id = NULL;
     char arguments[64];
@@ -314,14 +309,13 @@ json_t *mcp_bound_object(struct mcp_call *call, json_t *object, size_t budget)
     whole = json_dumps(object, JSON_INDENT(1));
     if (whole)
         id = mcp_keep(call->server, call->owner, whole, strlen(whole));
-    buf_init(&words, KIB);
     (void)buf_add_str(&words, "long parts were left out", NULL);
     if (id) {
         (void)snprintf(arguments, sizeof(arguments), "\"handle\": \"%s\"", id);
         (void)buf_add_str(&words, "; all of it: ", NULL);
         add_way(call, arguments, &words);
     }
-    set(cut, "cut", json_text_string(buf_str(&words), words.len));
+    json_set(cut, "cut", json_text_string(buf_str(&words), words.len));
     return cut;
 }
 

@@ -12,11 +12,6 @@
 /* More tools than that have no nearest name. */
 #define NAMES_MAX 64
 
-static void set(json_t *object, const char *key, json_t *value)
-{
-    (void)json_object_set_new(object, key, value);
-}
-
 /* --- life and end --- */
 
 static void link_call(struct mcp_call *call, struct mcp_peer *peer)
@@ -96,7 +91,7 @@ void mcp_call_answer_text(struct mcp_call *call, const char *text, bool is_error
                                json_text_string(text, strlen(text)));
 
     if (is_error)
-        set(result, "isError", json_true());
+        json_set(result, "isError", json_true());
     mcp_call_answer(call, result);
 }
 
@@ -117,10 +112,9 @@ void mcp_call_refuse(struct mcp_call *call, int code, const char *message, json_
 
 void mcp_call_fail(struct mcp_call *call, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
     const char *message = err->message ? err->message : "out of memory";
 
-    buf_init(&text, 64 * KIB);
     if (call->tool) {
         (void)buf_printf(&text, NULL, "error (%s): %s", error_code_name(err->code), message);
         if (err->hint) {
@@ -222,9 +216,9 @@ void mcp_call_progress(struct mcp_call *call, double progress, double total, con
                        progress == (double)(int64_t)progress ? json_integer((json_int_t)progress)
                                                              : json_real(progress));
     if (total > 0)
-        set(params, "total", json_real(total));
+        json_set(params, "total", json_real(total));
     if (message && len)
-        set(params, "message", json_text_string(message, len));
+        json_set(params, "message", json_text_string(message, len));
     send_notice(call, "notifications/progress", params);
 }
 
@@ -241,7 +235,7 @@ void mcp_call_log(struct mcp_call *call, enum mcp_log_level level, const char *l
     }
     params = json_pack("{s:s, s:o}", "level", names[level], "data", data);
     if (logger)
-        set(params, "logger", json_string(logger));
+        json_set(params, "logger", json_string(logger));
     send_notice(call, "notifications/message", params);
 }
 
@@ -278,9 +272,9 @@ static void ask_in_result(struct mcp_call *call, json_t *requests, const json_t 
     json_t *result = json_pack("{s:s}", "resultType", "input_required");
 
     if (json_object_size(requests))
-        set(result, "inputRequests", json_incref(requests));
+        json_set(result, "inputRequests", json_incref(requests));
     if (sealed)
-        set(result, "requestState", json_string(sealed));
+        json_set(result, "requestState", json_string(sealed));
     mcp_call_answer(call, result);
 }
 
@@ -297,7 +291,7 @@ static void ask_on_stream(struct mcp_call *call, json_t *requests)
         json_t *message;
 
         (void)snprintf(id, sizeof(id), "belljar-%u", ++call->peer->n_asked);
-        set(call->questions, id, json_string(key));
+        json_set(call->questions, id, json_string(key));
         message = json_pack("{s:s, s:s, s:O, s:O*}", "jsonrpc", "2.0", "id", id, "method",
                             json_object_get(request, "method"), "params",
                             json_object_get(request, "params"));

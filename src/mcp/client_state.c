@@ -21,14 +21,13 @@
 /* HMAC-SHA-256 (RFC 2104). The key has fewer bytes than a block. */
 static int sign(const uint8_t *key, const char *text, size_t len, uint8_t digest[SHA256_BYTES])
 {
-    cleanup(buf_done) struct buf inner = {0};
+    cleanup(buf_done) struct buf inner = BUF_OF(STATE_MAX * 2);
     uint8_t pads[2][BLOCK] = {{0}}, outer[BLOCK + SHA256_BYTES];
 
     for (size_t i = 0; i < BLOCK; i++) {
         pads[0][i] = 0x36 ^ (i < SHA256_BYTES ? key[i] : 0);
         pads[1][i] = 0x5c ^ (i < SHA256_BYTES ? key[i] : 0);
     }
-    buf_init(&inner, STATE_MAX * 2);
     if (buf_add(&inner, pads[0], BLOCK, NULL) < 0 || buf_add(&inner, text, len, NULL) < 0)
         return -1;
     memcpy(outer, pads[1], BLOCK);
@@ -91,13 +90,12 @@ int mcp_state_open(const struct mcp_call *call, const char *text, json_t **ret_s
                    struct error *err)
 {
     static const struct json_text_limits limits = {.bytes = STATE_MAX, .depth = 64};
-    cleanup(buf_done) struct buf plain = {0};
+    cleanup(buf_done) struct buf plain = BUF_OF(STATE_MAX);
     uint8_t given[SHA256_BYTES], own[SHA256_BYTES];
     char hex[HEX_LEN + 1] = "";
     json_t *object = NULL;
     int r;
 
-    buf_init(&plain, STATE_MAX);
     if (!text || strlen(text) < sizeof(hex) || text[HEX_LEN] != '.')
         return broken(err);
     memcpy(hex, text, HEX_LEN);

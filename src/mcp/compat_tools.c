@@ -13,9 +13,8 @@
 
 static json_t *stream_text(const struct run_stream *stream)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(LIMIT_OUTPUT_BYTES_MAX + MIB);
 
-    buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
     (void)run_stream_render(stream, &text, NULL);
     return json_text_string(buf_str(&text), text.len);
 }
@@ -23,9 +22,8 @@ static json_t *stream_text(const struct run_stream *stream)
 /* With what was refused behind it: there is no other place for it. */
 static json_t *error_text(const struct run *run)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(LIMIT_OUTPUT_BYTES_MAX + MIB);
 
-    buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
     (void)run_stream_render(&run->result.err, &text, NULL);
     (void)result_add_denials(run, &text, NULL);
     return json_text_string(buf_str(&text), text.len);

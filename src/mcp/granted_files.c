@@ -118,7 +118,7 @@ bool mcp_granted_file(struct mcp_call *call, struct session *session, enum mcp_f
     };
     const char *given = json_string_value(json_object_get(call->arguments, "path"));
     struct mcp_program program = {.language = RUN_PYTHON, .session = session, .answer = mcp_result};
-    cleanup(buf_done) struct buf code = {0};
+    cleanup(buf_done) struct buf code = BUF_OF(CODE_BYTES);
     cleanup_free char *path = NULL;
     struct session_info info;
     struct error err = {0};
@@ -127,7 +127,6 @@ bool mcp_granted_file(struct mcp_call *call, struct session *session, enum mcp_f
     path = granted_path(info.terms, given);
     if (!path)
         return false;
-    buf_init(&code, CODE_BYTES);
     if (writers[work](call, path, &code, &err) < 0) {
         mcp_call_fail(call, &err);
         return true;

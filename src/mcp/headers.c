@@ -22,14 +22,13 @@ static bool is_encoded(struct span value)
 
 static bool says(struct span value, const char *text, size_t len)
 {
-    cleanup(buf_done) struct buf plain = {0};
+    cleanup(buf_done) struct buf plain = BUF_OF(VALUE_MAX);
     size_t begin = strlen(ENCODED_BEGIN), end = strlen(ENCODED_END);
 
     if (!value.data)
         return false;
     if (!is_encoded(value))
         return value.len == len && memcmp(value.data, text, len) == 0;
-    buf_init(&plain, VALUE_MAX);
     if (base64_decode(&plain, value.data + begin, value.len - begin - end, NULL) < 0)
         return false;
     return plain.len == len && memcmp(buf_str(&plain), text, len) == 0;
@@ -65,7 +64,7 @@ static int add_plain(const json_t *value, struct buf *out)
 static const char *check_param(const struct mcp_request *request, const char *header,
                                const json_t *value)
 {
-    cleanup(buf_done) struct buf plain = {0};
+    cleanup(buf_done) struct buf plain = BUF_OF(VALUE_MAX);
     char name[128];
     struct span given;
 
@@ -76,7 +75,6 @@ static const char *check_param(const struct mcp_request *request, const char *he
     given = request->exchange->header(request->exchange, name);
     if (!value || json_is_null(value))
         return given.data ? "a header Mcp-Param-* has no argument in the body" : NULL;
-    buf_init(&plain, VALUE_MAX);
     if (!given.data)
         return "a header Mcp-Param-* is missing";
     if (add_plain(value, &plain) < 0 || !says(given, buf_str(&plain), plain.len))

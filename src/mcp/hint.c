@@ -27,9 +27,8 @@ int mcp_add_hint(const struct mcp_call *call, const char *hint, struct buf *out)
 
 json_t *mcp_hint_json(const struct mcp_call *call, const char *hint)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(HINT_MAX);
 
-    buf_init(&text, HINT_MAX);
     (void)mcp_add_hint(call, hint, &text);
     return json_text_string(buf_str(&text), text.len);
 }

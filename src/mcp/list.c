@@ -16,23 +16,18 @@
 
 static const struct json_text_limits schema_limits = {.bytes = MIB, .depth = 64};
 
-static void set(json_t *object, const char *key, json_t *value)
-{
-    (void)json_object_set_new(object, key, value);
-}
-
 static void set_text(json_t *object, const char *key, const char *text)
 {
     if (text)
-        set(object, key, json_string(text));
+        json_set(object, key, json_string(text));
 }
 
 void mcp_list_cache(enum mcp_era era, json_t *result, uint64_t ttl_ms, bool is_private)
 {
     if (era != MCP_MODERN)
         return;
-    set(result, "ttlMs", json_integer((json_int_t)ttl_ms));
-    set(result, "cacheScope", json_string(is_private ? "private" : "public"));
+    json_set(result, "ttlMs", json_integer((json_int_t)ttl_ms));
+    json_set(result, "cacheScope", json_string(is_private ? "private" : "public"));
 }
 
 /* --- pages --- */
@@ -78,7 +73,7 @@ static void answer_page(struct mcp_request *request, const char *key, json_t *al
     result = json_pack("{s:o}", key, page);
     if (at + MCP_PAGE < count) {
         (void)snprintf(next, sizeof(next), "p%zu", at + MCP_PAGE);
-        set(result, "nextCursor", json_string(next));
+        json_set(result, "nextCursor", json_string(next));
     }
     json_decref(all);
     mcp_list_cache(request->era, result, ttl_ms, is_private);
@@ -100,13 +95,13 @@ static json_t *annotations(const struct mcp_tool *tool)
     json_t *object = json_object();
 
     if (tool->hints & MCP_READ_ONLY)
-        set(object, "readOnlyHint", json_true());
+        json_set(object, "readOnlyHint", json_true());
     else if (!(tool->hints & MCP_DESTRUCTIVE))
-        set(object, "destructiveHint", json_false());
+        json_set(object, "destructiveHint", json_false());
     if (tool->hints & MCP_IDEMPOTENT && !(tool->hints & MCP_READ_ONLY))
-        set(object, "idempotentHint", json_true());
+        json_set(object, "idempotentHint", json_true());
     if (!(tool->hints & MCP_OPEN_WORLD))
-        set(object, "openWorldHint", json_false());
+        json_set(object, "openWorldHint", json_false());
     return object;
 }
 
@@ -134,17 +129,17 @@ static json_t *tool_json(const struct mcp_tool *tool)
 
     set_text(object, "title", tool->title);
     set_text(object, "description", tool->description);
-    set(object, "inputSchema",
-        tool->input_json ? load_schema(tool->input_json)
-                         : without_far_bounds(schema_json(tool->input)));
+    json_set(object, "inputSchema",
+             tool->input_json ? load_schema(tool->input_json)
+                              : without_far_bounds(schema_json(tool->input)));
     if (tool->output_json)
-        set(object, "outputSchema", load_schema(tool->output_json));
+        json_set(object, "outputSchema", load_schema(tool->output_json));
     if (!tool->is_brief)
-        set(object, "annotations", annotations(tool));
+        json_set(object, "annotations", annotations(tool));
     else if (tool->hints & MCP_READ_ONLY)
-        set(object, "annotations", json_pack("{s:b}", "readOnlyHint", 1));
+        json_set(object, "annotations", json_pack("{s:b}", "readOnlyHint", 1));
     if (tool->meta_json)
-        set(object, "_meta", load_schema(tool->meta_json));
+        json_set(object, "_meta", load_schema(tool->meta_json));
     return object;
 }
 
@@ -235,7 +230,7 @@ static json_t *prompt_json(const struct mcp_prompt *prompt)
         (void)json_array_append_new(arguments, argument);
     }
     if (json_array_size(arguments))
-        set(object, "arguments", arguments);
+        json_set(object, "arguments", arguments);
     else
         json_decref(arguments);
     return object;

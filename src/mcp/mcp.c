@@ -29,18 +29,13 @@ const json_t *mcp_empty(void)
     return empty;
 }
 
-static void set(json_t *object, const char *key, json_t *value)
-{
-    (void)json_object_set_new(object, key, value);
-}
-
 json_t *mcp_error_json_data(const json_t *id, int code, const char *message, json_t *data)
 {
     json_t *error = json_pack("{s:i, s:o}", "code", code, "message",
                               mcp_bound_string(message, strlen(message)));
 
     if (data)
-        set(error, "data", mcp_bound_data(data));
+        json_set(error, "data", mcp_bound_data(data));
     return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id",
                      id ? json_incref((json_t *)id) : json_null(), "error", error);
 }
@@ -62,7 +57,7 @@ json_t *mcp_server_info(const struct mcp_server *server)
         json_pack("{s:s, s:s}", "name", server->options.name, "version", server->options.version);
 
     if (server->options.title)
-        set(info, "title", json_string(server->options.title));
+        json_set(info, "title", json_string(server->options.title));
     return info;
 }
 
@@ -73,13 +68,13 @@ json_t *mcp_result_json(const struct mcp_server *server, enum mcp_era era, const
 
     if (era == MCP_MODERN) {
         if (!json_object_get(result, "resultType"))
-            set(result, "resultType", json_string("complete"));
+            json_set(result, "resultType", json_string("complete"));
         meta = json_object_get(result, "_meta");
         if (!meta) {
             meta = json_object();
-            set(result, "_meta", meta);
+            json_set(result, "_meta", meta);
         }
-        set(meta, META_SERVER_INFO, mcp_server_info(server));
+        json_set(meta, META_SERVER_INFO, mcp_server_info(server));
     }
     return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
 }

@@ -11,11 +11,6 @@
 /* Longer lines are for the status tool: everybody pays for the instructions. */
 #define LINE_BYTES 320
 
-static void run_free_p(struct run **run)
-{
-    run_free(*run);
-}
-
 /* A run without a program, as a fresh sandbox of this caller would have it; NULL: there is none. */
 static struct run *fresh_run(const struct mcp_host *host, const struct caller *caller)
 {
@@ -37,9 +32,8 @@ static void add_masked(const struct mcp_host *host, const struct buf *text, stru
 
 static void add_line(const struct mcp_host *host, const struct run_terms *terms, struct buf *out)
 {
-    cleanup(buf_done) struct buf line = {0};
+    cleanup(buf_done) struct buf line = BUF_OF(TEXT_BYTES);
 
-    buf_init(&line, TEXT_BYTES);
     if (place_add_line(terms, &line) < 0 || !line.len)
         return;
     if (line.len <= LINE_BYTES)
@@ -53,9 +47,8 @@ void mcp_place_instruct(const struct mcp_server *server, const struct caller *ca
 {
     const struct mcp_host *host = mcp_server_user(server);
     cleanup(run_free_p) struct run *run = fresh_run(host, caller);
-    cleanup(buf_done) struct buf line = {0};
+    cleanup(buf_done) struct buf line = BUF_OF(TEXT_BYTES);
 
-    buf_init(&line, TEXT_BYTES);
     if (run)
         add_line(host, &run->terms, &line);
     if (line.len)
@@ -80,9 +73,8 @@ void mcp_place_add(const struct mcp_call *call, struct session *session, struct 
     const struct mcp_host *host = mcp_host_of(call);
     cleanup(run_free_p) struct run *fresh = session ? NULL : fresh_run(host, call->caller);
     const struct run_terms *terms = session ? terms_of(session) : fresh ? &fresh->terms : NULL;
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(TEXT_BYTES);
 
-    buf_init(&text, TEXT_BYTES);
     if (terms && place_add(host->api->config, terms, &text) == 0)
         add_masked(host, &text, out);
 }

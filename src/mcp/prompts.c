@@ -24,9 +24,8 @@ static void answer(struct mcp_call *call, const char *description, const struct 
 
 static void analyse(struct mcp_call *call)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
 
-    buf_init(&text, MIB);
     (void)buf_printf(
         &text, NULL,
         "Analyse the data file `%s`.\n\n"
@@ -48,9 +47,8 @@ static void analyse(struct mcp_call *call)
 
 static void refactor(struct mcp_call *call)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
 
-    buf_init(&text, MIB);
     (void)buf_printf(
         &text, NULL,
         "Refactor `%s`: %s.\n\n"
@@ -66,9 +64,8 @@ static void refactor(struct mcp_call *call)
 
 static void audit(struct mcp_call *call)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
 
-    buf_init(&text, MIB);
     (void)buf_printf(
         &text, NULL,
         "Audit the code below `%s`, above all for %s.\n\n"

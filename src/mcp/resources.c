@@ -25,7 +25,7 @@ static void answer_text(struct mcp_call *call, const char *mime, const char *tex
 static void read_sessions(struct mcp_call *call)
 {
     struct sessions *table = mcp_host_of(call)->api->sessions;
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(16 * MIB);
     json_t *list = json_array();
 
     for (struct session *s = sessions_next(table, NULL); s; s = sessions_next(table, s)) {
@@ -35,7 +35,6 @@ static void read_sessions(struct mcp_call *call)
         if (strcmp(info.owner, call->owner) == 0)
             (void)json_array_append_new(list, api_session_json(s));
     }
-    buf_init(&text, 16 * MIB);
     (void)json_text_dump(list, JSON_TEXT_COMPACT, &text, NULL);
     json_decref(list);
     answer_text(call, "application/json", buf_str(&text), text.len);
@@ -133,9 +132,8 @@ static void each_file(struct mcp_call *call, struct session *session,
 /* A name that is masked is left out: there is no way to say it. */
 static json_t *name_json(struct mcp_call *call, const char *path)
 {
-    cleanup(buf_done) struct buf name = {0};
+    cleanup(buf_done) struct buf name = BUF_OF(MCP_URI_MAX);
 
-    buf_init(&name, MCP_URI_MAX);
     if (mcp_add_name(mcp_host_of(call), path, &name) < 0 || strcmp(buf_str(&name), path) != 0)
         return NULL;
     return json_text_string(path, strlen(path));
@@ -224,10 +222,9 @@ static const struct mcp_resource output_resource = {
 static void add_resource(struct mcp_call *call, const char *session_id,
                          const struct files_entry *entry, void *arg)
 {
-    cleanup(buf_done) struct buf uri = {0};
+    cleanup(buf_done) struct buf uri = BUF_OF(MCP_URI_MAX);
     json_t *name = name_json(call, entry->path);
 
-    buf_init(&uri, MCP_URI_MAX);
     if (name && mcp_file_uri(session_id, entry->path, &uri, NULL) == 0)
         (void)json_array_append_new(arg, json_pack("{s:s, s:O, s:I}", "uri", buf_str(&uri), "name",
                                                    name, "size", (json_int_t)entry->size));

@@ -30,11 +30,6 @@
 /* Pictures of one answer: clients read messages of ten megabytes at most. */
 #define PICTURE_BYTES (6 * MIB)
 
-static void set(json_t *object, const char *key, json_t *value)
-{
-    (void)json_object_set_new(object, key, value);
-}
-
 /* --- the text --- */
 
 static int add_lines(struct buf *out, const char *text, size_t len, enum mcp_words where)
@@ -180,11 +175,10 @@ static int add_ends(const struct run_stream *stream, const char *text, size_t le
 static int add_stream(const struct mcp_call *call, const struct run_stream *stream,
                       const char *label, uint64_t shown, struct buf *out)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(LIMIT_OUTPUT_BYTES_MAX + MIB);
     size_t budget = call->max_tokens / STREAM_PART;
     enum mcp_words where = label ? MCP_WORDS_LINES : MCP_WORDS_FIRST;
 
-    buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
     if (run_stream_render(stream, &text, NULL) < 0)
         return -1;
     if (shown && !stream->spool && !stream->dropped)
@@ -289,11 +283,10 @@ static int add_displays(const struct run *run, struct buf *out)
 /* Names are a program's words as well. */
 int mcp_add_name(const struct mcp_host *host, const char *path, struct buf *out)
 {
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(MCP_URI_MAX);
     cleanup_free char *masked = NULL;
     size_t len = 0;
 
-    buf_init(&shown, MCP_URI_MAX);
     if (files_path_escape(path, &shown, NULL) < 0)
         return -1;
     masked = mcp_mask(host, buf_str(&shown), shown.len, &len);
@@ -418,7 +411,7 @@ json_t *mcp_text_result(const char *text, size_t len, bool is_error)
                                json_text_string(text, len));
 
     if (is_error)
-        set(result, "isError", json_true());
+        json_set(result, "isError", json_true());
     return result;
 }
 
@@ -442,7 +435,7 @@ void mcp_mask_names(const struct mcp_host *host, json_t *list)
         cleanup_free char *masked =
             mcp_mask(host, json_string_value(path), json_string_length(path), &len);
 
-        set(item, "path", masked ? json_text_string(masked, len) : json_string(""));
+        json_set(item, "path", masked ? json_text_string(masked, len) : json_string(""));
     }
 }
 
@@ -498,14 +491,13 @@ static void shorten(json_t *object, const char *key)
     const json_t *value = json_object_get(object, key);
     size_t len = json_string_length(value);
     const char *text = json_string_value(value);
-    cleanup(buf_done) struct buf cut = {0};
+    cleanup(buf_done) struct buf cut = BUF_OF(2 * MESSAGE_SHOWN);
 
     if (!text || len <= MESSAGE_SHOWN)
         return;
-    buf_init(&cut, 2 * MESSAGE_SHOWN);
     if (buf_add(&cut, text, shown_length(text, len), NULL) == 0 &&
         buf_printf(&cut, NULL, "… (%zu bytes more)", len - shown_length(text, len)) == 0)
-        set(object, key, json_text_string(buf_str(&cut), cut.len));
+        json_set(object, key, json_text_string(buf_str(&cut), cut.len));
 }
 
 static void fit_hint(const struct mcp_call *call, json_t *object)
@@ -513,7 +505,7 @@ static void fit_hint(const struct mcp_call *call, json_t *object)
     const char *hint = json_string_value(json_object_get(object, "hint"));
 
     if (hint)
-        set(object, "hint", mcp_hint_json(call, hint));
+        json_set(object, "hint", mcp_hint_json(call, hint));
 }
 
 static void fit_hints(const struct mcp_call *call, json_t *list)
@@ -648,11 +640,10 @@ bool mcp_result_has_links(const struct mcp_call *call)
 
 json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *note)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(TEXT_MAX);
     json_t *content = json_array();
     json_t *result = json_pack("{s:o}", "content", content);
 
-    buf_init(&text, TEXT_MAX);
     (void)mcp_result_text(call, run, note, &text);
     (void)json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text",
                                                    json_text_string(buf_str(&text), text.len)));
@@ -660,9 +651,9 @@ json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *not
     if (mcp_result_has_links(call)) {
         if (*run->origin.session)
             add_links(run, content);
-        set(result, "structuredContent", structured(call, run));
+        json_set(result, "structuredContent", structured(call, run));
     }
     if (run->result.status != RUN_SUCCESS)
-        set(result, "isError", json_true());
+        json_set(result, "isError", json_true());
     return result;
 }

@@ -91,9 +91,8 @@ static void add_instructions(const struct mcp_peer *peer, json_t *result)
     const struct mcp_server_options *options = &peer->server->options;
     const char *text = peer->lists_all && options->all_instructions ? options->all_instructions
                                                                     : options->instructions;
-    cleanup(buf_done) struct buf whole = {0};
+    cleanup(buf_done) struct buf whole = BUF_OF(INSTRUCTIONS_BYTES);
 
-    buf_init(&whole, INSTRUCTIONS_BYTES);
     if (options->add_instructions)
         options->add_instructions(peer->server, peer->caller, &whole);
     if (text && buf_add_str(&whole, text, NULL) == 0)

@@ -34,9 +34,8 @@ void mcp_stream_free(struct mcp_stream *stream)
 
 void mcp_stream_add(struct sse *sse, const json_t *message)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SIZE_MAX / 2);
 
-    buf_init(&text, SIZE_MAX / 2);
     if (json_text_dump(message, JSON_TEXT_COMPACT, &text, NULL) == 0)
         (void)sse_add(sse, "message", buf_str(&text), text.len, NULL);
 }

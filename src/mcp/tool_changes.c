@@ -5,6 +5,7 @@
 #include "api/changes.h"
 #include "api/changes_view.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/terminal_text.h"
 #include "mcp/tools.h"
 
@@ -35,21 +36,14 @@ static size_t room_of(const struct mcp_call *call, size_t bytes)
     return room && room < ROOM_MAX ? room : ROOM_MAX;
 }
 
-static const char *string_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
 /* --- as text: the strings are masked and of one line, but for the diffs. Nothing in them is
  * invisible: what is there for the model alone, or for nobody, is what somebody has to know --- */
 
 static int add_facts(const json_t *change, struct buf *out)
 {
-    const char *mode = string_of(change, "mode"), *old_mode = string_of(change, "old_mode");
-    const char *kind = string_of(change, "kind"), *old_kind = string_of(change, "old_kind");
-    const char *not_shown = string_of(change, "not_shown");
+    const char *mode = json_get_text(change, "mode"), *old_mode = json_get_text(change, "old_mode");
+    const char *kind = json_get_text(change, "kind"), *old_kind = json_get_text(change, "old_kind");
+    const char *not_shown = json_get_text(change, "not_shown");
     json_int_t hidden = json_integer_value(json_object_get(change, "hidden_bytes"));
 
     if (strcmp(kind, old_kind) != 0 && buf_printf(out, NULL, " %s -> %s", old_kind, kind) < 0)
@@ -65,7 +59,7 @@ static int add_facts(const json_t *change, struct buf *out)
         buf_add_str(out, " — has invisible characters, shown as \\xNN", NULL) < 0)
         return -1;
     if (*not_shown && buf_printf(out, NULL, " — NOT SHOWN: %s, sha256 %s", not_shown,
-                                 string_of(change, "sha256")) < 0)
+                                 json_get_text(change, "sha256")) < 0)
         return -1;
     return hidden ? buf_printf(out, NULL, " — %lld bytes hidden", (long long)hidden) : 0;
 }
@@ -73,9 +67,10 @@ static int add_facts(const json_t *change, struct buf *out)
 static int add_change(const json_t *change, struct buf *out)
 {
     const json_t *added = json_object_get(change, "added");
-    const char *obstacle = string_of(change, "obstacle");
+    const char *obstacle = json_get_text(change, "obstacle");
 
-    if (buf_printf(out, NULL, "%s %s", string_of(change, "change"), string_of(change, "path")) < 0)
+    if (buf_printf(out, NULL, "%s %s", json_get_text(change, "change"),
+                   json_get_text(change, "path")) < 0)
         return -1;
     if (json_is_integer(added) &&
         buf_printf(out, NULL, " +%lld -%lld", (long long)json_integer_value(added),
@@ -84,7 +79,7 @@ static int add_change(const json_t *change, struct buf *out)
     if (json_is_true(json_object_get(change, "is_binary")) &&
         buf_printf(out, NULL, " binary, %lld bytes, sha256 %s",
                    (long long)json_integer_value(json_object_get(change, "size")),
-                   string_of(change, "sha256")) < 0)
+                   json_get_text(change, "sha256")) < 0)
         return -1;
     if (add_facts(change, out) < 0)
         return -1;
@@ -99,7 +94,7 @@ static int add_list(const json_t *answer, struct buf *out)
         if (add_change(json_array_get(changes, i), out) < 0)
             return -1;
     for (size_t i = 0; i < json_array_size(changes); i++) {
-        const char *diff = string_of(json_array_get(changes, i), "diff");
+        const char *diff = json_get_text(json_array_get(changes, i), "diff");
 
         if (terminal_exact(diff, strlen(diff), out, NULL) < 0)
             return -1;
@@ -130,7 +125,7 @@ static void add_shown(const struct mcp_call *call, const json_t *answer, struct 
                      json_is_true(json_object_get(answer, "has_more"))
                          ? "… and more that was not looked at\n"
                          : "",
-                     string_of(answer, "version"));
+                     json_get_text(answer, "version"));
     buf_done(&list);
 }
 
@@ -143,8 +138,8 @@ static void add_settled(const json_t *answer, const char *what, struct buf *out)
     for (size_t i = 0; i < json_array_size(skipped); i++) {
         const json_t *item = json_array_get(skipped, i);
 
-        if (buf_printf(out, NULL, "\nnot %s: %s: %s", what, string_of(item, "path"),
-                       string_of(item, "message")) < 0)
+        if (buf_printf(out, NULL, "\nnot %s: %s: %s", what, json_get_text(item, "path"),
+                       json_get_text(item, "message")) < 0)
             break;
     }
 }
@@ -167,15 +162,15 @@ static void on_settled(void *user, json_t *answer, struct error *err)
         add_shown(call, answer, &text);
     else
         add_settled(answer,
-                    strcmp(string_of(call->arguments, "action"), "apply") == 0 ? "applied"
-                                                                               : "discarded",
+                    strcmp(json_get_text(call->arguments, "action"), "apply") == 0 ? "applied"
+                                                                                   : "discarded",
                     &text);
     mcp_call_answer(call, mcp_text_result(buf_str(&text), text.len, false));
 }
 
 static enum changes_action action_of(const struct mcp_call *call)
 {
-    const char *action = string_of(call->arguments, "action");
+    const char *action = json_get_text(call->arguments, "action");
 
     return strcmp(action, "apply") == 0     ? CHANGES_APPLY
            : strcmp(action, "discard") == 0 ? CHANGES_DISCARD

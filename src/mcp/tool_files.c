@@ -416,9 +416,8 @@ static int write_bytes(const struct mcp_call *call, const char *session_id, cons
 
 static void tell_written(const struct mcp_call *call, const char *session_id, const char *path)
 {
-    cleanup(buf_done) struct buf uri = {0};
+    cleanup(buf_done) struct buf uri = BUF_OF(MCP_URI_MAX);
 
-    buf_init(&uri, MCP_URI_MAX);
     if (mcp_file_uri(session_id, path, &uri, NULL) == 0)
         mcp_server_updated(call->server, call->owner, buf_str(&uri));
     mcp_server_changed_for(call->server, call->owner, MCP_RESOURCES);
@@ -480,10 +479,9 @@ static void free_listing(struct listing *l)
 static json_t *list_result(const struct mcp_call *call, const struct files_list *list)
 {
     const struct mcp_host *host = mcp_host_of(call);
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
     json_t *result, *structured;
 
-    buf_init(&text, MIB);
     for (size_t i = 0; i < list->count; i++)
         if (mcp_add_name(host, list->entries[i].path, &text) < 0 ||
             buf_printf(&text, NULL,

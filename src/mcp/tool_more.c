@@ -350,14 +350,13 @@ static void more(struct mcp_call *call)
 {
     const char *tool = json_string_value(json_object_get(call->arguments, "tool"));
     const char *topic = json_string_value(json_object_get(call->arguments, "topic"));
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(TEXT_BYTES);
     struct error err = {0};
 
     if (tool) {
         redirect(call, tool);
         return;
     }
-    buf_init(&text, TEXT_BYTES);
     if (explain(call, topic, &text, &err) < 0) {
         mcp_call_fail(call, &err);
         return;

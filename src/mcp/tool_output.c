@@ -116,10 +116,9 @@ static void add_lines(const struct mcp_call *call, const json_t *page,
 static void answer_page(struct mcp_call *call, const json_t *page, const struct spool_place *from)
 {
     const json_t *matches = json_object_get(page, "matches"), *next = json_object_get(page, "next");
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(16 * MIB);
     struct end end = {0};
 
-    buf_init(&out, 16 * MIB);
     if (matches) {
         end.line = json_is_object(next) ? integer(next, "line") : 0;
         add_matches(call, matches, &out, &end.line);

@@ -29,13 +29,12 @@ static json_t *masked_result(struct mcp_call *call, const char *text, size_t len
 {
     static const struct json_text_limits limits = {
         .bytes = ANSWER_MAX, .depth = 200, .allows_nul = true};
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(ANSWER_MAX);
     json_t *result, *object = NULL, *whole = NULL;
 
     if (json_text_load(text, len, &limits, &whole, NULL) < 0)
         return mcp_text_result(text, len, is_error);
     object = mcp_bound_object(call, whole, call->max_tokens);
-    buf_init(&shown, ANSWER_MAX);
     if (json_text_dump(object, JSON_TEXT_COMPACT, &shown, NULL) == 0)
         result = mcp_text_result(buf_str(&shown), shown.len, is_error);
     else
@@ -51,11 +50,10 @@ static json_t *masked_result(struct mcp_call *call, const char *text, size_t len
 
 json_t *mcp_object_result(struct mcp_call *call, json_t *object, bool is_error)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(ANSWER_MAX);
     cleanup_free char *masked = NULL;
     size_t len = 0;
 
-    buf_init(&text, ANSWER_MAX);
     if (json_text_dump(object, JSON_TEXT_COMPACT, &text, NULL) == 0)
         masked = mcp_mask(mcp_host_of(call), buf_str(&text), text.len, &len);
     json_decref(object);

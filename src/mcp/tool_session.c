@@ -191,11 +191,10 @@ static const char *const state_words[] = {
 static void answer_session(struct mcp_call *call, struct session *session, const char *said,
                            bool has_place)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
     struct session_info info;
     json_t *result;
 
-    buf_init(&text, 64 * KIB);
     session_info(session, &info);
     (void)buf_printf(&text, NULL, "%ssession %s: %s, %llu call(s) done, %zu waiting; profile %s",
                      said, info.id, state_words[info.state], (unsigned long long)info.cells,
@@ -215,9 +214,8 @@ static void answer_session(struct mcp_call *call, struct session *session, const
 
 static void answer_no_session(struct mcp_call *call)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
 
-    buf_init(&text, 64 * KIB);
     (void)buf_printf(&text, NULL, "there is no session yet: the first call of %s opens one\n",
                      mcp_runner(call));
     mcp_place_add(call, NULL, &text);
@@ -309,13 +307,12 @@ static void add_shared(const struct mcp_call *call, const struct session_copied 
 {
     struct session_info info;
     size_t len = 0;
-    cleanup(buf_done) struct buf names = {0};
+    cleanup(buf_done) struct buf names = BUF_OF(64 * KIB);
     cleanup_free char *masked = NULL;
 
     if (!copied->n_sessions)
         return;
     session_info(copied->sessions[0], &info);
-    buf_init(&names, 64 * KIB);
     if (!info.terms->n_grants || place_add_directories(info.terms, &names) < 0)
         return;
     masked = mcp_mask(mcp_host_of(call), buf_str(&names), names.len, &len);
@@ -325,10 +322,9 @@ static void add_shared(const struct mcp_call *call, const struct session_copied 
 
 static void answer_copies(struct mcp_call *call, const struct session_copied *copied)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
     json_t *ids = json_array(), *result;
 
-    buf_init(&text, 64 * KIB);
     (void)buf_printf(&text, NULL, "%zu %s of the session, each with its own variables and files:",
                      copied->n_sessions, copied->n_sessions == 1 ? "copy" : "copies");
     for (size_t i = 0; i < copied->n_sessions; i++) {
@@ -410,10 +406,9 @@ static void add_session(const struct mcp_call *call, struct session *session, st
 static void list_open(struct mcp_call *call)
 {
     struct sessions *sessions = mcp_host_of(call)->api->sessions;
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
     json_t *list = json_array(), *result;
 
-    buf_init(&text, MIB);
     for (struct session *s = sessions_next(sessions, NULL); s; s = sessions_next(sessions, s)) {
         struct session_info info;
 

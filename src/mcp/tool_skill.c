@@ -107,13 +107,6 @@ static void answer(struct mcp_call *call, const struct buf *text, json_t *object
     mcp_call_answer(call, result);
 }
 
-static const char *field(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
-}
-
 static int add_kind(const json_t *skills, const char *kind, const char *title, struct buf *text)
 {
     const json_t *skill;
@@ -122,13 +115,13 @@ static int add_kind(const json_t *skills, const char *kind, const char *title, s
 
     json_array_foreach(skills, i, skill)
     {
-        if (strcmp(field(skill, "kind"), kind) != 0)
+        if (strcmp(json_get_text(skill, "kind"), kind) != 0)
             continue;
         if (is_first && buf_printf(text, NULL, "%s%s\n", text->len ? "\n" : "", title) < 0)
             return -1;
         is_first = false;
-        if (buf_printf(text, NULL, "- %s: %s\n", field(skill, "name"),
-                       field(skill, "description")) < 0)
+        if (buf_printf(text, NULL, "- %s: %s\n", json_get_text(skill, "name"),
+                       json_get_text(skill, "description")) < 0)
             return -1;
     }
     return 0;
@@ -136,12 +129,11 @@ static int add_kind(const json_t *skills, const char *kind, const char *title, s
 
 static void list_skills(struct mcp_call *call)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(LIST_MAX);
     struct error err = {0};
     struct store *store = mcp_store(call, &err);
     json_t *list = NULL;
 
-    buf_init(&text, LIST_MAX);
     if (!store || skill_list(store, mcp_store_owner(call), &list, &err) < 0) {
         mcp_answer_error(call, &err);
         return;
@@ -156,15 +148,16 @@ static void list_skills(struct mcp_call *call)
 /* The path for programs, and the skill's own description. */
 static int add_info(const json_t *skill, const json_t *files, struct buf *text)
 {
-    const char *module = field(skill, "module"), *words = field(skill, "instructions");
+    const char *module = json_get_text(skill, "module"),
+               *words = json_get_text(skill, "instructions");
     const json_t *file;
     size_t i;
 
     if (buf_printf(text, NULL,
                    "Skill: %s\nKind: %s\nLocation: /workspace/skills/%s%s\nImport: %s\n"
                    "Files:",
-                   field(skill, "name"), field(skill, "kind"), module + strlen("skills."),
-                   *words ? "" : ".py", module) < 0)
+                   json_get_text(skill, "name"), json_get_text(skill, "kind"),
+                   module + strlen("skills."), *words ? "" : ".py", module) < 0)
         return -1;
     json_array_foreach(files, i, file)
     {
@@ -174,9 +167,9 @@ static int add_info(const json_t *skill, const json_t *files, struct buf *text)
     if (buf_add_str(text, "\n\n", NULL) < 0)
         return -1;
     if (*words)
-        return skill_bundle_rewrite(field(skill, "name"), (struct span){words, strlen(words)}, text,
-                                    NULL);
-    return buf_printf(text, NULL, "%s\n", field(skill, "description"));
+        return skill_bundle_rewrite(json_get_text(skill, "name"),
+                                    (struct span){words, strlen(words)}, text, NULL);
+    return buf_printf(text, NULL, "%s\n", json_get_text(skill, "description"));
 }
 
 static json_t *names_of(const json_t *files)
@@ -194,12 +187,11 @@ static json_t *names_of(const json_t *files)
 
 static void show_skill(struct mcp_call *call)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(2 * LIMIT_FOLDER_BYTES);
     struct error err = {0};
     struct store *store = mcp_store(call, &err);
     json_t *skill = NULL, *files;
 
-    buf_init(&text, 2 * LIMIT_FOLDER_BYTES);
     if (!store || skill_load(store, mcp_store_owner(call), argument(call, "skill_name"), 0, &skill,
                              &err) < 0) {
         mcp_answer_error(call, &err);
@@ -246,12 +238,11 @@ static int find_text(struct mcp_call *call, struct buf *text, struct error *err)
 
 static void show_file(struct mcp_call *call)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(2 * LIMIT_FOLDER_BYTES);
     cleanup_free char *masked = NULL;
     struct error err = {0};
     size_t len = 0;
 
-    buf_init(&text, 2 * LIMIT_FOLDER_BYTES);
     if (find_text(call, &text, &err) == 0) {
         masked = mcp_mask(mcp_host_of(call), buf_str(&text), text.len, &len);
         if (!masked)

@@ -72,10 +72,9 @@ static void add_state(const struct mcp_running *r, const struct mcp_call *reader
 /* New output, and that it goes on. */
 static json_t *look(struct mcp_running *r, const struct mcp_call *reader)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(4 * FRESH_BYTES);
     json_t *result;
 
-    buf_init(&text, 4 * FRESH_BYTES);
     if (r->skipped)
         (void)buf_printf(&text, NULL, "… [%llu bytes omitted] …\n", (unsigned long long)r->skipped);
     (void)mcp_add_words(&text, buf_str(&r->fresh), r->fresh.len,

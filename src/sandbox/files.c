@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/closer.h"
 #include "base/fiber.h"
+#include "base/file.h"
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
 
@@ -178,10 +179,9 @@ static const struct {
 
 int files_fail(struct error *err, const char *what, const char *path)
 {
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(4 * PATH_MAX + 1);
     int errnum = errno;
 
-    buf_init(&shown, 4 * PATH_MAX + 1);
     (void)files_path_escape(path, &shown, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
         if (meanings[i].errnum != errnum)
@@ -226,19 +226,14 @@ static enum files_kind kind_of(mode_t mode)
     }
 }
 
-static int64_t nanoseconds(const struct timespec *at)
-{
-    return (int64_t)((uint64_t)at->tv_sec * 1000000000u + (uint64_t)at->tv_nsec);
-}
-
 void files_fill(struct files_entry *entry, const struct stat *st)
 {
     entry->kind = kind_of(st->st_mode);
     entry->mode = st->st_mode & 07777;
     entry->size = S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0;
     entry->inode = st->st_ino;
-    entry->mtime_ns = nanoseconds(&st->st_mtim);
-    entry->ctime_ns = nanoseconds(&st->st_ctim);
+    entry->mtime_ns = file_time_ns(&st->st_mtim);
+    entry->ctime_ns = file_time_ns(&st->st_ctim);
 }
 
 int files_stat(const struct files *files, const char *path, struct files_entry *ret_entry,

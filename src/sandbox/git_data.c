@@ -185,7 +185,7 @@ static int open_in_worktree(const struct look *l, const char *path, int flags)
 static bool is_in_worktree(const struct look *l, const char *path, uint32_t mode, const uint8_t *id)
 {
     cleanup_close int fd = open_in_worktree(l, path, mode == GIT_MODE_LINK ? O_PATH : O_RDONLY);
-    cleanup(buf_done) struct buf content = {0};
+    cleanup(buf_done) struct buf content = BUF_OF((size_t)WORKTREE_BYTES);
     char link[PATH_MAX];
     struct stat st;
 
@@ -199,7 +199,6 @@ static bool is_in_worktree(const struct look *l, const char *path, uint32_t mode
     if (!S_ISREG(st.st_mode) || st.st_size > WORKTREE_BYTES ||
         (mode == GIT_MODE_EXECUTABLE) != !!(st.st_mode & S_IXUSR))
         return false;
-    buf_init(&content, (size_t)WORKTREE_BYTES);
     return buf_read_fd(&content, fd, NULL) == 0 && has_id(l, buf_str(&content), content.len, id);
 }
 

@@ -12,11 +12,6 @@ static uint32_t rotate_right(uint32_t x, unsigned n)
     return x >> n | x << (32 - n);
 }
 
-static uint32_t get_be32(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 static void put_be32(uint8_t *p, uint32_t x)
 {
     p[0] = (uint8_t)(x >> 24);

@@ -22,3 +22,8 @@ struct git_hash {
 void git_hash_begin(struct git_hash *h, unsigned bytes);
 void git_hash_feed(struct git_hash *h, const void *data, size_t len);
 void git_hash_end(struct git_hash *h, uint8_t digest[GIT_HASH_MAX]);
+
+static inline uint32_t get_be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}

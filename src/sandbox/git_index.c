@@ -30,11 +30,6 @@
 
 #define NOT_INDEX "it is not an index that git would write"
 
-static uint32_t get_be32(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 static unsigned get_be16(const uint8_t *p)
 {
     return (unsigned)p[0] << 8 | p[1];

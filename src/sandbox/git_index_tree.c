@@ -157,12 +157,11 @@ static bool has_digest(const struct tree *t, const struct buf *content, const ui
 static bool is_true(struct tree *t, size_t self, size_t from, size_t to, size_t prefix)
 {
     const struct node *node = &t->nodes[self];
-    cleanup(buf_done) struct buf content = {0};
+    cleanup(buf_done) struct buf content = BUF_OF(GIT_INDEX_BYTES);
     size_t seen = 0;
 
     if (node->count >= 0 && (size_t)node->count != to - from)
         return false;
-    buf_init(&content, GIT_INDEX_BYTES);
     while (from < to) {
         const struct index_entry *e = &t->f->entries[from];
         const char *slash = memchr(e->path + prefix, '/', e->len - prefix);

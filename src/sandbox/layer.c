@@ -373,13 +373,12 @@ int layers_show_path(const struct layers *layers, const struct layer_entry *entr
 
 bool layers_is_below(const struct layers *layers, const struct layer_entry *entry, const char *path)
 {
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(8 * PATH_MAX + 2);
     size_t len = strlen(path), skip = 0;
     const char *text;
 
     while (len > 1 && path[len - 1] == '/')
         len--;
-    buf_init(&shown, 8 * PATH_MAX + 2);
     if (layers_show_path(layers, entry, &shown, NULL) < 0)
         return false;
     text = buf_str(&shown);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/hex.h"
 #include "sandbox/protected_internal.h"
 
 /* Folded. A name with `.lock` behind it is as free as without.
@@ -108,15 +109,10 @@ static const struct protected_name *setting_row(const char *name, size_t len)
     return row ? row : protected_row(".git/*");
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
 static bool is_all_hex(const char *name, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (!is_hex(name[i]))
+        if (hex_lower_value(name[i]) < 0)
             return false;
     return true;
 }

@@ -261,10 +261,9 @@ static int parse(struct reading *r, const char *path, const struct buf *text)
 
 static int read_text(struct reading *r, int fd, const char *path)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SURVEY_FILE_BYTES + 1);
     int got;
 
-    buf_init(&text, SURVEY_FILE_BYTES + 1);
     got = read_small(r->s, fd, path, &text, r->err);
     return got > 0 ? parse(r, path, &text) : got;
 }
@@ -325,7 +324,7 @@ static int read_line(struct survey *s, const char *git, const char *name, char *
                      struct error *err)
 {
     cleanup_free char *path = survey_join(git, name);
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SURVEY_FILE_BYTES + 1);
     cleanup_close int fd = path ? open_file(s, path) : -1;
     const char *line;
     int got;
@@ -333,7 +332,6 @@ static int read_line(struct survey *s, const char *git, const char *name, char *
     *ret_line = NULL;
     if (!path)
         return error_memory(err);
-    buf_init(&text, SURVEY_FILE_BYTES + 1);
     got = read_small(s, fd, path, &text, err);
     line = got > 0 ? first_line(&text) : NULL;
     if (line && !(*ret_line = strdup(line)))
@@ -393,14 +391,13 @@ static int follow_alternates(struct survey *s, const char *git, struct error *er
     const struct protected_state state = {.git = GIT_OBJECTS};
     cleanup_free char *path = survey_join(git, "objects/info/alternates");
     cleanup_free char *objects = survey_join(git, "objects");
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(SURVEY_FILE_BYTES + 1);
     cleanup_close int fd = path ? open_file(s, path) : -1;
     char *save = NULL;
     int got;
 
     if (!path || !objects)
         return error_memory(err);
-    buf_init(&text, SURVEY_FILE_BYTES + 1);
     got = read_small(s, fd, path, &text, err);
     for (char *line = got > 0 && text.data ? strtok_r(text.data, "\r\n", &save) : NULL; line;
          line = strtok_r(NULL, "\r\n", &save))

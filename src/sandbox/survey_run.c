@@ -115,16 +115,9 @@ struct text {
 static int read_script(struct survey *s, const char *path, const char *top, unsigned depth,
                        struct error *err);
 
-static const char *last_name(const char *word)
-{
-    const char *slash = strrchr(word, '/');
-
-    return slash ? slash + 1 : word;
-}
-
 static bool is_runner(const char *word)
 {
-    const char *name = last_name(word);
+    const char *name = basename(word);
 
     if (strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0)
         return true;
@@ -181,7 +174,7 @@ static int take_path(struct text *t, const char *base, const char *word, bool is
         return 0;
     if (protect(t, base, word) < 0)
         return -1;
-    if (is_run && strncmp(last_name(t->before), "py", 2) == 0) {
+    if (is_run && strncmp(basename(t->before), "py", 2) == 0) {
         dir = directory_of(path);
         if (!dir || add_python_top(t, dir) < 0)
             return -1;
@@ -211,7 +204,7 @@ static int take_module(struct text *t, const char *base, const char *name)
 
 static int take_tool(struct text *t, const char *word)
 {
-    const char *name = last_name(word);
+    const char *name = basename(word);
 
     for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
         for (size_t k = 0; strcmp(name, tools[i].command) == 0 && k < ARRAY_SIZE(tools[i].files) &&
@@ -332,7 +325,7 @@ static int read_script(struct survey *s, const char *path, const char *top, unsi
 {
     cleanup_free char *dir = directory_of(path);
     struct text t = {.s = s, .top = top, .dir = dir, .depth = depth, .err = err};
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF((size_t)SCRIPT_BYTES + 1);
     cleanup_close int fd = depth > DEPTH_MAX ? -1 : survey_open(s, path, O_RDONLY | O_NONBLOCK);
     struct stat st;
 
@@ -344,7 +337,6 @@ static int read_script(struct survey *s, const char *path, const char *top, unsi
         error_set(err, E_TOO_LARGE, "`%s` has too many scripts that hooks run", s->path);
         return error_hint(err, "grant a smaller directory, or this one with :cow");
     }
-    buf_init(&text, (size_t)SCRIPT_BYTES + 1);
     if (buf_read_fd(&text, fd, NULL) < 0 || !is_text(buf_str(&text), text.len))
         return 0;
     t.is_python = is_python_script(path, buf_str(&text));

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/span.h"
 #include "base/utf8.h"
 #include "store/public_skills.h"
 #include "store/skill_internal.h"
@@ -38,11 +39,6 @@ static bool allows_skills(const struct run *run)
     return is_listed && !is_denied;
 }
 
-static bool says(struct span text, const char *word)
-{
-    return memmem(text.data, text.len, word, strlen(word)) != NULL;
-}
-
 /* --- one of them --- */
 
 /* A text for another system is given as it has to be for this one; all else as it is. */
@@ -54,10 +50,9 @@ static int give_file(struct run *run, const struct skill_bundle *folder,
                               .len = file->len,
                               .is_executable = file->is_executable};
     const struct span text = {file->data, file->len};
-    cleanup(buf_done) struct buf rewritten = {0};
+    cleanup(buf_done) struct buf rewritten = BUF_OF(2 * LIMIT_FOLDER_BYTES);
 
-    buf_init(&rewritten, 2 * LIMIT_FOLDER_BYTES);
-    if (folder->description && says(text, "/mnt/") && !memchr(text.data, '\0', text.len) &&
+    if (folder->description && span_contains(text, "/mnt/") && !memchr(text.data, '\0', text.len) &&
         utf8_valid(text.data, text.len) == text.len) {
         if (skill_bundle_rewrite(folder->name, text, &rewritten, err) < 0)
             return -1;
@@ -94,7 +89,7 @@ static int give_named(struct giving *g, struct span text, struct error *err)
 
     json_object_foreach_safe(g->left, next, key, name)
     {
-        if (!says(text, key) && !says(text, json_string_value(name)))
+        if (!span_contains(text, key) && !span_contains(text, json_string_value(name)))
             continue;
         if (give_skill(g, key, err) < 0)
             return -1;
@@ -120,7 +115,7 @@ static int give_all(struct giving *g, struct error *err)
     for (; r == 0 && next < run->program.n_given; next++) {
         struct span text = {run->program.given[next].data, run->program.given[next].len};
 
-        if (is_program(run->program.given[next].path) && says(text, SKILLS))
+        if (is_program(run->program.given[next].path) && span_contains(text, SKILLS))
             r = give_named(g, text, err);
     }
     return r;
@@ -151,7 +146,7 @@ int skill_give(struct store *store, const char *owner, struct run *run, struct e
     int r;
 
     if (!store ||
-        !says((struct span){buf_str(&run->program.code), run->program.code.len}, SKILLS) ||
+        !span_contains((struct span){buf_str(&run->program.code), run->program.code.len}, SKILLS) ||
         !allows_skills(run))
         return 0;
     g.left = public_skills_names(store);

@@ -260,10 +260,9 @@ static bool begins_paste(struct editor *e)
 /* Shows what was pasted in visible form: it may come from anywhere. */
 static void echo(struct editor *e, const char *text)
 {
-    cleanup(buf_done) struct buf visible = {0};
+    cleanup(buf_done) struct buf visible = BUF_OF(SIZE_MAX / 2);
     struct terminal terminal;
 
-    buf_init(&visible, SIZE_MAX / 2);
     terminal_begin(&terminal, false);
     if (terminal_feed(&terminal, text, strlen(text), &visible, NULL) == 0 &&
         terminal_finish(&terminal, &visible, NULL) == 0 && buf_add_str(&visible, "\n", NULL) == 0)

@@ -47,7 +47,7 @@ static const char *newest(const struct buf *text, size_t *ret_count)
 int history_file_load(const char *path, void (*fn)(void *user, const char *line), void *user,
                       struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(FILE_MAX);
     cleanup_close int fd = open_own(path, O_RDONLY, err);
     const char *from;
     char *line, *rest;
@@ -59,7 +59,6 @@ int history_file_load(const char *path, void (*fn)(void *user, const char *line)
         error_done(err);
         return 0;
     }
-    buf_init(&text, FILE_MAX);
     if (buf_read_fd(&text, fd, err) < 0)
         return error_wrap(err, "history `%s`", path);
     if (!text.len)
@@ -77,10 +76,9 @@ int history_file_load(const char *path, void (*fn)(void *user, const char *line)
 
 int history_file_add(const char *path, const char *line, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(FILE_MAX);
     cleanup_close int fd = open_own(path, O_WRONLY | O_CREAT | O_APPEND, err);
 
-    buf_init(&text, FILE_MAX);
     if (fd < 0 || buf_printf(&text, err, "%s\n", line) < 0)
         return -1;
     if (file_write_all(fd, text.data, text.len) < 0)

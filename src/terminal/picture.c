@@ -129,13 +129,12 @@ static int draw_iterm(const struct buf *text, size_t len, struct buf *out)
 
 bool picture_draw(enum picture_protocol protocol, const struct run_form *form, struct buf *out)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(2 * DRAWN_BYTES);
     uint32_t width, height;
 
     if (protocol == PICTURE_NONE || strcmp(form->mime, "image/png") != 0 ||
         !picture_png_size(form->data, form->len, &width, &height))
         return false;
-    buf_init(&text, 2 * DRAWN_BYTES);
     if (base64_add(&text, form->data, form->len, NULL) < 0)
         return false;
     return (protocol == PICTURE_KITTY ? draw_kitty(&text, out)

@@ -4,17 +4,13 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/hex.h"
 
 #define NUMBERS 12
 
 static const char digits[] = "0123456789abcdef";
 
 /* --- times --- */
-
-int64_t entry_time(const struct timespec *at)
-{
-    return (int64_t)((uint64_t)at->tv_sec * 1000000000u + (uint64_t)at->tv_nsec);
-}
 
 struct timespec entry_timespec(int64_t ns)
 {
@@ -32,7 +28,7 @@ int64_t entry_now(void)
     struct timespec now;
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    return entry_time(&now);
+    return file_time_ns(&now);
 }
 
 void entry_set_stat(struct entry *entry, const struct stat *st)
@@ -42,9 +38,9 @@ void entry_set_stat(struct entry *entry, const struct stat *st)
     entry->mode = st->st_mode;
     entry->nlink = st->st_nlink;
     entry->size = (uint64_t)st->st_size;
-    entry->mtime_ns = entry_time(&st->st_mtim);
-    entry->atime_ns = entry_time(&st->st_atim);
-    entry->ctime_ns = entry_time(&st->st_ctim);
+    entry->mtime_ns = file_time_ns(&st->st_mtim);
+    entry->atime_ns = file_time_ns(&st->st_atim);
+    entry->ctime_ns = file_time_ns(&st->st_ctim);
 }
 
 /* --- writing --- */
@@ -114,13 +110,6 @@ size_t entry_format(const struct entry *e, char line[ENTRY_LINE_MAX])
 
 /* --- reading --- */
 
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Behind the number, or NULL. */
 static const char *get_number(const char *at, const char *end, uint64_t *ret)
 {
@@ -129,8 +118,8 @@ static const char *get_number(const char *at, const char *end, uint64_t *ret)
 
     if (at == end || *at++ != ' ')
         return NULL;
-    for (start = at; at < end && digit(*at) >= 0; at++)
-        value = value << 4 | (uint64_t)digit(*at);
+    for (start = at; at < end && hex_lower_value(*at) >= 0; at++)
+        value = value << 4 | (uint64_t)hex_lower_value(*at);
     if (at == start || at - start > 16)
         return NULL;
     *ret = value;
@@ -150,9 +139,9 @@ static char *get_text(char *at, const char *end, char **ret_text, char **ret_end
         unsigned char c = (unsigned char)*at;
 
         if (c == '%') {
-            if (end - at < 3 || digit(at[1]) < 0 || digit(at[2]) < 0)
+            if (end - at < 3 || hex_lower_value(at[1]) < 0 || hex_lower_value(at[2]) < 0)
                 return NULL;
-            c = (unsigned char)(digit(at[1]) << 4 | digit(at[2]));
+            c = (unsigned char)(hex_lower_value(at[1]) << 4 | hex_lower_value(at[2]));
             at += 2;
             if (!c || (c > ' ' && c != '%' && c != 0x7f))
                 return NULL; /* each name is written in one way only */

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/file.h"
 
 enum entry_kind {
     ENTRY_BEGIN = 'B',   /* the first line: `size` is the version of the format */
@@ -63,6 +64,5 @@ int entry_parse(char *line, size_t len, struct entry *ret_entry, struct error *e
 /* Copies the result of fstat(2) into the fields of the inode. */
 void entry_set_stat(struct entry *entry, const struct stat *st);
 
-int64_t entry_time(const struct timespec *at);
 struct timespec entry_timespec(int64_t ns);
 int64_t entry_now(void);

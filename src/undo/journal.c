@@ -286,7 +286,7 @@ int64_t journal_born(int parent, const char *name)
     if (statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, STATX_BTIME, &st) < 0 ||
         !(st.stx_mask & STATX_BTIME))
         return 0;
-    return entry_time(&(struct timespec){st.stx_btime.tv_sec, st.stx_btime.tv_nsec});
+    return file_time_ns(&(struct timespec){st.stx_btime.tv_sec, st.stx_btime.tv_nsec});
 }
 
 struct object *journal_object(struct journal *j, const struct stat *st, int parent,

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "base/hex.h"
 #include "undo/copy.h"
 #include "undo/journal_internal.h"
 
@@ -24,13 +26,6 @@
 #define XATTR_BYTES 65536
 
 enum child_status { CHILD_DONE = 0, CHILD_TOO_LARGE = 1, CHILD_FAILED = 2 };
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           entry_time(&a->st_mtim) == entry_time(&b->st_mtim) &&
-           entry_time(&a->st_ctim) == entry_time(&b->st_ctim);
-}
 
 static uint64_t stored_bytes(const struct stat *st)
 {
@@ -228,7 +223,7 @@ static int end_background(struct journal *j, struct background *b, const struct 
             status = info.si_status;
         b->is_over = true;
     }
-    if (status == CHILD_DONE && is_same(&b->st, st))
+    if (status == CHILD_DONE && file_is_unchanged(&b->st, st))
         return 0;
     drop_background(j, b);
     return status == CHILD_TOO_LARGE ? too_large(j, err) : 1;
@@ -270,7 +265,7 @@ static int start_background(struct journal *j, int parent, const char *name, con
     b->st = *st;
     if (copy_clone(from, to))
         b->is_over = true;
-    if (fstat(from, &now) < 0 || !is_same(&now, st) ||
+    if (fstat(from, &now) < 0 || !file_is_unchanged(&now, st) ||
         (b->pid = b->is_over ? 1 : start_child(from, to, left, &b->pidfd)) <= 0) {
         forget_saved(j, saved);
         *b = (struct background){0};
@@ -328,17 +323,6 @@ int journal_save(struct journal *j, int parent, const char *name, const struct s
 
 /* --- attributes --- */
 
-static void to_hex(const unsigned char *data, size_t len, char *text)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < len; i++) {
-        *text++ = digits[data[i] >> 4];
-        *text++ = digits[data[i] & 15];
-    }
-    *text = '\0';
-}
-
 static int save_xattr(struct journal *j, int fd, const char *name, const struct stat *st,
                       uint64_t id, unsigned char *value, char *text, struct error *err)
 {
@@ -355,7 +339,7 @@ static int save_xattr(struct journal *j, int fd, const char *name, const struct 
         return 0; /* it went away just now */
     if (len < 0)
         return error_errno(err, "read an attribute of the file");
-    to_hex(value, (size_t)len, text);
+    hex_write(value, (size_t)len, text);
     return journal_append(j, &entry, err);
 }
 

@@ -49,7 +49,7 @@ bool undo_marks_has(const struct undo_marks *m, const struct stat *st)
 {
     const struct undo_mark *slot = m->n_slots ? find(m, st->st_dev, st->st_ino) : NULL;
 
-    return slot && slot->ino && slot->ctime_ns == entry_time(&st->st_ctim);
+    return slot && slot->ino && slot->ctime_ns == file_time_ns(&st->st_ctim);
 }
 
 void undo_marks_done(struct undo_marks *m)

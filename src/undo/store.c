@@ -124,10 +124,9 @@ json_t *store_read_json(int run, const char *name)
 
 int store_write_json(int run, const char *name, json_t *value, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(STORE_META_BYTES);
     int r = value ? 0 : error_memory(err);
 
-    buf_init(&text, STORE_META_BYTES);
     if (r == 0)
         r = json_text_dump(value, JSON_TEXT_PRETTY, &text, err);
     if (r == 0)

@@ -100,7 +100,7 @@ static int64_t age_of(int run)
 {
     struct stat st;
 
-    return fstat(run, &st) < 0 ? 0 : entry_time(&st.st_mtim);
+    return fstat(run, &st) < 0 ? 0 : file_time_ns(&st.st_mtim);
 }
 
 static void look_at(int store, struct record *r)

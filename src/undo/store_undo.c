@@ -273,9 +273,8 @@ static int end_own(struct work *w, const struct undo_report *report, struct erro
 
 static json_t *path_json(const struct work *w, unsigned grant, const char *path)
 {
-    cleanup(buf_done) struct buf shown = {0};
+    cleanup(buf_done) struct buf shown = BUF_OF(8 * PATH_MAX + 2);
 
-    buf_init(&shown, 8 * PATH_MAX + 2);
     if (files_path_reveal(w->grants[grant].path, &shown, NULL) < 0 ||
         (*path && buf_add_str(&shown, "/", NULL) < 0) || files_path_reveal(path, &shown, NULL) < 0)
         return json_string("?");

@@ -201,7 +201,7 @@ static int undo_create(struct undoer *g, const struct entry *e, struct error *er
         return 0;
     if (view_look(&g->view, e->grant, e->path, &st) <= 0)
         return 0;
-    changed_ns = entry_time(&st.st_ctim);
+    changed_ns = file_time_ns(&st.st_ctim);
     if (undoer_is_protected(g, e->grant, e->path, e->mode) || changed_ns < e->at_ns - 20000000 ||
         changed_ns > e->at_ns + 1000000000 ||
         (S_ISDIR(st.st_mode) ? !view_is_empty(&g->view, e->grant, e->path)
@@ -261,7 +261,7 @@ static bool is_there_again(struct undoer *g, const struct entry *e, const struct
     if (S_ISDIR(st->st_mode))
         return true;
     if (S_ISREG(st->st_mode))
-        return e->size == (uint64_t)st->st_size && e->mtime_ns == entry_time(&st->st_mtim) &&
+        return e->size == (uint64_t)st->st_size && e->mtime_ns == file_time_ns(&st->st_mtim) &&
                (undoer_is_it(g, e, st) || act_has_saved_content(g, e, st));
     if (S_ISLNK(st->st_mode))
         return act_has_saved_content(g, e, st);

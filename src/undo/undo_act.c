@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "undo/copy.h"
 #include "undo/undo_internal.h"
 
@@ -80,17 +81,12 @@ static int find_spot(struct undoer *g, unsigned grant, const char *path, struct 
     return s->parent < 0 ? error_errno(err, "open the directory") : 0;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* Right before the change: what is there is still what was judged. */
 static int check_again(const struct spot *s, const struct stat *st, struct error *err)
 {
     struct stat now;
 
-    if (fstatat(s->parent, s->name, &now, AT_SYMLINK_NOFOLLOW) < 0 || !is_same(&now, st))
+    if (fstatat(s->parent, s->name, &now, AT_SYMLINK_NOFOLLOW) < 0 || !file_is_same(&now, st))
         return error_set(err, E_BUSY, "it was replaced just now");
     return 0;
 }
@@ -134,7 +130,7 @@ static int make_readable(struct undoer *g, const struct entry *e, const struct s
     if (files_enter(&guard, &g->dirs[e->grant], err) < 0)
         return -1;
     fd = openat(s->parent, s->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &now) < 0 || !is_same(&now, st))
+    if (fd < 0 || fstat(fd, &now) < 0 || !file_is_same(&now, st))
         return error_set(err, E_BUSY, "it was replaced just now");
     if (chmod(path_of(fd).text, (st->st_mode & 01777) | S_IRUSR) < 0)
         return error_errno(err, "make it readable");
@@ -253,7 +249,7 @@ int act_has_saved_meta(struct undoer *g, const struct entry *e, const struct sta
     cleanup_close int fd = -1;
 
     if ((st->st_mode & 07777) != mode_of(e) ||
-        (!S_ISDIR(e->mode) && entry_time(&st->st_mtim) != e->mtime_ns))
+        (!S_ISDIR(e->mode) && file_time_ns(&st->st_mtim) != e->mtime_ns))
         return 0;
     fd = view_open(&g->view, e->grant, e->path);
     if (fd < 0)
@@ -316,7 +312,7 @@ int act_has_saved_content(struct undoer *g, const struct entry *e, const struct 
         return is_same_target(g, e);
     if (!S_ISREG(e->mode) || (uint64_t)st->st_size != e->size)
         return 0;
-    if (st->st_ino == e->ino && st->st_dev == e->dev && entry_time(&st->st_ctim) == e->ctime_ns)
+    if (st->st_ino == e->ino && st->st_dev == e->dev && file_time_ns(&st->st_ctim) == e->ctime_ns)
         return 1;
     fd = view_open(&g->view, e->grant, e->path);
     if (fd < 0 || open_saved(g, e, &saved, NULL) < 0 ||
@@ -560,7 +556,7 @@ int act_revert(struct undoer *g, const struct entry *e, const struct stat *st, b
     if (g->is_rehearsal)
         return 0;
     fd = view_open(&g->view, e->grant, e->path);
-    if (fd < 0 || fstat(fd, &now) < 0 || !is_same(&now, st))
+    if (fd < 0 || fstat(fd, &now) < 0 || !file_is_same(&now, st))
         return error_set(err, E_BUSY, "it was replaced just now");
     if (find_spot(g, e->grant, e->path, &s, err) < 0 || make_readable(g, e, &s, st, err) < 0)
         return -1;

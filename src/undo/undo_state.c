@@ -222,7 +222,7 @@ bool undoer_knows_directory(const struct undoer *g, const struct stat *st)
 static bool has_known_ctime(const struct undoer *g, const struct subject *s, const struct stat *st)
 {
     if (s->dev == st->st_dev && s->ino == st->st_ino &&
-        s->final_->ctime_ns == entry_time(&st->st_ctim))
+        s->final_->ctime_ns == file_time_ns(&st->st_ctim))
         return true;
     return undo_marks_has(&g->report->marks, st) ||
            (g->task->marks && undo_marks_has(g->task->marks, st));
@@ -230,7 +230,7 @@ static bool has_known_ctime(const struct undoer *g, const struct subject *s, con
 
 int undoer_mark(struct undoer *g, const struct stat *st, struct error *err)
 {
-    const struct undo_mark mark = {st->st_dev, st->st_ino, entry_time(&st->st_ctim)};
+    const struct undo_mark mark = {st->st_dev, st->st_ino, file_time_ns(&st->st_ctim)};
 
     if (g->is_rehearsal || !S_ISREG(st->st_mode))
         return 0;
@@ -240,7 +240,7 @@ int undoer_mark(struct undoer *g, const struct stat *st, struct error *err)
 bool undoer_is_as_left(struct undoer *g, const struct entry *e, const struct stat *st)
 {
     const struct subject *s = undoer_subject(g, e->dev, e->ino);
-    int64_t ctime_ns = entry_time(&st->st_ctim);
+    int64_t ctime_ns = file_time_ns(&st->st_ctim);
 
     /* Size and mtime can be forged, on another file of the user and on this one. */
     if (!undoer_is_it(g, e, st))
@@ -249,7 +249,7 @@ bool undoer_is_as_left(struct undoer *g, const struct entry *e, const struct sta
         return true;
     if (s->final_)
         return s->final_->size == (uint64_t)st->st_size &&
-               s->final_->mtime_ns == entry_time(&st->st_mtim) && has_known_ctime(g, s, st);
+               s->final_->mtime_ns == file_time_ns(&st->st_mtim) && has_known_ctime(g, s, st);
     if (s->was_as_left && undo_marks_has(&g->report->marks, st))
         return true;
     /* Of a run that ended in order, how it left each of its files is known, or it was not there. */

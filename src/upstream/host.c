@@ -262,9 +262,8 @@ static int add_value(struct buf *word, const char *name, const json_t *value, st
 /* A value as a part of a URL, in which it stands for itself and nothing else. */
 static int add_encoded(struct buf *url, const char *name, const json_t *value, struct error *err)
 {
-    cleanup(buf_done) struct buf plain = {0};
+    cleanup(buf_done) struct buf plain = BUF_OF(MIB);
 
-    buf_init(&plain, MIB);
     if (buf_add(&plain, "=", 1, err) < 0 || add_text(&plain, name, value, err) < 0)
         return -1;
     for (size_t i = 1; i < plain.len; i++) {

@@ -296,11 +296,10 @@ static int add_protocol(const struct http_wire *h, const json_t *message, struct
 static int write_request(const struct http_wire *h, const json_t *message, struct buf *out,
                          struct error *err)
 {
-    cleanup(buf_done) struct buf body = {0};
+    cleanup(buf_done) struct buf body = BUF_OF(4 * MIB);
     char host[HOST_TEXT];
 
     host_text(&h->host, host);
-    buf_init(&body, 4 * MIB);
     if (json_text_dump(message, JSON_TEXT_COMPACT, &body, err) < 0 ||
         buf_printf(out, err,
                    "POST %s%.*s HTTP/1.1\r\nHost: %s:%u\r\nConnection: close\r\n"

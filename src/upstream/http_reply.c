@@ -22,11 +22,6 @@ void http_reply_done(struct http_reply *reply)
     buf_done(&reply->event_line);
 }
 
-static int malformed(const char *what, struct error *err)
-{
-    return error_set(err, E_PROTOCOL, "malformed HTTP response: %s", what);
-}
-
 /* --- events --- */
 
 static void end_event(struct http_reply *r)
@@ -87,9 +82,9 @@ static int keep_session(struct http_reply *r, struct span value, struct error *e
 {
     for (size_t i = 0; i < value.len; i++)
         if (value.data[i] < 0x21 || value.data[i] > 0x7e)
-            return malformed("bad Mcp-Session-Id", err);
+            return http_malformed("bad Mcp-Session-Id", err);
     if (value.len >= sizeof(r->session))
-        return malformed("Mcp-Session-Id is too long", err);
+        return http_malformed("Mcp-Session-Id is too long", err);
     memcpy(r->session, value.data, value.len);
     return 0;
 }
@@ -106,9 +101,9 @@ static int read_head(struct http_reply *r, struct error *err)
 
     for (size_t i = 0; i < ARRAY_SIZE(once); i++)
         if (http_head_count(head, once[i]) > 1)
-            return malformed("a header that may occur only once is given twice", err);
+            return http_malformed("a header that may occur only once is given twice", err);
     if (coding.data && !span_is_nocase(coding, "identity"))
-        return malformed("it is compressed, which was not asked for", err);
+        return http_malformed("it is compressed, which was not asked for", err);
     r->status = head->status;
     type.len = type.data ? span_until(type, "; \t") : 0;
     r->is_events = type.data && span_is_nocase(type, events);

@@ -71,11 +71,10 @@ static int read_own(const struct audit *audit, struct keys *keys, struct error *
 /* The one that was given, or our own. */
 static int read_keys(const struct audit *audit, struct keys *keys, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
 
     if (!audit->key_path)
         return read_own(audit, keys, err);
-    buf_init(&text, 64 * KIB);
     if (read_file(audit->key_path, &text, err) < 0)
         return -1;
     if (key_public_read(buf_str(&text), text.len, &keys->public, err) < 0)
@@ -103,12 +102,11 @@ static void on_finding(void *user, bool is_problem, const char *text)
 static int read_against(const char *path, const struct key_public *key,
                         struct record_mark *ret_mark, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(LIMIT_OUTPUT_BYTES_MAX);
     cleanup_error struct error ignored = {0};
     struct receipt receipt;
     struct signed_head head;
 
-    buf_init(&text, LIMIT_OUTPUT_BYTES_MAX);
     if (read_file(path, &text, err) < 0)
         return -1;
     if (signed_head_parse(buf_str(&text), text.len, &head, &ignored) == 0) {
@@ -166,7 +164,7 @@ int audit_verify(struct audit *audit, char **words, struct error *err)
 
 int audit_check_receipt(struct audit *audit, char **words, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(LIMIT_OUTPUT_BYTES_MAX * 8);
     cleanup(keys_done) struct keys keys = {0};
     cleanup_error struct error why = {0};
     struct receipt receipt;
@@ -175,7 +173,6 @@ int audit_check_receipt(struct audit *audit, char **words, struct error *err)
         error_set(err, E_INVALID, "`belljar audit check-receipt` takes one file");
         return error_hint(err, "a receipt, or a result with one; - is standard input");
     }
-    buf_init(&text, LIMIT_OUTPUT_BYTES_MAX * 8);
     if (read_file(words[0], &text, err) < 0 ||
         receipt_parse(buf_str(&text), text.len, &receipt, err) < 0 ||
         read_keys(audit, &keys, err) < 0)
@@ -198,11 +195,10 @@ int audit_check_receipt(struct audit *audit, char **words, struct error *err)
 
 int audit_key(struct audit *audit, char **words, struct error *err)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(KIB);
     cleanup(keys_done) struct keys keys = {0};
 
     (void)words;
-    buf_init(&text, KIB);
     if (read_keys(audit, &keys, err) < 0 || key_public_pem(&keys.public, &text, err) < 0)
         return -1;
     return audit_print(&text, err);

@@ -110,10 +110,9 @@ static int print_row(void *user, const struct index_row *row, const struct buf *
                      const struct buf *start, struct error *err)
 {
     struct listing *listing = user;
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(RECORD_BYTES + KIB);
 
     (void)start;
-    buf_init(&out, RECORD_BYTES + KIB);
     listing->count++;
     listing->last_seq = row->seq;
     if (listing->audit->is_json

@@ -274,9 +274,8 @@ static int say_stream(const json_t *then, const struct run_stream *stream, const
                       struct buf *out, struct error *err)
 {
     const json_t *text = json_object_get(then, "text");
-    cleanup(buf_done) struct buf now = {0};
+    cleanup(buf_done) struct buf now = BUF_OF(SIZE_MAX / 2);
 
-    buf_init(&now, SIZE_MAX / 2);
     if (!json_is_string(text) || run_stream_render(stream, &now, NULL) < 0)
         return buf_printf(out, err, "%s differs", name);
     return buf_printf(out, err, "%s differs from line %zu on", name,
@@ -355,11 +354,10 @@ static int run_again(struct replay *replay, struct run *run, const char *id, str
 
 static int print_line(struct replay *replay, const char *id, const char *verdict, const char *why)
 {
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
     struct error err = {0};
     int r;
 
-    buf_init(&text, MIB);
     if (replay->audit->is_json) {
         json_t *object = json_pack("{s:s, s:s, s:s?}", "id", id, "verdict", verdict, "why", why);
         char *line = json_dumps(object, JSON_COMPACT);
@@ -424,12 +422,11 @@ static bool is_replay(const json_t *start)
 static int replay_one(struct replay *replay, const char *id, struct error *err)
 {
     cleanup(records_done) struct records then = {0};
-    cleanup(buf_done) struct buf words = {0};
+    cleanup(buf_done) struct buf words = BUF_OF(64 * KIB);
     cleanup_error struct error why = {0};
     struct run *run;
     int r;
 
-    buf_init(&words, 64 * KIB);
     r = find_records(replay, id, &then, &why);
     if (r == 0 && is_replay(then.start) && !replay->audit->filter.id)
         return 0; /* of another one, which is in the list itself */

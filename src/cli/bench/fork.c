@@ -32,11 +32,6 @@ struct fork {
     double held_ms, first_ms, all_ms, private_mb;
 };
 
-static double ms_since(uint64_t ns)
-{
-    return (double)(loop_now_ns() - ns) / 1e6;
-}
-
 static void on_copy_end(void *user, struct session *session, const char *why)
 {
     struct fork *f = user;
@@ -53,9 +48,9 @@ static void on_copy_cell(struct run *run)
 
     f->failed += !cell_is_right(&f->cell, run);
     if (f->answered++ == 0)
-        f->first_ms = ms_since(f->begun_ns);
+        f->first_ms = loop_ms_since(f->begun_ns);
     if (f->answered == f->n_copies) {
-        f->all_ms = ms_since(f->begun_ns);
+        f->all_ms = loop_ms_since(f->begun_ns);
         stage_stop(&f->stage);
     }
     run_free(run);

@@ -64,7 +64,7 @@ static int exit_code(const struct doctor *doctor, const struct prove_totals *tot
 static int tell_machine(struct doctor *doctor, struct error *err)
 {
     json_t *report = doctor_json(doctor, err);
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(MIB);
     struct prove_totals totals = {0};
     int r = report ? 0 : -1;
 
@@ -74,7 +74,6 @@ static int tell_machine(struct doctor *doctor, struct error *err)
             doctor_json_proof(report, &totals, err) < 0)
             r = -1;
     }
-    buf_init(&out, MIB);
     if (r == 0)
         r = json_text_dump(report, JSON_TEXT_PRETTY, &out, err);
     json_decref(report);
@@ -86,10 +85,9 @@ static int tell_machine(struct doctor *doctor, struct error *err)
 static int tell_person(struct doctor *doctor, struct error *err)
 {
     bool has_color = terminal_has_color(STDOUT_FILENO, doctor->config->color);
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(MIB);
     struct prove_totals totals = {0};
 
-    buf_init(&out, MIB);
     if (doctor_report(doctor, has_color, &out, err) < 0)
         return -1;
     if (print(&out) < 0)

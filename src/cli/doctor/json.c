@@ -11,11 +11,6 @@
 
 /* In all of these NULL is: out of memory. */
 
-static json_t *text(const char *bytes)
-{
-    return bytes ? json_text_string(bytes, strlen(bytes)) : json_null();
-}
-
 static json_t *sysctl(int64_t value)
 {
     return value == DOCTOR_ABSENT ? json_null() : json_integer(value);
@@ -32,7 +27,7 @@ static json_t *layers_json(const struct doctor *doctor)
         json_t *row =
             json_pack("{s:s, s:b, s:s, s:o}", "name", doctor_layer_name(&layers[i], doctor->layers),
                       "present", is_present, "protects", layers[i].protects, "improve",
-                      text(is_present ? NULL : doctor_improve(doctor, &layers[i])));
+                      json_string_or_null(is_present ? NULL : doctor_improve(doctor, &layers[i])));
 
         if (json_array_append_new(list, row) < 0) {
             json_decref(list);
@@ -65,8 +60,9 @@ static json_t *cgroup_json(const struct doctor *doctor)
     if (!cgroups)
         return json_null();
     return json_pack("{s:s, s:o, s:b, s:o}", "kind", doctor_cgroup_kind(doctor), "path",
-                     text(place), "counts_swap", counts_swap(cgroup_host_path(cgroups)), "reason",
-                     text(cgroup_host_reason(cgroups)));
+                     json_string_or_null(place), "counts_swap",
+                     counts_swap(cgroup_host_path(cgroups)), "reason",
+                     json_string_or_null(cgroup_host_reason(cgroups)));
 }
 
 static json_t *python_json(const struct doctor *doctor)
@@ -81,24 +77,26 @@ static json_t *python_json(const struct doctor *doctor)
         const char *why = doctor_why_missing(doctor, e->preload[i]);
 
         if (why)
-            (void)json_array_append_new(
-                missing, json_pack("{s:o, s:o}", "name", text(e->preload[i]), "why", text(why)));
+            (void)json_array_append_new(missing, json_pack("{s:o, s:o}", "name",
+                                                           json_string_or_null(e->preload[i]),
+                                                           "why", json_string_or_null(why)));
         else
-            (void)json_array_append_new(preloaded, text(e->preload[i]));
+            (void)json_array_append_new(preloaded, json_string_or_null(e->preload[i]));
     }
-    return json_pack("{s:o, s:o, s:o, s:o}", "version", text(version), "path", text(e->python),
-                     "preloaded", preloaded, "missing", missing);
+    return json_pack("{s:o, s:o, s:o, s:o}", "version", json_string_or_null(version), "path",
+                     json_string_or_null(e->python), "preloaded", preloaded, "missing", missing);
 }
 
 static json_t *kernel_json(const struct doctor_host *host)
 {
     return json_pack(
-        "{s:o, s:o, s:i, s:{s:b, s:o, s:o, s:o, s:o}}", "release", text(host->release), "machine",
-        text(host->machine), "landlock_abi", host->landlock_abi, "user_namespaces", "allowed",
+        "{s:o, s:o, s:i, s:{s:b, s:o, s:o, s:o, s:o}}", "release",
+        json_string_or_null(host->release), "machine", json_string_or_null(host->machine),
+        "landlock_abi", host->landlock_abi, "user_namespaces", "allowed",
         !doctor_host_improve_userns(host), "max_user_namespaces", sysctl(host->max_user_namespaces),
         "unprivileged_userns_clone", sysctl(host->unprivileged_userns_clone),
         "apparmor_restrict_unprivileged_userns", sysctl(host->apparmor_restricts_userns), "improve",
-        text(doctor_host_improve_userns(host)));
+        json_string_or_null(doctor_host_improve_userns(host)));
 }
 
 static json_t *memory_json(const struct doctor_host *host)
@@ -111,7 +109,7 @@ static json_t *memory_json(const struct doctor_host *host)
 static json_t *room_json(const struct doctor_host *host)
 {
     return json_pack("{s:I, s:s, s:o}", "max", (json_int_t)host->max_sandboxes, "limited_by",
-                     host->limited_by, "improve", text(host->more));
+                     host->limited_by, "improve", json_string_or_null(host->more));
 }
 
 static json_t *error_json(const struct error *error)
@@ -119,7 +117,7 @@ static json_t *error_json(const struct error *error)
     if (error->code == E_NONE)
         return json_null();
     return json_pack("{s:s, s:o, s:o}", "code", error_code_name(error->code), "message",
-                     text(error->message), "hint", text(error->hint));
+                     json_string_or_null(error->message), "hint", json_string_or_null(error->hint));
 }
 
 int doctor_json_proof(json_t *report, const struct prove_totals *proof, struct error *err)
@@ -136,14 +134,14 @@ json_t *doctor_json(const struct doctor *doctor, struct error *err)
 {
     enum doctor_grade grade = doctor_grade(doctor->can_run, doctor->layers);
     const struct doctor_host *host = &doctor->host;
-    json_t *object =
-        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:i, s:b}, s:i, s:o, s:o, s:o, s:o, s:o, s:n}",
-                  "grade", doctor_grade_name(grade), "meaning", doctor_grade_meaning(grade),
-                  "layers", layers_json(doctor), "cgroup", cgroup_json(doctor), "python",
-                  python_json(doctor), "kernel", kernel_json(host), "user", "uid", (int)host->uid,
-                  "is_root", host->uid == 0, "cores", (int)host->cores, "memory", memory_json(host),
-                  "sandboxes", room_json(host), "error", error_json(&doctor->error), "strict_error",
-                  error_json(&doctor->strict_error), "next", text(doctor_next(doctor)), "proof");
+    json_t *object = json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:i, s:b}, s:i, s:o, s:o, s:o, s:o, s:o, s:n}", "grade",
+        doctor_grade_name(grade), "meaning", doctor_grade_meaning(grade), "layers",
+        layers_json(doctor), "cgroup", cgroup_json(doctor), "python", python_json(doctor), "kernel",
+        kernel_json(host), "user", "uid", (int)host->uid, "is_root", host->uid == 0, "cores",
+        (int)host->cores, "memory", memory_json(host), "sandboxes", room_json(host), "error",
+        error_json(&doctor->error), "strict_error", error_json(&doctor->strict_error), "next",
+        json_string_or_null(doctor_next(doctor)), "proof");
 
     if (!object)
         error_memory(err);

@@ -54,13 +54,12 @@ static int wait_for(struct trial *trial, struct error *err)
 
 static int check_answer(struct run *run, struct error *err)
 {
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(KIB);
 
     if (run->result.error.code != E_NONE) {
         error_move(err, &run->result.error);
         return -1;
     }
-    buf_init(&out, KIB);
     if (run->result.status == RUN_SUCCESS && run_stream_render(&run->result.out, &out, NULL) == 0 &&
         strcmp(buf_str(&out), "1\n") == 0)
         return 0;

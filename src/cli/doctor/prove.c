@@ -276,12 +276,11 @@ static int try_program(const struct program *p, const struct suite *suite, struc
 {
     cleanup_close int file = open(suite->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     cleanup_close int out = memfd_create("answer", MFD_CLOEXEC);
-    cleanup(buf_done) struct buf answer = {0};
+    cleanup(buf_done) struct buf answer = BUF_OF(ANSWER_BYTES_MAX);
     const char *breach;
     int r;
 
     *o = (struct outcome){.verdict = PROVE_UNEXPECTED, .got = "-"};
-    buf_init(&answer, ANSWER_BYTES_MAX);
     if (file < 0 || out < 0 ||
         write(file, buf_str(&p->source), p->source.len) != (ssize_t)p->source.len)
         return error_errno(err, "write %s", suite->path);
@@ -430,9 +429,8 @@ static int add_grants(const struct config *config, struct bait *bait, struct err
 
 static void print_grants(const struct bait *bait)
 {
-    cleanup(buf_done) struct buf line = {0};
+    cleanup(buf_done) struct buf line = BUF_OF(MIB);
 
-    buf_init(&line, MIB);
     for (size_t i = 0; i < bait->n_grants; i++) {
         (void)buf_add_str(&line, i ? ", " : "", NULL);
         (void)terminal_line(bait->grants[i], strlen(bait->grants[i]), &line, NULL);

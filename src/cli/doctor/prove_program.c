@@ -63,12 +63,11 @@ static bool can_fail(const struct program *p, const char *raw)
 int program_load(const char *path, const struct bait *bait, struct program *p, struct error *err)
 {
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-    cleanup(buf_done) struct buf raw = {0};
+    cleanup(buf_done) struct buf raw = BUF_OF(LIMIT_CODE_BYTES);
     char *rest, *line;
 
     *p = (struct program){.limits = "", .runs = 1};
     p->is_bash = strcmp(path + strlen(path) - 3, ".sh") == 0;
-    buf_init(&raw, LIMIT_CODE_BYTES);
     buf_init(&p->source, 4 * LIMIT_CODE_BYTES);
     if (fd < 0)
         return error_errno(err, "open %s", path);

@@ -176,10 +176,9 @@ static int add_cgroup(const struct page *p)
 /* Not installed is one line with what to type; anything else is worth its own. */
 static int add_not_installed(const struct page *p, const struct environment *e)
 {
-    cleanup(buf_done) struct buf packages = {0};
+    cleanup(buf_done) struct buf packages = BUF_OF(KIB);
     bool is_system = e->n_binds == 0;
 
-    buf_init(&packages, KIB);
     for (size_t i = 0; i < e->n_preload; i++) {
         const char *why = doctor_why_missing(p->doctor, e->preload[i]);
 

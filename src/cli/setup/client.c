@@ -133,11 +133,10 @@ int setup_client_get(const struct setup_client *client, const struct buf *text, 
 static int put_keys(const struct setup_client *client, const struct buf *text, const char *name,
                     const json_t *entry, struct buf *out, struct error *err)
 {
-    cleanup(buf_done) struct buf before = {0};
+    cleanup(buf_done) struct buf before = BUF_OF(SETUP_FILE_BYTES);
     const char *key;
     json_t *value;
 
-    buf_init(&before, SETUP_FILE_BYTES);
     if (buf_add(out, buf_str(text), text->len, err) < 0)
         return -1;
     json_object_foreach((json_t *)entry, key, value)

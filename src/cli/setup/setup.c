@@ -257,9 +257,8 @@ static int parse(struct wish *wish, int argc, char **argv)
 
 static int say(const char *what, const struct setup_file *file)
 {
-    cleanup(buf_done) struct buf line = {0};
+    cleanup(buf_done) struct buf line = BUF_OF(MIB);
 
-    buf_init(&line, MIB);
     (void)terminal_line(file->path, strlen(file->path), &line, NULL);
     (void)printf("belljar: %s %s\n", what, buf_str(&line));
     return 0;
@@ -267,9 +266,8 @@ static int say(const char *what, const struct setup_file *file)
 
 static int show_diff(const struct setup_file *file, const struct buf *after, struct error *err)
 {
-    cleanup(buf_done) struct buf diff = {0};
+    cleanup(buf_done) struct buf diff = BUF_OF(2 * SETUP_FILE_BYTES);
 
-    buf_init(&diff, 2 * SETUP_FILE_BYTES);
     if (setup_diff(file->path, &file->text, after, &diff, err) < 0)
         return -1;
     (void)fputs(buf_str(&diff), stdout);
@@ -322,9 +320,8 @@ static int put_entry(const struct wish *wish, const struct setup_file *file, con
 static int add(const struct wish *wish, const struct setup_file *file, const json_t *present,
                struct error *err)
 {
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(SETUP_FILE_BYTES);
 
-    buf_init(&out, SETUP_FILE_BYTES);
     if (check_owner(wish, present, err) < 0 || put_entry(wish, file, present, &out, err) < 0)
         return -1;
     if (is_same(&file->text, &out))
@@ -361,11 +358,10 @@ static json_t *in_our_order(const struct wish *wish, const json_t *entry)
 static bool is_origin(const struct wish *wish, const struct setup_file *file, const json_t *entry,
                       const struct buf *text)
 {
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(SETUP_FILE_BYTES);
     json_t *ordered = in_our_order(wish, entry);
     bool is;
 
-    buf_init(&out, SETUP_FILE_BYTES);
     is = ordered && setup_client_put(wish->client, text, wish->name, ordered, &out, NULL) == 0 &&
          is_same(&out, &file->text);
     json_decref(ordered);
@@ -390,10 +386,9 @@ enum way { WAY_RESTORE, WAY_DELETE, WAY_EDIT };
 static int take_out(const struct wish *wish, const struct setup_file *file, const json_t *entry,
                     struct buf *out, enum way *ret_way, struct error *err)
 {
-    cleanup(buf_done) struct buf nothing = {0};
+    cleanup(buf_done) struct buf nothing = BUF_OF(1);
     bool has_backup = read_backup(wish, file, out);
 
-    buf_init(&nothing, 1);
     if (has_backup && is_origin(wish, file, entry, out)) {
         *ret_way = WAY_RESTORE;
         return 0;
@@ -408,10 +403,9 @@ static int take_out(const struct wish *wish, const struct setup_file *file, cons
 static int take_away(const struct wish *wish, const struct setup_file *file, const json_t *present,
                      struct error *err)
 {
-    cleanup(buf_done) struct buf out = {0};
+    cleanup(buf_done) struct buf out = BUF_OF(SETUP_FILE_BYTES);
     enum way way;
 
-    buf_init(&out, SETUP_FILE_BYTES);
     if (!present)
         return say("there is no such entry in", file);
     if (check_owner(wish, present, err) < 0 || take_out(wish, file, present, &out, &way, err) < 0)

@@ -111,7 +111,7 @@ static enum setup_verdict judge(const struct buf *line)
 int setup_verify(const struct setup_client *client, const char *name,
                  enum setup_verdict *ret_verdict, struct buf *line, struct error *err)
 {
-    cleanup(buf_done) struct buf said = {0};
+    cleanup(buf_done) struct buf said = BUF_OF(SAID_BYTES);
     cleanup_close int fd = -1;
     struct error why = {0};
     pid_t pid = -1;
@@ -120,7 +120,6 @@ int setup_verify(const struct setup_client *client, const char *name,
         *ret_verdict = SETUP_NOT_INSTALLED;
         return 0;
     }
-    buf_init(&said, SAID_BYTES);
     fd = start(client->program, &pid, &why);
     if (fd < 0 && why.code == E_NOT_FOUND) {
         error_done(&why);

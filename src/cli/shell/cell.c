@@ -30,13 +30,11 @@ static void clear_progress(struct shell *shell)
 /* One line that is written over and over; nothing where there is no terminal to do that. */
 static void show_progress(struct shell *shell, const struct run_event *event)
 {
-    cleanup(buf_done) struct buf line = {0};
-    cleanup(buf_done) struct buf text = {0};
+    cleanup(buf_done) struct buf line = BUF_OF(4 * KIB);
+    cleanup(buf_done) struct buf text = BUF_OF(2 * KIB);
 
     if (!shell->err.is_terminal)
         return;
-    buf_init(&line, 4 * KIB);
-    buf_init(&text, 2 * KIB);
     if (terminal_line(event->data, event->len < 60 ? event->len : 60, &text, NULL) < 0)
         return;
     if (event->total)
@@ -66,11 +64,10 @@ static int find_place(struct shell *shell, struct error *err)
 static void show_picture(struct shell *shell, const struct run_form *form, uint32_t width,
                          uint32_t height)
 {
-    cleanup(buf_done) struct buf drawn = {0};
+    cleanup(buf_done) struct buf drawn = BUF_OF(DRAWN_MAX);
     cleanup_free char *path = NULL;
     struct error err = {0};
 
-    buf_init(&drawn, DRAWN_MAX);
     if (!consent_is_open(&shell->consent) && picture_draw(shell->protocol, form, &drawn))
         (void)file_write_all(STDOUT_FILENO, buf_str(&drawn), drawn.len);
     if (find_place(shell, &err) < 0 ||

@@ -171,13 +171,6 @@ static int do_files(struct shell *shell, char **words, size_t count, struct erro
     return 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static int open_host_file(const char *path, struct error *err)
 {
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -209,7 +202,7 @@ static int copy_in(int from, struct session_writer *writer, struct error *err)
 static int do_put(struct shell *shell, char **words, size_t count, struct error *err)
 {
     static const struct files_write_options options = {.makes_parents = true};
-    const char *name = count > 1 ? words[1] : base_name(words[0]);
+    const char *name = count > 1 ? words[1] : basename(words[0]);
     cleanup_close int from = open_host_file(words[0], err);
     struct session_writer writer;
     char path[PATH_MAX];
@@ -258,7 +251,7 @@ static int create_host_file(const char *path, struct error *err)
 
 static int do_get(struct shell *shell, char **words, size_t count, struct error *err)
 {
-    const char *target = count > 1 ? words[1] : base_name(words[0]);
+    const char *target = count > 1 ? words[1] : basename(words[0]);
     const struct files *files = session_need_files(shell->session, err);
     cleanup_close int from = -1, to = -1;
     struct files_entry entry;

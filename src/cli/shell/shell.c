@@ -29,9 +29,8 @@
 /* The message may contain names that a program chose. */
 static void print(const char *before, const char *text)
 {
-    cleanup(buf_done) struct buf line = {0};
+    cleanup(buf_done) struct buf line = BUF_OF(MIB);
 
-    buf_init(&line, MIB);
     (void)buf_add_str(&line, before, NULL);
     (void)terminal_line(text, strlen(text), &line, NULL);
     (void)buf_add_str(&line, "\n", NULL);

@@ -98,52 +98,6 @@ TEST(the_ring_keeps_the_last_bytes_of_long_streams)
     run_stream_done(&stream);
 }
 
-TEST(the_rest_is_what_a_reader_has_not_seen)
-{
-    static const struct {
-        uint64_t shown;
-        const char *rest;
-    } cases[] = {
-        {0, "abcde\n… [16 bytes dropped] …\nvwxyz"},
-        {3, "de\n… [16 bytes dropped] …\nvwxyz"},
-        {5, "\n… [16 bytes dropped] …\nvwxyz"},
-        {20, "\n… [1 bytes dropped] …\nvwxyz"},
-        {21, "vwxyz"},
-        {24, "yz"},
-        {26, ""},
-    };
-    struct error err = {0};
-    struct run_stream stream;
-
-    run_stream_init(&stream, 10);
-    assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("abcdefghijklm", 13), &err), 0);
-    assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("nopqrstuvwxyz", 13), &err), 0);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct buf out;
-
-        buf_init(&out, 1000);
-        assert_int_equal(run_stream_render_rest(&stream, cases[i].shown, &out, &err), 0);
-        assert_string_equal(buf_str(&out), cases[i].rest);
-        buf_done(&out);
-    }
-    run_stream_done(&stream);
-}
-
-TEST(the_rest_of_a_short_stream_has_no_marker)
-{
-    struct error err = {0};
-    struct run_stream stream;
-    struct buf out;
-
-    run_stream_init(&stream, 10);
-    assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("abc", 3), &err), 0);
-    buf_init(&out, 1000);
-    assert_int_equal(run_stream_render_rest(&stream, 1, &out, &err), 0);
-    assert_string_equal(buf_str(&out), "bc");
-    buf_done(&out);
-    run_stream_done(&stream);
-}
-
 TEST(rendering_respects_the_ceiling_of_its_buffer)
 {
     struct error err = {0};
