@@ -273,19 +273,56 @@ def _identity(author):
     return {"GIT_AUTHOR_NAME": found[1], "GIT_AUTHOR_EMAIL": found[2], "GIT_COMMITTER_NAME": found[1], "GIT_COMMITTER_EMAIL": found[2]}
 
 
-def _check_signing(cwd):
-    """Refuses an unsigned commit if the settings ask for signed ones."""
+def _wants_signature(cwd):
     asked = _git.start(["config", "--local", "--includes", "--type=bool", "--get", "commit.gpgSign"], cwd).text.strip()
-    if asked == "true" or (asked != "false" and _os.environ.get("BELLJAR_GIT_SIGNS") == "true"):
-        raise _git.Refusal("commit.gpgSign is set, and no key is inside a sandbox",
-                           "pass sign=False for a commit without a signature, or leave the commit to the user")  # fmt: skip
+    return asked == "true" or (asked != "false" and _os.environ.get("BELLJAR_GIT_SIGNS") == "true")
+
+
+def _sign(commit):
+    """Returns the signature by the operator's function `git_sign`; the key stays outside. Without it the commit is refused."""
+    try:
+        from api import _call as outside
+
+        answer = outside.call("servers.host.git_sign", commit=commit.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise _git.Refusal("the commit is not UTF-8 and cannot be signed", "pass sign=False for a commit without a signature") from None
+    except Exception as error:  # refused, not approved, not there, or it failed
+        if getattr(error, "code", None) in ("not_found", "unavailable", None):
+            raise _git.Refusal("the commit is to be signed (commit.gpgSign), and no key is inside a sandbox",
+                               "pass sign=False for a commit without a signature, or leave the commit to the user") from None  # fmt: skip
+        raise _git.Refusal(f"the commit could not be signed: {error}", "pass sign=False for a commit without a signature, or leave the commit to the user") from None
+    text = "".join(part.get("text", "") for part in answer.get("content", ())).replace("\r\n", "\n").strip()
+    if answer.get("is_error"):
+        raise _git.Refusal(f"the commit could not be signed: {text[:200]}", "pass sign=False for a commit without a signature, or leave the commit to the user")
+    if not _re.fullmatch(r"-----BEGIN [ -~\n]{1,16000}-----", text):
+        raise _git.Refusal("the function `git_sign` did not print a signature", "the operator has to mend it; pass sign=False for a commit without a signature")
+    return text
+
+
+def _commit_signed(message, cwd, env):
+    """What `git commit` does, by its parts: HEAD moves when the signature is there."""
+    for head in ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"):
+        if _git.start(["rev-parse", "--verify", "--quiet", head], cwd).code == 0:
+            raise _git.Refusal("a merge, cherry-pick or revert is under way, which cannot be signed here", "pass sign=False, or leave the commit to the user")
+    text = _call(["stripspace"], cwd, input=message.encode("utf-8", "surrogateescape")).out
+    before = _git.start(["rev-parse", "--verify", "--quiet", "HEAD"], cwd).text.strip()
+    tree = _call(["write-tree"], cwd, settings=_git.filters(cwd)).text.strip()
+    plain = _call(["commit-tree", tree, *(["-p", before] if before else []), "-F", "-"], cwd, input=text, env=env).text.strip()
+    commit = _call(["cat-file", "commit", plain], cwd).out
+    head, _, body = commit.partition(b"\n\n")
+    kind = b"gpgsig-sha256 " if _call(["rev-parse", "--show-object-format"], cwd).text.strip() == "sha256" else b"gpgsig "
+    signed = head + b"\n" + kind + _sign(commit).replace("\n", "\n ").encode() + b"\n\n" + body
+    made = _call(["hash-object", "-t", "commit", "-w", "--stdin"], cwd, input=signed).text.strip()
+    subject = text.partition(b"\n")[0].decode("utf-8", "replace")
+    return _call(["update-ref", "-m", ("commit: " if before else "commit (initial): ") + subject[:200], "HEAD", made, before or "0" * len(made)], cwd, env=env)
 
 
 @_reported
 def git_commit(message, cwd=None, author=None, dry_run=False, sign=None):
     """Commits what is staged, as `author` ('Name <mail@example.org>'), as the repository's configuration says, or as the user.
 
-    {commit_hash, files}: the hash, and the number of files in it. Where commit.gpgSign is set it refuses, except with sign=False.
+    {commit_hash, files}: the hash, and the number of files in it. Where commit.gpgSign is set, or with sign=True, the operator's function
+    `git_sign` signs it; without that function it refuses, except with sign=False.
 
     >>> git_commit("Fix the total", author="Ada <ada@example.org>")["commit_hash"]
     """
@@ -298,10 +335,12 @@ def git_commit(message, cwd=None, author=None, dry_run=False, sign=None):
     is_merge = _git.start(["rev-parse", "--verify", "--quiet", "MERGE_HEAD"], cwd).code == 0
     if not files and not is_merge:
         raise _git.Refusal("nothing is staged", "git_add([...]) first; git_status() names what changed")
-    if sign is not False:
-        _check_signing(cwd)
+    signs = _wants_signature(cwd) if sign is None else bool(sign)
     if dry_run:
         return _result(staged, staged.text.replace("\0", "\n"), commit_hash=None, files=files, dry_run=True)
+    if signs:
+        answer = _commit_signed(message, cwd, env)
+        return _result(answer, commit_hash=_call(["rev-parse", "HEAD"], cwd).text.strip(), files=files, signed=True)
     answer = _call(["commit", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-"], cwd,
                    input=message.encode("utf-8", "surrogateescape"), settings=_git.filters(cwd), env=env)  # fmt: skip
     return _result(answer, commit_hash=_call(["rev-parse", "HEAD"], cwd).text.strip(), files=files)

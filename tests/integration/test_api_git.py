@@ -1,7 +1,12 @@
 """api.git_operations: by itself against git's own word, against repositories that want to run something, and in a sandbox."""
+import base64
+import hmac
+import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -174,8 +179,9 @@ def test_signed_commits_are_asked_for_by_the_repository_or_by_the_user(repo, mon
     git.git_add(["new"])
     monkeypatch.setenv("BELLJAR_GIT_SIGNS", "true")
     refused = git.git_commit("m", author=AUTHOR)
-    assert "commit.gpgSign is set" in refused["error"] and "sign=False" in refused["hint"], refused
-    assert git.git_commit("m", author=AUTHOR, dry_run=True)["status"] == "error"
+    assert "is to be signed" in refused["error"] and "sign=False" in refused["hint"], refused
+    assert "is to be signed" in git.git_commit("m", author=AUTHOR, sign=True)["error"]
+    assert plain(repo, "log", "--format=%s") == "first\n"
     plain(repo, "config", "commit.gpgSign", "off")
     assert git.git_commit("m", author=AUTHOR)["status"] == "success"
 
@@ -288,7 +294,7 @@ def test_nothing_a_repository_names_is_run(repo, hostile):
     done = git.git_add(["three.txt"])
     assert done["status"] == "success", done
     assert git.git_diff(staged=True)["has_changes"]
-    assert "commit.gpgSign is set" in git.git_commit("m", author=AUTHOR)["error"]
+    assert "is to be signed" in git.git_commit("m", author=AUTHOR)["error"]
     assert git.git_commit("m", author=AUTHOR, sign=False)["status"] == "success"
     assert git.create_branch("b")["status"] == "success"
     assert git.git_push()["status"] == "success"
@@ -455,6 +461,66 @@ def test_the_operator_says_who_commits(who, granted, ada):
 def test_without_a_granted_directory_nobody_is_named(who, ada):
     answer = who.run("import os\nprint([n for n in os.environ if 'GIT' in n], os.path.exists('/tmp/.gitconfig'))", env=ada)
     assert answer.json["stdout"] == "[] False\n", answer
+
+
+SIGNER = """
+import base64, hmac, json, sys
+commit = json.load(sys.stdin)["commit"]
+if "do not sign" in commit:
+    sys.exit("not this one")
+if "print junk" in commit:
+    print("no signature")
+else:
+    proof = base64.b64encode(hmac.digest(open(sys.argv[1], "rb").read(), commit.encode(), "sha256")).decode()
+    print(f"-----BEGIN SSH SIGNATURE-----\\n{proof[:20]}\\n{proof[20:]}\\n-----END SSH SIGNATURE-----")
+"""
+
+SIGNED = """
+from api import git_operations as git, filesystem as fs
+for number, message in enumerate(["first signed\\n\\nwith a body\\n", "do not sign", "print junk", "again", "plain"]):
+    fs.write_file("new.py", f"print({number})\\n")
+    git.git_add(["new.py"])
+    done = git.git_commit(message, **({"sign": False} if message == "plain" else {}))
+    print(done.get("signed"), done.get("files"), done.get("error"))
+"""
+
+
+@pytest.fixture
+def signing(who, granted):
+    """A repository that wants signatures, and a function of the operator's that makes them with a key which no sandbox sees."""
+    script = who.file("signer.py", SIGNER)
+    key = who.file("signing-key", "a key that stays outside", mode=0o600)
+    plain_as(who, granted / "repo", "config", "commit.gpgSign", "true")
+    function = f'[functions.git_sign]\ndescription = "Signs a commit."\nseverity = "medium"\napproval = "never"\ncommand = ["/usr/bin/python3", "{script}", "{key}"]\n'
+    config = who.file("signing.toml", function + 'parameters.commit = { type = "string", maxLength = 65536 }\n')
+    return ("--allow", f"{granted / 'repo'}:rw", "--config", str(config))
+
+
+def test_a_function_of_the_host_signs(who, granted, signing, ada):
+    repo = granted / "repo"
+    answer = who.run(SIGNED, *signing, profile="standard", env=ada)
+    assert answer.json["stdout"].splitlines() == [
+        "True 1 None", "None None the commit could not be signed: `git_sign` failed with exit code 1: not this one", "None None the function `git_sign` did not print a signature",
+        "True 1 None", "None 1 None"], answer  # fmt: skip
+    assert authors(who, repo, "-3") == [f"{subject}: Ada <ada@example.org>, Ada <ada@example.org>" for subject in ("plain", "again", "first signed")]
+    for commit in ("HEAD~1", "HEAD~2"):
+        signed = plain_as(who, repo, "cat-file", "commit", commit)
+        found = re.search(r"^gpgsig -----BEGIN SSH SIGNATURE-----\n (.*)\n (.*)\n -----END SSH SIGNATURE-----\n(?=\n)", signed, re.M)
+        proof = hmac.digest(b"a key that stays outside", signed.replace(found[0], "").encode(), "sha256")
+        assert found[1] + found[2] == base64.b64encode(proof).decode(), signed
+    assert "gpgsig" not in plain_as(who, repo, "cat-file", "commit", "HEAD")
+    assert plain_as(who, repo, "log", "-1", "--format=%B", "HEAD~2") == "first signed\n\nwith a body\n\n"
+    assert plain_as(who, repo, "status", "--porcelain") == "" and plain_as(who, repo, "fsck", "--no-dangling") == ""
+    assert "commit: again" in plain_as(who, repo, "reflog")
+    trail = [json.loads(line) for line in who.call("audit", "export").text.split("\n") if line]
+    assert [r["status"] for r in trail if r["kind"] == "call" and r["id"] == answer.json["id"] and r.get("name", r.get("call")) == "servers.host.git_sign"].count("success") >= 3
+
+
+def test_a_signature_that_nobody_approves_is_none(who, granted, signing, ada):
+    config = who.file("asking.toml", Path(signing[-1]).read_text().replace('approval = "never"\n', ""))
+    answer = who.run(API_COMMIT.replace('.get("files")', '["error"]'), *signing[:-1], str(config), profile="standard", env=ada)
+    assert "could not be signed: the call of `servers.host.git_sign` needs approval, and nobody can be asked here" in answer.json["stdout"], answer
+    assert authors(who, granted / "repo") == ["first: t <t@example.org>, t <t@example.org>"]
 
 
 @pytest.fixture
