@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "engine/box_internal.h"
+#include "engine/git_link.h"
 #include "engine/masking.h"
 
 static double mebibytes(uint64_t bytes)
@@ -113,6 +114,37 @@ static void note_file_size(struct run *run)
                    "write several smaller files; the operator sets `file_mb`");
 }
 
+/* The words of git decide only whether it is worth a look: what is said is ours. */
+static bool has_no_repository(const struct run_stream *stream)
+{
+    static const char words[] = "fatal: not a git repository: ";
+
+    return (stream->head.len &&
+            memmem(buf_str(&stream->head), stream->head.len, words, sizeof(words) - 1)) ||
+           (stream->tail.len &&
+            memmem(buf_str(&stream->tail), stream->tail.len, words, sizeof(words) - 1));
+}
+
+/* A linked worktree, or a submodule, without its repository. */
+static void note_git_links(const struct box *b, struct run *run)
+{
+    const struct run_terms *terms = b->terms ? b->terms : &run->terms;
+    char root[PATH_MAX], what[2 * PATH_MAX + 64], hint[PATH_MAX + 128];
+
+    if (!terms->n_grants ||
+        (!has_no_repository(&run->result.out) && !has_no_repository(&run->result.err)))
+        return;
+    for (size_t i = 0; i < terms->n_grants; i++) {
+        if (!git_link_is_missing(terms, i, root))
+            continue;
+        (void)snprintf(what, sizeof(what), "use git in %s: its data are in %s",
+                       terms->grants[i].path, root);
+        (void)snprintf(hint, sizeof(hint),
+                       "ask the user to allow %s as well, for writing if you commit", root);
+        (void)run_deny(run, what, "directory grants", hint);
+    }
+}
+
 void box_deny_host(struct run *run, const struct egress_note *note)
 {
     char what[600], hint[600] = "";
@@ -152,6 +184,7 @@ void box_note_denials(struct box *b, struct run *run)
         note_processes(b, run);
         note_disk(b, run);
         note_file_size(run);
+        note_git_links(b, run);
     }
     run_mask_denials(run, mask);
 }

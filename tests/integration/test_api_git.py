@@ -545,6 +545,26 @@ def test_a_linked_worktree_needs_its_repository(who, linked, ada):
     assert authors(who, repo, "-2", "tree") == [f"{how}: Ada <ada@example.org>, Ada <ada@example.org>" for how in ("from bash", "from api")]
 
 
+def test_git_itself_says_which_directory_is_missing(who, linked, ada):
+    """One that points back at the granted directory, whatever the file `.git` says; and nothing where git was not at a loss."""
+    tree, repo = linked / "tree", linked / "repo"
+
+    def denied(path, code="git status"):
+        return [(d["what"], d["hint"]) for d in who.run(code, "--allow", f"{path}:rw", "--language", "bash", env=ada).json["denials"]]
+
+    for path in (tree, repo / "lib"):
+        assert denied(path) == [(f"use git in {path}: its data are in {repo}", f"ask the user to allow {repo} as well, for writing if you commit")]
+    assert denied(tree, "false") == denied(repo, "git status; echo 'fatal: not a git repository: /x' >&2") == []
+    trap = who.directory("trap")
+    for target in (f"{repo}/.git/worktrees/tree", f"{repo}/.git/modules/lib", "/etc/.git/worktrees/x", "../.git/modules/x"):
+        (trap / ".git").write_text(f"gitdir: {target}\n")
+        who.own(trap / ".git")
+        assert denied(trap) == [], target
+    (trap / ".git").unlink()
+    os.mkfifo(trap / ".git")
+    assert denied(trap, "echo 'fatal: not a git repository: /x'") == []
+
+
 def test_commits_in_a_submodule(who, linked, ada):
     repo = linked / "repo"
     code = API_COMMIT + f"""
