@@ -222,8 +222,8 @@ static int check_hidden(const struct selection *s, struct mask_context masks,
         error_set(err, E_DENIED,
                   "%" PRIu64 " bytes of these changes are hidden, and nothing was applied", hidden);
     return error_hint(err,
-                      "review the changes; to apply them with the hidden part, repeat the number: "
-                      "`accept_hidden` %" PRIu64 " (`--with-hidden` on the command line)",
+                      "review the changes; to apply them with the hidden part, pass "
+                      "`accept_hidden: %" PRIu64 "` (`--with-hidden`)",
                       hidden);
 }
 

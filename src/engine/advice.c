@@ -120,6 +120,13 @@ static bool has_text(struct span message, const char *text)
     return memmem(message.data, message.len, text, strlen(text)) != NULL;
 }
 
+/* The path of a grant as a program may see it: in a sandbox /var/tmp is a link to /tmp. It is also
+ * a part of the path itself. */
+static const char *seen_path(const struct run_grant *grant)
+{
+    return strncmp(grant->path, "/var/tmp/", 9) == 0 ? grant->path + 4 : grant->path;
+}
+
 /* The read-only directory that a message is about: the one that it names, or for a relative path
  * the one in which the program started. Only our own name for it is used. */
 static const char *read_only_in(struct span message, const struct run_terms *terms)
@@ -128,7 +135,7 @@ static const char *read_only_in(struct span message, const struct run_terms *ter
 
     for (size_t i = 0; i < terms->n_grants; i++)
         if (terms->grants[i].mode == RUN_GRANT_RO &&
-            (has_text(message, terms->grants[i].path) ||
+            (has_text(message, seen_path(&terms->grants[i])) ||
              (is_relative && terms->workdir && paths_below(terms->workdir, terms->grants[i].path))))
             return terms->grants[i].path;
     return NULL;
