@@ -49,7 +49,7 @@ def __dir__():
 
 
 def __help__():
-    """What help(api) prints: the modules, and what else can be imported here."""
+    """The text that help(api) prints: the modules, and what else can be imported here."""
     from api import _discover
 
     return _discover.text()

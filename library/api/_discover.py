@@ -1,4 +1,4 @@
-"""What can be imported here, in a few lines: modules of `api`, and what the operator, servers and saved skills add."""
+"""The modules that can be imported here, in a few lines: modules of `api`, and what the operator, servers and saved skills add."""
 import os
 import sys
 

@@ -2,7 +2,7 @@
 import functools
 import inspect
 
-# What people write, and what it can mean; the first that the function has is taken.
+# Names that people write, and what they can mean; the first that the function has is taken.
 _PLACES = ("file_path", "pattern", "file_pattern", "source_file", "target_file", "cwd", "files", "url")
 _MEANINGS = {
     **dict.fromkeys(("path", "file", "filename", "dir", "directory", "folder", "base", "root", "paths", "glob", "filepath", "src"), _PLACES),

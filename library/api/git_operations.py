@@ -300,7 +300,7 @@ def _sign(commit):
 
 
 def _commit_signed(message, cwd, env):
-    """What `git commit` does, by its parts: HEAD moves when the signature is there."""
+    """Commits as `git commit` does, by its parts: HEAD moves when the signature is there."""
     for head in ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"):
         if _git.start(["rev-parse", "--verify", "--quiet", head], cwd).code == 0:
             raise _git.Refusal("a merge, cherry-pick or revert is under way, which cannot be signed here", "pass sign=False, or leave the commit to the user")

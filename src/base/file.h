@@ -47,7 +47,7 @@ static inline bool file_is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The same file, which nobody has written to or changed in between. */
+/* True for one file that nobody has written to or changed in between. */
 static inline bool file_is_unchanged(const struct stat *a, const struct stat *b)
 {
     return file_is_same(a, b) && a->st_size == b->st_size &&
