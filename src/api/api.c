@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "admit/access.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -14,7 +15,7 @@ void api_refuse(struct request *request, const char *what, struct error *err)
     const struct api *api = request->api;
 
     if (err->code == E_DENIED)
-        (void)recorder_refusal(api->recorder, request->owner, what, err, NULL);
+        access_refused(api->recorder, request->owner, what, err);
     request_answer_error(request, err);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/access.h"
 #include "admit/quota.h"
 #include "admit/request.h"
 #include "api/router.h"
@@ -13,7 +14,6 @@
 #include "base/share.h"
 #include "base/shared.h"
 #include "base/stream.h"
-#include "engine/recorder.h"
 
 /* --- the table --- */
 
@@ -328,18 +328,16 @@ static void on_refused(void *user, struct error *err)
 static int claim(const struct jobs *jobs, struct caller *caller, unsigned *ret_retry_s,
                  struct error *err)
 {
+    bool is_quota;
+
     if (jobs->is_closed) {
         jobs->options.metrics->refusals[METRICS_STOPPING]++;
         return error_set(err, E_BUSY, "the server is stopping");
     }
-    if (queue_check(jobs->options.queue, caller, err) < 0)
-        jobs->options.metrics->refusals[METRICS_QUEUE]++;
-    else if (quota_take_run(caller, loop_now_ns(), ret_retry_s, err) < 0)
-        jobs->options.metrics->refusals[METRICS_QUOTA]++;
-    else
+    if (access_check_run(jobs->options.queue, jobs->options.recorder, caller, &is_quota,
+                         ret_retry_s, err) == 0)
         return 0;
-    caller->n_refused++;
-    (void)recorder_refusal(jobs->options.recorder, caller->name, "run", err, NULL);
+    jobs->options.metrics->refusals[is_quota ? METRICS_QUOTA : METRICS_QUEUE]++;
     return -1;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "admit/access.h"
 #include "api/attachments.h"
 #include "api/fingerprint.h"
 #include "api/form.h"
@@ -16,7 +17,6 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/task.h"
-#include "engine/recorder.h"
 #include "http/multipart.h"
 
 #define BODY_DEPTH 32
@@ -302,9 +302,8 @@ static int authenticate(struct router *router, struct request *request)
 
     if (header.len > 7 && strncasecmp(header.data, "Bearer ", 7) == 0)
         claim.token = (struct span){header.data + 7, header.len - 7};
-    if (auth_check(router->auth, &claim, &request->caller, &err) < 0) {
+    if (access_check_caller(router->auth, router->recorder, &claim, &request->caller, &err) < 0) {
         router->metrics->refusals[METRICS_AUTH]++;
-        (void)recorder_refusal(router->recorder, NULL, "token", &err, NULL);
         log_refused_token(router, request, &err);
         return refuse(request, 401,
                       where_tokens_are(router->config, header_text, sizeof(header_text)), &err);
@@ -312,14 +311,9 @@ static int authenticate(struct router *router, struct request *request)
     (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
     request->generation = request->caller->generation;
     request->account = &request->caller->requests;
-    if (!request->caller->is_recorded)
-        request->caller->is_recorded =
-            recorder_token(router->recorder, "use", request->caller->name, NULL) == 0;
-    if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {
+    if (request->route->access == ROUTE_OPERATOR &&
+        access_check_operator(router->recorder, request->caller, &err) < 0) {
         router->metrics->refusals[METRICS_OPERATOR]++;
-        error_set(&err, E_DENIED, "this needs an operator's token");
-        (void)recorder_refusal(router->recorder, request->owner, "operator", &err, NULL);
-        error_hint(&err, "use a token made with `belljar token add --operator`");
         return refuse(request, 403, NULL, &err);
     }
     return 0;
@@ -528,7 +522,7 @@ static void refuse_removed(const struct router *router, struct request *request)
         on_gone(request); /* whoever took the pieces of the body lets go of them */
     router->metrics->refusals[METRICS_AUTH]++;
     error_set(&err, E_AUTH, "the token was removed");
-    (void)recorder_refusal(router->recorder, NULL, "token", &err, NULL);
+    access_refused(router->recorder, NULL, "token", &err);
     request_answer_error_as(request, 401, NULL, &err);
 }
 

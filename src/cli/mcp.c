@@ -53,7 +53,6 @@ struct mcp {
     struct api api;
     struct mcp_host host;
     struct mcp_stdio *stdio;
-    bool is_recorded; /* the trail knows that we run */
 };
 
 enum { OPT_HELP = 'h', OPT_CONFIG = 256 };
@@ -238,8 +237,6 @@ static void mcp_done(struct mcp *mcp)
     jobs_free(mcp->jobs);
     spool_directory_free(mcp->spools);
     store_free(mcp->store);
-    if (mcp->is_recorded)
-        (void)recorder_server(mcp->engine.recorder, "stop", NULL, NULL);
     engine_close(&mcp->engine);
     run_free(mcp->granted);
     profiles_free(mcp->profiles);
@@ -268,9 +265,7 @@ int cmd_mcp(int argc, char **argv)
         return cmd_fail(&err);
     open_log(mcp.config);
     if (take_pipes(&mcp, &err) < 0 || open_engine(&mcp, &err) < 0 || open_api(&mcp, &err) < 0 ||
-        open_stdio(&mcp, &err) < 0 ||
-        recorder_server(mcp.engine.recorder, "start", mcp.config, &err) < 0)
+        open_stdio(&mcp, &err) < 0 || engine_start_server(&mcp.engine, mcp.config, &err) < 0)
         return cmd_fail(&err);
-    mcp.is_recorded = true;
     return run_loop(&mcp, &err) < 0 ? cmd_fail(&err) : 0;
 }

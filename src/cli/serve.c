@@ -95,7 +95,7 @@ struct serve {
     int sockets[SERVICE_SOCKETS_MAX]; /* that a service manager has opened */
     int n_sockets;
     int n_signals;
-    bool is_recorded; /* the trail knows that we run */
+    bool is_started; /* the log says so */
 };
 
 enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH };
@@ -718,14 +718,12 @@ static void serve_done(struct serve *serve)
     idempotency_free(serve->idempotency);
     spool_directory_free(serve->spools);
     store_free(serve->store);
-    if (serve->is_recorded)
-        (void)recorder_server(serve->engine.recorder, "stop", NULL, NULL);
     engine_close(&serve->engine);
     profiles_free(serve->profiles);
     auth_free(serve->auth);
     free(serve->token_path);
     config_free(serve->config);
-    if (serve->is_recorded)
+    if (serve->is_started)
         LOG_EVENT(LOG_INFO, "stop", {"message", "stopped"});
     log_close();
 }
@@ -736,7 +734,7 @@ static int open_all(struct serve *serve, int *ret_port, struct error *err)
         check_settings(serve, serve->config, err) < 0 || open_api(serve, err) < 0 ||
         open_sockets(serve, ret_port, err) < 0)
         return -1;
-    return recorder_server(serve->engine.recorder, "start", serve->config, err);
+    return engine_start_server(&serve->engine, serve->config, err);
 }
 
 /* The log is read by machines from its first line on. */
@@ -773,6 +771,6 @@ int cmd_serve(int argc, char **argv)
     open_log(serve.config);
     if (open_all(&serve, &port, &err) < 0)
         return fail(&err);
-    serve.is_recorded = true;
+    serve.is_started = true;
     return run_loop(&serve, port, &err) < 0 ? fail(&err) : 0;
 }

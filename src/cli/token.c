@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admit/access.h"
 #include "admit/tokens.h"
 #include "base/cleanup.h"
 #include "base/config.h"
@@ -12,7 +13,6 @@
 #include "base/limits.h"
 #include "base/paths.h"
 #include "cli/cmd.h"
-#include "engine/recorder.h"
 #include "store/store.h"
 
 #define BOUNDS_MAX 16
@@ -161,14 +161,8 @@ static int tell(const struct wish *wish, const char *event, const char *name, st
 {
     const struct recorder_options options = {
         .config = wish->config, .is_brief = true, .on_note = cmd_note};
-    struct recorder *recorder = NULL;
-    int r;
 
-    if (recorder_open(&options, &recorder, err) < 0)
-        return -1;
-    r = recorder_token(recorder, event, name, err);
-    recorder_close(recorder);
-    return r;
+    return access_token_changes(&options, event, name, err);
 }
 
 /* --- add --- */

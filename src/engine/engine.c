@@ -253,8 +253,18 @@ void engine_end(struct engine *engine)
     brokers_free(take_ptr(engine->brokers));
 }
 
+int engine_start_server(struct engine *engine, const struct config *config, struct error *err)
+{
+    if (recorder_server(engine->recorder, "start", config, err) < 0)
+        return -1;
+    engine->is_server = true;
+    return 0;
+}
+
 void engine_close(struct engine *engine)
 {
+    if (engine->is_server)
+        (void)recorder_server(engine->recorder, "stop", NULL, NULL);
     memory_guard_free(take_ptr(engine->guard));
     /* It may leave a child, which belongs into no cgroup of ours. */
     if (!cgroup_host_has_us(engine->cgroups))

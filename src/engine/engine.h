@@ -26,6 +26,7 @@ struct engine {
     struct operator_rules own;      /* what the operator has masked beyond the usual */
     struct memory_guard *guard;     /* NULL: nobody looks at memory */
     char *program;
+    bool is_server; /* its start is recorded, and its stop is due */
 };
 
 /* The stock to keep ready. */
@@ -53,6 +54,9 @@ struct sessions_options engine_sessions(const struct engine *engine, const struc
  * filled in. */
 int engine_open_trail(struct engine *engine, const struct config *config,
                       const struct recorder_options *options, struct error *err);
+
+/* Records that a server starts with these settings; engine_close() records its stop. */
+int engine_start_server(struct engine *engine, const struct config *config, struct error *err);
 
 /* One more value that no program gives out, beside the operator's own: before anything runs. */
 int engine_hide(struct engine *engine, const char *value, size_t len, struct error *err);
