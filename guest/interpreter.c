@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "guest/policy/policy.h"
 #include "guest/python.h"
 
 /* Lines that most programs have in common with each other: what they touch is touched in advance.
@@ -264,6 +265,8 @@ int interpreter_add_workdir(struct error *err)
 
     if (!getcwd(here, sizeof(here)) || strcmp(here, "/workspace") == 0)
         return 0; /* which is on the path already */
+    if (strncmp(here, "/workspace/", 11) != 0 && policy_set_project(here) < 0)
+        return error_memory(err);
     where.items[0] = span_of(here);
     return interpreter_append_paths(&where, err);
 }

@@ -68,7 +68,8 @@ enum policy_flag {
     POLICY_DUNDER_DENIED = 1u << 1, /* dunder attributes only from the allow-list */
     POLICY_NO_PROCESSES =
         1u << 2, /* the kernel refuses them anyway: nobody may try, libraries included */
-    POLICY_FLAGS_ALL = (1u << 3) - 1,
+    POLICY_PROJECT_ALLOWED = 1u << 3, /* modules of the granted directory in which programs start */
+    POLICY_FLAGS_ALL = (1u << 4) - 1,
 };
 
 struct policy_row {

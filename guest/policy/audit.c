@@ -278,8 +278,8 @@ static bool is_in_file(struct span path, struct span text)
     ssize_t n = -1;
     int fd;
 
-    if (!policy_is_library_path(path) || path.len >= sizeof(name) ||
-        memchr(path.data, '\0', path.len))
+    if ((!policy_is_library_path(path) && !policy_is_project_path(path)) ||
+        path.len >= sizeof(name) || memchr(path.data, '\0', path.len))
         return false;
     memcpy(name, path.data, path.len);
     name[path.len] = '\0';

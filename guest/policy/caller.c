@@ -124,9 +124,44 @@ bool policy_is_library_path(struct span path)
     return false;
 }
 
+/* ---- modules of the project ---- */
+
+static char *project;
+
+int policy_set_project(const char *directory)
+{
+    free(project);
+    project = strdup(directory);
+    return project ? 0 : -1;
+}
+
+bool policy_is_project_path(struct span path)
+{
+    const struct policy *policy = policy_sealed();
+
+    return project && policy && (policy->flags & POLICY_PROJECT_ALLOWED) &&
+           starts_with_dir(path, project) && !contains(path, "/../");
+}
+
+bool policy_is_project_module(struct span module)
+{
+    const char *dot = memchr(module.data, '.', module.len);
+    struct span top = {module.data, dot ? (size_t)(dot - module.data) : module.len};
+    char path[PATH_MAX];
+
+    if (!project || top.len == 0 || memchr(module.data, '/', module.len) ||
+        policy_module_exists(top))
+        return false;
+    (void)snprintf(path, sizeof(path), "%s/%.*s", project, SHOWN(top));
+    if (access(path, R_OK | X_OK) == 0)
+        return true;
+    (void)snprintf(path, sizeof(path), "%s/%.*s.py", project, SHOWN(top));
+    return access(path, R_OK) == 0;
+}
+
 bool policy_claims_library(struct span path)
 {
-    return is_frozen(path) || policy_is_library_path(path);
+    return is_frozen(path) || policy_is_library_path(path) || policy_is_project_path(path);
 }
 
 bool policy_is_stdlib_path(struct span path)
@@ -202,7 +237,7 @@ bool policy_caller_is_guest(bool skip_stdlib)
     while (frame) {
         struct span file = file_of(frame);
 
-        if (!is_frozen(file) && !policy_is_library_path(file))
+        if (!policy_claims_library(file))
             break;
         is_guest = false;
         if (!skip_stdlib || !(is_frozen(file) || policy_is_stdlib_path(file)))
@@ -248,7 +283,7 @@ bool policy_caller_is_helper(void)
         struct span file = file_of(frame);
 
         found = is_helper(file);
-        if (!found && !is_frozen(file) && !policy_is_library_path(file))
+        if (!found && !policy_claims_library(file))
             break; /* the program's own hand */
         if (!found)
             frame = step_back(frame);

@@ -138,6 +138,13 @@ bool policy_is_stdlib_path(struct span path);
 /* Frames of code with this file name would count as library. */
 bool policy_claims_library(struct span path);
 
+/* A file below the granted directory in which programs start, if the profile lets them import from
+ * there: its code is the user's, and not judged. */
+bool policy_is_project_path(struct span path);
+
+/* A module of that directory that stands in for none of the library. */
+bool policy_is_project_module(struct span module);
+
 /* The nearest Python frame that counts is the program's own, or code made from text at run time.
  * With `skip_stdlib` the standard library is a tool in somebody's hand, and the hand is looked for.
  */

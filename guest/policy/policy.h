@@ -74,6 +74,10 @@ struct policy *policy_load(struct span encoded);
  * out of memory. */
 int policy_set_helpers(const struct wire_strings *directories);
 
+/* Once, before a program is checked: the granted directory in which it starts. -1: out of memory.
+ */
+int policy_set_project(const char *directory);
+
 /* Once, before any is loaded: modules that every profile allows, those of the standard library
  * excepted. -1: out of memory. */
 int policy_allow_modules(const struct wire_strings *names);

@@ -247,7 +247,9 @@ bool policy_module_allowed(const struct policy *policy, struct span module)
         if (lists & BIT(POLICY_IMPORT_ALLOW))
             return true;
     }
-    return !(policy->flags & POLICY_IMPORTS_LISTED);
+    if (!(policy->flags & POLICY_IMPORTS_LISTED))
+        return true;
+    return (policy->flags & POLICY_PROJECT_ALLOWED) && policy_is_project_module(module);
 }
 
 bool policy_module_named(const struct policy *policy, struct span module)

@@ -66,7 +66,8 @@ static int encode(struct profile *p, struct error *err)
         .profile = span_of(p->name),
         .flags = (p->is_listed ? (unsigned)POLICY_IMPORTS_LISTED : 0) |
                  (p->has_dunder ? 0 : (unsigned)POLICY_DUNDER_DENIED) |
-                 (p->has_processes ? 0 : (unsigned)POLICY_NO_PROCESSES),
+                 (p->has_processes ? 0 : (unsigned)POLICY_NO_PROCESSES) |
+                 (p->has_project ? (unsigned)POLICY_PROJECT_ALLOWED : 0),
         .powers = profile_bits(p->powers, profile_powers, ARRAY_SIZE(profile_powers)),
         .max_bytes = (uint32_t)p->max_bytes,
         .max_lines = (uint32_t)p->max_lines,

@@ -30,6 +30,7 @@ struct profile {
     struct net *net; /* hosts that programs may reach, or NULL */
     bool is_listed;
     bool has_dunder;
+    bool has_project; /* may import modules of the granted directory it starts in */
     bool has_processes;
     bool has_grants;
     uint64_t max_bytes;

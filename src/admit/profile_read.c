@@ -402,6 +402,7 @@ enum field_kind {
     FIELD_DUNDER,
     FIELD_PROCESSES,
     FIELD_GRANTS,
+    FIELD_PROJECT,
     FIELD_CALLS,
     FIELD_NET,
     FIELD_BYTES,
@@ -446,6 +447,7 @@ static const struct field {
     {"imports.allow", FIELD_LIST, POLICY_IMPORT_ALLOW, WORD_MODULE},
     {"imports.deny", FIELD_LIST, POLICY_IMPORT_DENY, WORD_MODULE},
     {"imports.from", FIELD_FROM},
+    {"imports.project", FIELD_PROJECT},
     {"imports.hints", FIELD_HINTS, .hint_kind = "import"},
     {"builtins.deny", FIELD_LIST, POLICY_BUILTIN_DENY, WORD_NAME},
     {"builtins.hints", FIELD_HINTS, .hint_kind = "builtin"},
@@ -496,6 +498,8 @@ static int read_field(const struct profile_source *source, const struct field *f
         return read_bool(source, key, value, &p->has_processes, err);
     case FIELD_GRANTS:
         return read_bool(source, key, value, &p->has_grants, err);
+    case FIELD_PROJECT:
+        return read_bool(source, key, value, &p->has_project, err);
     case FIELD_BYTES:
         return read_number(source, key, value, 1, LIMIT_CODE_BYTES, &p->max_bytes, err);
     case FIELD_LINES:
