@@ -140,7 +140,7 @@ bool policy_is_project_path(struct span path)
     const struct policy *policy = policy_sealed();
 
     return project && policy && (policy->flags & POLICY_PROJECT_ALLOWED) &&
-           starts_with_dir(path, project) && !contains(path, "/../");
+           starts_with_dir(path, project) && !span_contains(path, "/../");
 }
 
 bool policy_is_project_module(struct span module)
