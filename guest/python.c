@@ -459,7 +459,13 @@ static int check_program(struct program *program, const struct policy *policy)
     return PyErr_Occurred() ? fail_with_exception(program) : 0;
 }
 
-/* sys.argv, and the name of the program in tracebacks. `-`, standard input, is no name for those.
+static bool is_no_name(struct span word)
+{
+    return (word.len == 1 && word.data[0] == '-') || (word.len == 2 && !memcmp(word.data, "-c", 2));
+}
+
+/* sys.argv, and the name of the program in tracebacks. `-`, standard input, and `-c` are no names
+ * for those.
  */
 static int set_arguments(const struct wire_strings *args)
 {
@@ -468,8 +474,7 @@ static int set_arguments(const struct wire_strings *args)
 
     if (args->count == 0)
         return 0;
-    if (!(args->items[0].len == 1 && args->items[0].data[0] == '-') &&
-        policy_set_filename(args->items[0]) < 0)
+    if (!is_no_name(args->items[0]) && policy_set_filename(args->items[0]) < 0)
         return -1;
     list = PyList_New(args->count);
     for (uint32_t i = 0; list && i < args->count; i++) {

@@ -30,6 +30,8 @@ struct run_program {
     char *script;     /* the path of its file, which lies in a granted directory, or NULL */
     struct buf input; /* standard input */
     bool has_input;
+    bool is_input_passed; /* its standard input is a pipe of the door's, and not recorded: */
+    int input_fd;         /* lent until the run has ended */
     struct run_given *given;
     size_t n_given;
     char **collect;      /* patterns of files to bring back, NULL at the end, or NULL */

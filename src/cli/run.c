@@ -25,6 +25,7 @@
 #include "cli/output_sink.h"
 #include "cli/remote.h"
 #include "cli/run_hints.h"
+#include "cli/run_input.h"
 #include "cli/run_source.h"
 #include "cli/save_pictures.h"
 #include "engine/engine.h"
@@ -34,6 +35,7 @@ struct run_command {
     struct profiles *profiles;
     struct run_request asked;
     struct run_text text; /* what it borrows */
+    struct run_input input;
     struct engine engine;
     struct store *store; /* what its programs find again */
     struct remote remote;
@@ -108,26 +110,27 @@ static const struct option own_options[] = {
 
 static int help(void)
 {
-    (void)printf("usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
-                 "Run a program in a fresh sandbox. Defaults are in parentheses.\n\n"
-                 "  -c CODE               run this text\n"
-                 "  -l LANGUAGE           python or bash (by the name of FILE, or python)\n"
-                 "  --here                grant the current directory, read-only, and start there\n"
-                 "  --env NAME=VALUE      set an environment variable; repeatable\n"
-                 "  --stdin FILE          standard input of the program; -: this command's own\n"
-                 "  --auto-print          print the value of the last expression\n"
-                 "  --check               run nothing; tell what would be refused or is missing\n"
-                 "  --json                print the result as one JSON object\n"
-                 "  --save DIR            save pictures as files in DIR\n"
-                 "  --seed N              make the output the same every time\n"
-                 "  --receipt             print a signed receipt of the run\n"
-                 "  --diff                show the changes made in DIR:cow directories\n"
-                 "  --apply               write those changes to the disk\n"
-                 "  --with-hidden         with --apply: also what the diff does not show\n"
-                 "  --server URL          run it on a server (http://, https://, unix:PATH, auto)\n"
-                 "  --session NAME        run it as a cell of this session on the server\n"
-                 "  --token-file FILE     file with the token for the server\n"
-                 "  --config FILE         read this file instead of the usual ones\n");
+    (void)printf(
+        "usage: belljar run [OPTION]… {FILE | - | -c CODE} [ARGUMENT]…\n"
+        "Run a program in a fresh sandbox. Defaults are in parentheses.\n\n"
+        "  -c CODE               run this text\n"
+        "  -l LANGUAGE           python or bash (by FILE's suffix or #! line)\n"
+        "  --here                grant the current directory, read-only, and start there\n"
+        "  --env NAME=VALUE      set an environment variable; repeatable\n"
+        "  --stdin FILE          standard input of the program (a pipe or file given here)\n"
+        "  --auto-print          print the value of the last expression\n"
+        "  --check               run nothing; tell what would be refused or is missing\n"
+        "  --json                print the result as one JSON object\n"
+        "  --save DIR            save pictures as files in DIR\n"
+        "  --seed N              make the output the same every time\n"
+        "  --receipt             print a signed receipt of the run\n"
+        "  --diff                show the changes made in DIR:cow directories\n"
+        "  --apply               write those changes to the disk\n"
+        "  --with-hidden         with --apply: also what the diff does not show\n"
+        "  --server URL          run it on a server (http://, https://, unix:PATH, auto)\n"
+        "  --session NAME        run it as a cell of this session on the server\n"
+        "  --token-file FILE     file with the token for the server\n"
+        "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "run");
     (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
                  "example: belljar run --timeout 5 --memory 256 analysis.py\n");
@@ -141,21 +144,21 @@ struct arguments {
     bool is_here; /* the current directory is granted */
 };
 
-/* FILE and its arguments. */
+/* FILE and its arguments; with -c there are only arguments. */
 static int add_program(struct run_command *job, struct arguments *request, char **words,
                        struct error *err)
 {
-    size_t count = 1, bytes = 0;
+    size_t bytes = 0;
 
-    request->source.file = words[0];
-    job->asked.filename = words[0];
-    for (; words[count]; count++) {
-        bytes += strlen(words[count]);
+    if (!request->source.code)
+        job->asked.filename = request->source.file = *words++;
+    for (size_t count = 1; *words; words++, count++) {
+        bytes += strlen(*words);
         if (count == LIMIT_ARGS_COUNT || bytes > LIMIT_ARGS_BYTES)
             return error_set(err, E_TOO_LARGE,
                              "a program takes at most %d arguments of %zu bytes together",
                              LIMIT_ARGS_COUNT - 1, LIMIT_ARGS_BYTES);
-        if (run_request_add(&job->asked.args, words[count], err) < 0)
+        if (run_request_add(&job->asked.args, *words, err) < 0)
             return -1;
     }
     return 0;
@@ -313,6 +316,17 @@ static int grant_here(struct config *config, struct error *err)
     return 0;
 }
 
+/* As python3 does, unless the program itself comes that way. A terminal is not passed on: what was
+ * typed ahead belongs to the shell. */
+static int pass_input(struct run_command *job, const struct run_source *source, struct error *err)
+{
+    bool is_program = !source->code && (!source->file || strcmp(source->file, "-") == 0);
+
+    if (source->input || is_program || job->asked.is_check || !run_input_is_there())
+        return 0;
+    return run_input_start(&job->input, err);
+}
+
 /* The zygote starts Python while we read the profile and the program. A sandbox is made to order:
  * nothing waits in advance, and nothing is imported that the program does not import. */
 static int start_engine(struct run_command *job, struct error *err)
@@ -369,6 +383,10 @@ static int prepare(struct run_command *job, struct arguments *request, struct er
         return -1;
     job->run->terms.keeps_layers = true;
     job->run->is_unmetered = true;
+    if (job->input.fd >= 0) {
+        job->run->program.has_input = job->run->program.is_input_passed = true;
+        job->run->program.input_fd = job->input.fd;
+    }
     return run_source_place(&request->source, job->run, err);
 }
 
@@ -680,6 +698,7 @@ static int execute_remote(struct run_command *job, struct arguments *request, st
 
 static void job_done(struct run_command *job)
 {
+    run_input_end(&job->input);
     output_sink_done(&job->out);
     output_sink_done(&job->err);
     remote_done(&job->remote);
@@ -703,6 +722,7 @@ int cmd_run(int argc, char **argv)
 {
     cleanup(job_done) struct run_command job = {.config = config_new(),
                                                 .save = {.dir = -1},
+                                                .input = RUN_INPUT_NONE,
                                                 .out = OUTPUT_SINK_NONE,
                                                 .err = OUTPUT_SINK_NONE};
     struct arguments request = {0};
@@ -723,12 +743,14 @@ int cmd_run(int argc, char **argv)
         return fail(&job, &err);
     if (remote_is_wanted(&job.remote, job.config))
         return execute_remote(&job, &request, &err) < 0 ? fail(&job, &err) : finish(&job);
-    if ((request.is_here && grant_here(job.config, &err) < 0) || start_engine(&job, &err) < 0 ||
+    if ((request.is_here && grant_here(job.config, &err) < 0) ||
+        pass_input(&job, &request.source, &err) < 0 || start_engine(&job, &err) < 0 ||
         prepare(&job, &request, &err) < 0)
         return fail(&job, &err);
     output_sink_init(&job.out, STDOUT_FILENO, job.config->color);
     output_sink_init(&job.err, STDERR_FILENO, job.config->color);
     r = execute(&job, &err);
+    run_input_end(&job.input);
     if (job.run->terms.n_grants)
         engine_end(&job.engine);
     if (r == 0)

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/paths.h"
+#include "base/span.h"
 #include "base/utf8.h"
 #include "cli/flags.h"
 
@@ -52,17 +54,116 @@ static int read_source(struct buf *target, const char *path, const char *what, s
     return 0;
 }
 
-/* By the file's suffix, where nothing was said. */
+/* --- languages --- */
+
+/* By the suffix of a file, or the interpreter of its first line; a version may follow that. */
+static const struct {
+    const char *word;
+    enum run_language language;
+} suffixes[] = {{".py", RUN_PYTHON},
+                {".ipynb", RUN_PYTHON},
+                {".sh", RUN_BASH},
+                {".bash", RUN_BASH}},
+  interpreters[] = {{"python", RUN_PYTHON}, {"bash", RUN_BASH}, {"sh", RUN_BASH}};
+
+static bool by_suffix(const char *file, enum run_language *ret_language)
+{
+    const char *slash = strrchr(file, '/'), *dot = strrchr(slash ? slash : file, '.');
+
+    for (size_t i = 0; dot && i < ARRAY_SIZE(suffixes); i++)
+        if (strcmp(dot, suffixes[i].word) == 0) {
+            *ret_language = suffixes[i].language;
+            return true;
+        }
+    return false;
+}
+
+/* The next word of a line of `len` bytes, and what follows it. */
+static struct span next_word(struct span *line)
+{
+    struct span word;
+
+    while (line->len && (*line->data == ' ' || *line->data == '\t'))
+        *line = (struct span){line->data + 1, line->len - 1};
+    word = (struct span){line->data, 0};
+    while (word.len < line->len && !strchr(" \t\r", word.data[word.len]))
+        word.len++;
+    *line = (struct span){line->data + word.len, line->len - word.len};
+    return word;
+}
+
+/* The last part of the interpreter's path in "#!/usr/bin/env -S python3 -u"; empty: there is none.
+ */
+static struct span interpreter_of(struct span code)
+{
+    const char *end = memchr(code.data, '\n', code.len), *slash;
+    struct span line = {code.data + 2, (end ? (size_t)(end - code.data) : code.len) - 2}, word;
+
+    if (code.len < 3 || memcmp(code.data, "#!", 2) != 0 || (end && end < code.data + 2))
+        return (struct span){"", 0};
+    do {
+        word = next_word(&line);
+        slash = memrchr(word.data, '/', word.len);
+        if (slash)
+            word = (struct span){slash + 1, word.len - (size_t)(slash + 1 - word.data)};
+    } while (span_is(word, "env") || (word.len && *word.data == '-'));
+    return word;
+}
+
+static bool by_interpreter(struct span word, enum run_language *ret_language)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(interpreters); i++) {
+        size_t len = strlen(interpreters[i].word);
+
+        if (word.len >= len && memcmp(word.data, interpreters[i].word, len) == 0 &&
+            strspn(word.data + len, "0123456789.") >= word.len - len) {
+            *ret_language = interpreters[i].language;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int refuse_type(const char *file, struct span interpreter, struct error *err)
+{
+    if (interpreter.len)
+        error_set(err, E_INVALID, "`%s` is for `%.*s`, which Belljar does not run", file,
+                  (int)(interpreter.len < 64 ? interpreter.len : 64), interpreter.data);
+    else
+        error_set(err, E_INVALID, "`%s`: the type of the program is not known", file);
+    return error_hint(err,
+                      "Python (.py, .ipynb or a #! line with python) and Bash (.sh, .bash, or a "
+                      "#! line with bash or sh) are supported; -l names the language");
+}
+
+/* Text without a file name is Python unless its first line says otherwise. */
 static int pick_language(const struct run_source *source, struct run_request *asked,
                          struct error *err)
 {
-    const char *dot = source->file ? strrchr(source->file, '.') : NULL;
+    struct stat st; /* of `<(command)` and /dev/stdin, the name says nothing */
+    bool has_name = source->file && strcmp(source->file, "-") != 0 &&
+                    stat(source->file, &st) == 0 && S_ISREG(st.st_mode);
+    struct span interpreter = interpreter_of(asked->code);
 
     if (source->language)
         return flags_language(source->language, &asked->language, err);
-    asked->language =
-        dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH : RUN_PYTHON;
-    return 0;
+    asked->language = RUN_PYTHON;
+    if ((has_name && by_suffix(source->file, &asked->language)) ||
+        by_interpreter(interpreter, &asked->language))
+        return 0;
+    return has_name ? refuse_type(source->file, interpreter, err) : 0;
+}
+
+/* --- the program --- */
+
+/* Of a file: pictures in it count. */
+#define NOTEBOOK_BYTES (64 * MIB)
+
+static bool is_notebook(const struct run_source *source)
+{
+    const char *dot = source->file ? strrchr(source->file, '.') : NULL;
+
+    return dot && strcmp(dot, ".ipynb") == 0 && !source->language;
 }
 
 static int check_code(const struct buf *code, struct error *err)
@@ -90,11 +191,7 @@ static int read_code(const struct run_source *source, const struct config *confi
 {
     struct buf *code = &text->code;
 
-    if (source->code && source->file) {
-        error_set(err, E_INVALID, "both -c and a file were given");
-        return error_hint(err, "give one of them");
-    }
-    buf_init(code, (size_t)config->code_bytes);
+    buf_init(code, is_notebook(source) ? NOTEBOOK_BYTES : (size_t)config->code_bytes);
     if (source->code) {
         if (buf_add_str(code, source->code, err) < 0)
             return error_wrap(err, "the program");
@@ -104,6 +201,61 @@ static int read_code(const struct run_source *source, const struct config *confi
     }
     asked->code = (struct span){buf_str(code), code->len};
     return check_code(code, err);
+}
+
+/* --- notebooks --- */
+
+/* `source` of a cell: a text, or a list of lines. */
+static int add_cell(const json_t *source, struct buf *code, struct error *err)
+{
+    const json_t *line;
+    size_t i;
+
+    if (json_is_string(source) && buf_add_str(code, json_string_value(source), err) < 0)
+        return -1;
+    json_array_foreach((json_t *)source, i, line)
+    {
+        if (json_is_string(line) && buf_add_str(code, json_string_value(line), err) < 0)
+            return -1;
+    }
+    return buf_add_str(code, "\n", err);
+}
+
+/* The code cells, one behind the other, as one program whose last value is printed. */
+static int take_notebook(const struct run_source *source, const struct config *config,
+                         struct run_text *text, struct run_request *asked, struct error *err)
+{
+    struct buf code;
+    json_t *object, *cells, *cell;
+    unsigned number = 0;
+    size_t i;
+    int r = 0;
+
+    object = json_text_own(buf_str(&text->code), text->code.len);
+    cells = json_object_get(object, "cells");
+    if (!json_is_array(cells)) {
+        json_decref(object);
+        error_set(err, E_INVALID, "the notebook `%s` has no list of cells", source->file);
+        return error_hint(err, "it must be JSON in version 4 of the notebook format");
+    }
+    buf_init(&code, (size_t)config->code_bytes);
+    json_array_foreach(cells, i, cell)
+    {
+        const char *type = json_string_value(json_object_get(cell, "cell_type"));
+
+        if (r == 0 && type && strcmp(type, "code") == 0)
+            r = buf_printf(&code, err, "# In [%u]\n", ++number) < 0
+                    ? -1
+                    : add_cell(json_object_get(cell, "source"), &code, err);
+    }
+    json_decref(object);
+    buf_done(&text->code);
+    text->code = code;
+    asked->code = (struct span){buf_str(&text->code), text->code.len};
+    asked->language = RUN_PYTHON;
+    asked->auto_print = true;
+    return r < 0 ? error_wrap(err, "the notebook `%s`", source->file)
+                 : check_code(&text->code, err);
 }
 
 static int read_input(const struct run_source *source, struct run_text *text,
@@ -123,8 +275,12 @@ static int read_input(const struct run_source *source, struct run_text *text,
 int run_source_read(const struct run_source *source, const struct config *config,
                     struct run_text *text, struct run_request *asked, struct error *err)
 {
-    if (pick_language(source, asked, err) < 0 || read_code(source, config, text, asked, err) < 0)
+    if (read_code(source, config, text, asked, err) < 0 ||
+        (is_notebook(source) && take_notebook(source, config, text, asked, err) < 0) ||
+        pick_language(source, asked, err) < 0)
         return -1;
+    if (source->code && asked->args.count) /* as sys.argv[0] and $0 */
+        asked->filename = asked->language == RUN_BASH ? "bash" : "-c";
     return read_input(source, text, asked, err);
 }
 

@@ -185,9 +185,11 @@ static int send_run(struct box *b, struct run *run, struct error *err)
     int r;
 
     box_pack_run(b, &run->terms, &run->program, &p);
-    r = run->program.has_input ? open_input(b, &theirs, err) : 0;
+    r = run->program.has_input && !run->program.is_input_passed ? open_input(b, &theirs, err) : 0;
     if (r == 0)
-        r = peer_send(&b->active->peer, WIRE_RUN, &p, &theirs, run->program.has_input ? 1 : 0, err);
+        r = peer_send(&b->active->peer, WIRE_RUN, &p,
+                      run->program.is_input_passed ? &run->program.input_fd : &theirs,
+                      run->program.has_input ? 1 : 0, err);
     pack_done(&p);
     return r;
 }

@@ -343,7 +343,9 @@ static int write_start(struct recorder *recorder, struct run *run, struct error 
     add_bytes(recorder, &r, "code",
               (struct span){buf_str(&run->program.code), run->program.code.len},
               recorder->keep != KEEP_NONE, run->result.code_sha256);
-    if (run->program.has_input)
+    if (run->program.is_input_passed)
+        record_bool(&r, "stdin_passed", true);
+    else if (run->program.has_input)
         add_bytes(recorder, &r, "stdin",
                   (struct span){buf_str(&run->program.input), run->program.input.len},
                   recorder->keep == KEEP_ALL, NULL);

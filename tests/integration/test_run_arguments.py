@@ -1,0 +1,135 @@
+"""Arguments, standard input and the language of `belljar run`."""
+import hashlib
+import json
+import os
+import subprocess
+
+import pytest
+
+import belljar
+
+ARGV = "import sys, json; print(json.dumps(sys.argv))"
+
+
+def test_everything_after_the_program_is_the_programs(who):
+    path = who.file("args.py", ARGV)
+    for words in (["--timeout", "5", "x"], ["--verbose", "-c", "--", "-"], ["--json", "--help"], ["--allow=/"]):
+        assert json.loads(who.call("run", path, *words).text) == ["args.py", *words]
+        assert json.loads(who.call("run", "-c", ARGV, "a", *words).text) == ["-c", "a", *words]
+        assert json.loads(who.call("run", "-c", ARGV, "--", *words).text) == ["-c", *words]
+    assert who.call("run", "-l", "bash", "-c", 'echo "$#" "$@"', "a b", "--c").text == "2 a b --c\n"
+
+
+def test_no_abbreviations(user):
+    for word in ("--time=5", "--allo=/tmp", "--her"):
+        answer = user.call("run", word, "-c", "print('ran')")
+        assert answer.code == 64 and "unknown option" in answer.errors and "did you mean" in answer.errors and not answer.out, answer
+
+
+# --- standard input ---
+
+
+def test_a_pipe_is_passed_on_byte_for_byte(who):
+    data = bytes(range(256)) * 10 + b"\0\xff\r\n no newline"
+    for args in (["-l", "bash", "-c", "cat"], ["--profile", "open", "-c", "import sys, shutil; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)"]):
+        assert who.call("run", "--env", "A=b", *args, input=data, env={"BELLJAR_MASKING": "false"}).out == data
+
+
+def test_much_input_in_constant_memory(user):
+    code = "import sys, hashlib\nh, n = hashlib.sha256(), 0\nwhile b := sys.stdin.buffer.read1(65536):\n    h.update(b); n += len(b)\nprint(h.hexdigest(), n)"
+    process = user.start("run", "--timeout", "300", "--profile", "open", "-c", code, stdin=subprocess.PIPE)
+    piece, digest = os.urandom(1 << 20), hashlib.sha256()
+    for _ in range(100):
+        process.stdin.write(piece)
+        digest.update(piece)
+    if "ASAN_OPTIONS" not in os.environ:
+        with open(f"/proc/{process.pid}/status") as f:
+            assert next(int(line.split()[1]) for line in f if line.startswith("VmHWM:")) < 90_000
+    out, err = process.communicate(timeout=belljar.HANG_SECONDS)
+    assert out.decode().split() == [digest.hexdigest(), str(100 << 20)], err
+
+
+def test_a_file_is_read_as_far_as_the_program_reads(who):
+    path = who.file("lines.txt", "".join(f"{i}\n" for i in range(5)))
+    loop = f"while read line; do echo got $line; '{who.program}' run -c 'print(1)'; done < '{path}'"
+    done = subprocess.run(["bash", "-c", loop], env=who.environment(), **who.identity(), capture_output=True, timeout=120)
+    assert done.stdout.decode() == "".join(f"got {i}\n1\n" for i in range(5)), done
+    with open(path, "rb") as f:
+        process = who.start("run", "-l", "bash", "-c", "cat", stdin=f)
+        assert process.communicate(timeout=belljar.HANG_SECONDS)[0] == b"0\n1\n2\n3\n4\n"
+        assert f.read() == b""
+
+
+def test_a_writer_that_never_ends_holds_up_nobody(who, watch):
+    process = who.start("run", "-c", "print('done')", stdin=subprocess.PIPE)
+    assert process.stdout.read() == b"done\n"
+    assert process.wait(belljar.HANG_SECONDS) == 0
+    process.stdin.close(), process.stdout.close(), process.stderr.close()
+
+
+def test_the_program_on_standard_input_has_no_input(user):
+    answer = user.call("run", "-", input=b"print(input())")
+    assert answer.code == 1 and "EOFError" in answer.errors and "hint: " in answer.errors, answer
+
+
+def test_input_that_is_passed_on_cannot_be_written(user):
+    """Nor opened again: the sandbox has a pipe of its own."""
+    path = user.file("mine.txt", "mine\n")
+    code = "import os\nfor way in (os.O_RDWR, os.O_WRONLY):\n    try:\n        os.write(os.open('/proc/self/fd/0', way), b'x')\n    except OSError as e:\n        print(e)\nprint(os.readlink('/proc/self/fd/0'))"
+    with open(path, "r+b") as f:
+        process = user.start("run", "--profile", "open", "-c", code, stdin=f)
+        out = process.communicate(timeout=belljar.HANG_SECONDS)[0]
+    assert path.read_text() == "mine\n" and b"pipe:" in out, out
+
+
+# --- the language ---
+
+
+@pytest.mark.parametrize(
+    "name, text, out",
+    [
+        ("a.py", "#!/bin/bash\nprint('python')", "python\n"),
+        ("a.sh", "#!/usr/bin/python3\necho bash", "bash\n"),
+        ("plain", "#!/bin/bash\necho bash", "bash\n"),
+        ("plain3", "#!/usr/bin/env python3\nprint('python')", "python\n"),
+        ("x.txt", "#! /usr/bin/env -S python3.11 -u\nprint('python')", "python\n"),
+        ("sh.d", "#!/bin/sh -e\necho bash", "bash\n"),
+    ],
+)
+def test_the_language_is_found(who, name, text, out):
+    assert who.call("run", who.file(name, text)).text == out
+
+
+def test_text_without_a_name_may_have_a_first_line(user):
+    assert user.call("run", "-", input=b"#!/bin/bash\necho bash").text == "bash\n"
+    assert user.call("run", input=b"print('python')").text == "python\n"
+
+
+@pytest.mark.parametrize("name, text", [("a.js", "console.log(1)"), ("data.json", "{}"), ("noname", "print('ran')"), ("n", "#!/usr/bin/env node\nprint('ran')"), ("x", "#!"), ("y.rb", "#!\n")])
+def test_other_files_are_refused_with_the_supported_ones(who, name, text):
+    path = who.file(name, text)
+    answer = who.call("run", path)
+    assert answer.code == 64 and not answer.out and ".py" in answer.errors and ".sh" in answer.errors and "-l" in answer.errors, answer
+    if "ran" in text:
+        assert who.call("run", "-l", "python", path).text == "ran\n"
+
+
+def notebook(*sources):
+    cells = [{"cell_type": "markdown", "source": ["# not run("]}] + [{"cell_type": "code", "source": s} for s in sources]
+    return json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
+
+
+def test_a_notebook_runs_its_cells(who):
+    path = who.file("book.ipynb", notebook(["x = 41\n", "print(x)"], "y = x + 1", ["y"]))
+    assert who.call("run", path).text == "41\n42\n"
+    big = json.loads(notebook("print('big')"))
+    big["cells"][1]["outputs"] = ["x" * 3_000_000]
+    assert who.call("run", who.file("big.ipynb", json.dumps(big))).text == "big\n"
+    path = who.file("wrong.ipynb", notebook("ok = 1", "1 / 0"))
+    assert "ZeroDivisionError" in who.call("run", path).errors
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "{", '{"cells": 5}', '{"cells": []}', '{"cells": [5, {"cell_type": "code"}]}', "\0"])
+def test_what_is_no_notebook_is_refused(user, text):
+    answer = user.call("run", user.file("odd.ipynb", text))
+    assert answer.code in (0, 64) and not answer.out and (answer.code == 0 or answer.errors.startswith("belljar: ")), answer
