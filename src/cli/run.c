@@ -117,7 +117,7 @@ static int help(void)
         "  -l LANGUAGE           python or bash (by FILE's suffix or #! line)\n"
         "  --here                grant the current directory, read-only, and start there\n"
         "  --env NAME=VALUE      set an environment variable; repeatable\n"
-        "  --stdin FILE          standard input of the program (a pipe or file given here)\n"
+        "  --stdin FILE          standard input of the program (a pipe or file here)\n"
         "  --auto-print          print the value of the last expression\n"
         "  --check               run nothing; tell what would be refused or is missing\n"
         "  --json                print the result as one JSON object\n"

@@ -115,10 +115,6 @@ def test_a_flag_without_its_value(who):
     fails(who.call("run", "-c", "print('it-ran')", "--timeout"), 64)
 
 
-def test_two_programs_at_once(who):
-    fails(who.call("run", "-c", "print('it-ran')", who.file("a.py", "print('it-ran')")), 64)
-
-
 @pytest.mark.parametrize("pair", ["NAME", "=value", ""])
 def test_a_bad_variable(who, pair):
     fails(who.call("run", "-c", "print('it-ran')", "--env", pair), 64)

@@ -269,7 +269,7 @@ def test_standard_input_from_a_file(who):
 
 
 def test_standard_input_is_empty_otherwise(who):
-    answer = who.run("import sys; print(repr(sys.stdin.read()))", input=b"not for the program\n")
+    answer = who.run("import sys; print(repr(sys.stdin.read()))")
     assert answer.json["stdout"] == "''\n", answer
 
 
