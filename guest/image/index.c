@@ -134,7 +134,7 @@ static int check_origin(const struct image_head *head, const uint8_t zygote[16],
     if (memcmp(head->magic, IMAGE_MAGIC, sizeof(head->magic)) != 0)
         return image_refuse(why, "the image is empty or not an image");
     if (memcmp(head->zygote, zygote, sizeof(head->zygote)) != 0)
-        return image_refuse(why, "the image is of another zygote, whose memory is not ours");
+        return image_refuse(why, "the image was written by another zygote, whose memory differs");
     return 0;
 }
 

@@ -342,7 +342,8 @@ static enum image_outcome start_writer(const struct image_request *request,
     if (pid == 0)
         run_writer(&w);
     if (pid < 0)
-        return image_refuse(why, "no process can be started for it: %s", strerror(errno));
+        return image_refuse(why, "cannot start the process that writes the image: %s",
+                            strerror(errno));
     return IMAGE_WRITING;
 }
 

@@ -60,7 +60,7 @@ int run_request_add_file(struct run_request *request, const struct run_request_f
     struct run_request_file *grown = NULL;
 
     if (request->n_files >= LIMIT_FILES_GIVEN)
-        error_set(err, E_TOO_LARGE, "more than %d files come with the request", LIMIT_FILES_GIVEN);
+        error_set(err, E_TOO_LARGE, "the request has more than %d files", LIMIT_FILES_GIVEN);
     else if (!(grown = realloc(request->files, (request->n_files + 1) * sizeof(*grown))))
         error_memory(err);
     if (!grown) {

@@ -155,7 +155,7 @@ static void account(struct job *job)
     job->place.caller->n_done++;
 }
 
-/* It may start the next run from here. */
+/* The callback may start the next run. */
 static void tell_follower(struct job *job)
 {
     struct job_follower follower = job->follower;

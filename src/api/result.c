@@ -122,7 +122,7 @@ static json_t *file_json(const struct run_file *file)
     return json_pack("{s:o, s:I}", "path", path_json(file->path), "size", (json_int_t)file->size);
 }
 
-/* Those that are gone, or those that are there. */
+/* Files that were deleted, or files that exist. */
 static json_t *files_json(const struct run *run, bool are_gone)
 {
     json_t *list = json_array();

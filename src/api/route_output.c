@@ -14,7 +14,7 @@
 #define MATCHES_DEFAULT 100
 #define MATCHES_MAX     1000
 
-/* Of one line that matches. */
+/* Bytes shown of one matching line. */
 #define MATCH_SHOWN (4 * KIB)
 
 const struct schema_field api_output_fields[] = {

@@ -85,7 +85,7 @@ static void show_file(struct request *request)
         send_file(request, file);
         return;
     }
-    error_set(&err, E_NOT_FOUND, "the skill has no such file");
+    error_set(&err, E_NOT_FOUND, "no such file in the skill");
     error_hint(&err, "GET /v1/skills/%s lists them", folder.name);
     request_answer_error(request, &err);
 }

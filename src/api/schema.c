@@ -14,7 +14,7 @@
 
 #define FIELDS_MAX 64
 
-/* Of a wrong value, for the message. */
+/* Bytes of a wrong value that the message quotes. */
 #define SHOWN_MAX 40
 
 /* --- messages --- */

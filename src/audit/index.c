@@ -19,7 +19,7 @@
 /* Another number: the old one is thrown away. */
 #define INDEX_VERSION 3
 
-/* Of the first line of a program. */
+/* Bytes kept of a program's first line. */
 #define SUMMARY_MAX 80
 
 static const char schema[] =

@@ -177,7 +177,7 @@ static int send_batch(const int *fds, uint32_t count)
     return sendmsg(closer.sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
 }
 
-/* Those that wait longest. */
+/* The descriptors that have waited longest. */
 static void close_first(size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -155,8 +155,7 @@ static int give(struct run *run, const struct run_given *file, struct error *err
 int run_give_file(struct run *run, const struct run_given *file, struct error *err)
 {
     if (run->program.n_given >= LIMIT_FILES_GIVEN)
-        return error_set(err, E_TOO_LARGE, "more than %d files come with the request",
-                         LIMIT_FILES_GIVEN);
+        return error_set(err, E_TOO_LARGE, "the request has more than %d files", LIMIT_FILES_GIVEN);
     return give(run, file, err);
 }
 

@@ -300,7 +300,7 @@ int report(const where &w, std::string_view source, const toml::parse_error &mis
     while (!text.empty() && (text.back() == '.' || text.back() == '\n'))
         text.pop_back();
     error_set(w.err, E_INVALID, "%s:%u: %s", w.name, line, text.c_str());
-    return is_bare_word(source, line) ? error_hint(w.err, "words stand in quotes, as in \"no\"")
+    return is_bare_word(source, line) ? error_hint(w.err, "put text in quotes, as in \"no\"")
                                       : -1;
 }
 

@@ -160,7 +160,7 @@ static int record(const struct call *call, size_t bytes, const struct error *out
     return call->desk->options.record(call->desk->options.user, &record, err);
 }
 
-/* Nobody is told of what could not be written down. */
+/* A call that could not be recorded is not answered with its result. */
 static void finish(struct call *call, struct buf *text, struct error *err)
 {
     struct call_desk *desk = call->desk;

@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "base/terminal_text.h"
 
-/* Of the arguments, on a screen, until all of them are asked for. */
+/* Bytes of the arguments shown until the user asks for all. */
 #define SHOWN_BYTES 2000
 
 void consent_open(struct consent *consent)

@@ -161,7 +161,7 @@ static json_t *read_report(const char *path, struct error *err)
 
     if (!json_is_array(json_object_get(report, "install"))) {
         json_decref(report);
-        error_set(err, E_SYSTEM, "pip did not report what it would install");
+        error_set(err, E_SYSTEM, "pip did not report the packages to install");
         error_hint(err, "pip 22.3 or later is required");
         return NULL;
     }
@@ -185,8 +185,7 @@ static int write_lock(const struct site *site, const json_t *report, json_t *pac
         if (json_unpack((json_t *)item, "{s:{s:s, s:s}, s:{s:{s:s}}}", "metadata", "name", &name,
                         "version", &version, "download_info", "archive_info", "hash", &hash) < 0 ||
             strncmp(hash, "sha256=", 7) != 0 || check_package(name, err) < 0)
-            return error_set(err, E_SYSTEM,
-                             "pip did not report the hashes of what it would install");
+            return error_set(err, E_SYSTEM, "pip reported no hashes for the packages to install");
         if (buf_printf(&text, err, "%s==%s --hash=sha256:%s\n", name, version, hash + 7) < 0)
             return -1;
         (void)json_array_append_new(packages, json_pack("{s:s, s:s, s:s}", "name", name, "version",

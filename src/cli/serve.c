@@ -377,7 +377,8 @@ static int open_jobs(struct serve *serve, struct error *err)
     return jobs_new(&jobs, &serve->jobs, err);
 }
 
-/* Nobody locks others out by himself. */
+/* Connections of one address or token: by default half of all, so that none locks out the others.
+ */
 static size_t share_of(const struct config *config, int64_t wanted)
 {
     size_t all = (size_t)config->http_connections;
@@ -394,7 +395,7 @@ static int open_tls(struct serve *serve, struct error *err)
     if (!*config->tls_cert && !*config->tls_key)
         return 0;
     if (!*config->tls_cert || !*config->tls_key)
-        return error_set(err, E_INVALID, "`tls_cert` and `tls_key` belong together");
+        return error_set(err, E_INVALID, "set both `tls_cert` and `tls_key`, or neither");
     serve->is_tls = true;
     return tls_read_files(config->tls_cert, config->tls_key, &serve->tls_cert, &serve->tls_key,
                           err);

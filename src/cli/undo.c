@@ -158,7 +158,7 @@ static int act(const struct wish *wish, char **words, struct error *err)
     if (wish->is_list && words[0])
         return error_set(err, E_INVALID, "`belljar undo --list` takes no argument `%s`", words[0]);
     if (wish->is_list && wish->is_dry)
-        return error_set(err, E_INVALID, "--list and --dry-run do not go together");
+        return error_set(err, E_INVALID, "--list and --dry-run cannot be combined");
     if (!wish->is_list && (!words[0] || words[1])) {
         error_set(err, E_INVALID, "`belljar undo` takes the id of one run");
         return error_hint(err, "`belljar undo --list` shows them");

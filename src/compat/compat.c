@@ -17,7 +17,7 @@
 
 #define BODY_DEPTH 32
 
-/* Of what was read, sent back with the mistake. */
+/* Bytes of the request quoted in an error. */
 #define INPUT_MAX 256
 
 /* A client that sends a thousand wrong fields is not helped by a thousand lines. */

@@ -303,7 +303,7 @@ void box_sacrifice(struct box *b)
 {
     if (b->terms && b->failure.code == E_NONE)
         error_set(&b->failure, E_TOO_LARGE,
-                  "the server ran short of memory, and this session had the most of it");
+                  "the server ran short of memory and ended this session, which used the most");
     if (b->cell.verdict == BOX_NO_VERDICT)
         b->cell.verdict = BOX_MEMORY;
     box_kill(b);

@@ -136,7 +136,7 @@ static void judge(struct box_copy *c)
     } else if (len && *word == WIRE_IMAGE_REFUSED) {
         set_words(c->box, &err, "the session cannot be copied now",
                   (struct span){word + 1, len - 1});
-        error_hint(&err, "end or close what the message names, then try again");
+        error_hint(&err, "end or close what the message names and try again");
     } else if (len && *word == WIRE_IMAGE_FAILED) {
         set_words(c->box, &err, "the session could not be copied",
                   (struct span){word + 1, len - 1});

@@ -224,7 +224,7 @@ static bool take_claim(struct box_kernel *k, const struct frame *frame)
     return true;
 }
 
-/* It has moved the state; there is nothing in it. */
+/* The message has no content. */
 static bool take_started(struct box_kernel *k, struct unpack *u)
 {
     (void)u;
@@ -243,7 +243,7 @@ static bool take_done(struct box_kernel *k, struct unpack *u)
     return true;
 }
 
-/* Nobody asked for that. */
+/* Outside of a restore (box_copy.c) this message breaks the rules. */
 static bool take_restored(struct box_kernel *k, struct unpack *u)
 {
     (void)k;

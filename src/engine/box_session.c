@@ -486,7 +486,7 @@ void box_session_after(struct box *b)
 
 /* --- stopping --- */
 
-/* It runs nothing now: it has not been sent, or it is done. */
+/* The kernel runs nothing: the cell has not been sent, or is done. */
 static bool is_at_rest(const struct box_cell *cell)
 {
     return cell->state == CELL_DONE || !cell_has_been(cell, CELL_SENT);

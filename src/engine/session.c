@@ -338,7 +338,7 @@ int session_tell(const struct session *s, const char *event, const char *key, co
     return recorder_session(s->table->recorder, &told, err);
 }
 
-/* Nobody finds it any more, nothing waits for it. */
+/* From here on the session cannot be found, and its waiting cells are answered. */
 void session_begin_end(struct session *s, const char *why)
 {
     if (s->is_closing)
@@ -528,7 +528,7 @@ static int check_name(const struct sessions *table, const struct session_options
     if (!name)
         return 0;
     if (!session_is_name(name) || strncmp(name, "ses_", 4) == 0) {
-        error_set(err, E_INVALID, "that is not a name for a session");
+        error_set(err, E_INVALID, "invalid session name");
         return error_hint(
             err,
             "use up to %d letters, digits, `.`, `_` and `-`, a letter or digit first, "
@@ -610,7 +610,8 @@ int session_make_room(struct sessions *table, const char *owner, long max_own, s
         return 0;
     }
     if (share.has_others && count + n <= own && table->count + n <= table->options.max_total)
-        error_set(err, E_BUSY, "%zu sessions are open, which is this token's share", count);
+        error_set(err, E_BUSY, "this token already has %zu sessions open, which is its share",
+                  count);
     else
         error_set(err, E_BUSY, "%zu sessions are open, and no more are allowed", count);
     return error_hint(err, "end one that is not needed, or let idle ones be evicted "

@@ -117,7 +117,7 @@ static int check_name(const char *name, struct error *err)
 {
     if (session_is_name(name))
         return 0;
-    error_set(err, E_INVALID, "that is not a name for a checkpoint");
+    error_set(err, E_INVALID, "invalid checkpoint name");
     return error_hint(err,
                       "use up to %d letters, digits, `.`, `_` and `-`, a letter or digit first",
                       SESSION_NAME_MAX);

@@ -352,7 +352,7 @@ static int wait_until_ready(struct http_link *link, struct error *err)
             continue;
         if (n <= 0) {
             error_set(err, E_SYSTEM, "the listener ended at its start");
-            return error_hint(err, "`%s` has to be of the same version as belljar", link->program);
+            return error_hint(err, "`%s` must have the same version as belljar", link->program);
         }
         link->in.len += (size_t)n;
         used = listener_frame_parse(link->in.data, link->in.len, LISTENER_ITSELF, &frame);

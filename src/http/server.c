@@ -226,7 +226,7 @@ static void begin_body(struct http_connection *c)
     }
 }
 
-/* It was one too many, and still is. */
+/* The connection is still beyond the limit. */
 static bool refuse_surplus(struct http_connection *c)
 {
     struct error err = {0};

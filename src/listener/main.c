@@ -25,7 +25,7 @@
 #include "listener/internal.h"
 #include "wire/fds.h"
 
-/* Of bodies, on the way to the engine. */
+/* Bytes of bodies on their way to the engine. */
 #define BEHIND_BYTES MIB
 
 #define TICK_MS 500

@@ -269,7 +269,7 @@ static void show_metadata(struct request *request)
 
     if (!config->authorization_servers.count) {
         error_set(&err, E_NOT_FOUND, "there is no authorization server for this resource");
-        error_hint(&err, "a token comes from the operator: `belljar token add NAME`");
+        error_hint(&err, "get a token from the operator: `belljar token add NAME`");
         request_answer_error(request, &err);
         return;
     }

@@ -7,7 +7,7 @@
 
 #define LISTED_MAX 1000
 
-/* Of an output, as one resource; the tool read_output has pages. */
+/* Bytes of an output in one resource; the tool read_output returns pages. */
 #define OUTPUT_MAX MIB
 
 #define SESSIONS "belljar://sessions/"

@@ -20,7 +20,7 @@
 /* Of an exception's message in the line that says what happened; stderr has it in full. */
 #define MESSAGE_SHOWN ((size_t)600)
 
-/* Of an answer, for a stream that is longer. */
+/* The part of an answer, 1/2, that one long stream may have. */
 #define STREAM_PART 2
 
 /* Files named in one line, and linked. */

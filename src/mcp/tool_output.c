@@ -12,7 +12,7 @@
 /* For the words behind a page. */
 #define WORDS_TOKENS 60
 
-/* Of one line that matches, around the match. */
+/* Bytes shown around the match in one line. */
 #define MATCH_BEFORE ((size_t)100)
 #define MATCH_SHOWN  ((size_t)400)
 

@@ -21,7 +21,7 @@
 #define PROGRESS_MS    200
 #define PROGRESS_BYTES (4 * KIB)
 
-/* Of a question to the client. */
+/* The longest question to the client. */
 #define QUESTION_BYTES (8 * KIB)
 
 /* Returns the call that waits for the run, if there is one: it is to be answered. */

@@ -232,7 +232,7 @@ static int find_text(struct mcp_call *call, struct buf *text, struct error *err)
     file = skill_bundle_find(&folder, path);
     if (file)
         return read_text(&folder, file, text, err);
-    error_set(err, E_NOT_FOUND, "the skill has no such file");
+    error_set(err, E_NOT_FOUND, "no such file in the skill");
     return error_hint(err, "get_skill_info names its files");
 }
 

@@ -140,7 +140,7 @@ int mcp_wait_begin(struct mcp_running *r, double wait_s, struct error *err)
     const struct mcp_call *call = r->call;
 
     if (!mcp_left_has_room(call->server, call->owner)) {
-        error_set(err, E_BUSY, "%d runs that were left go on already", MCP_LEFT_MAX);
+        error_set(err, E_BUSY, "%d runs already continue in the background", MCP_LEFT_MAX);
         return error_hint(err, "wait for one (%s), interrupt one, or leave out `wait_s`",
                           mcp_tool_wait.name);
     }

@@ -60,7 +60,7 @@ static int set_memory(struct cgroup *group, uint64_t bytes, struct error *err)
     return cgroup_write_u64(group, CGROUP_MEMORY, is_raise ? memory : memsw, bytes, err);
 }
 
-/* Of a group nobody has set anything for. */
+/* The default of a new group. */
 #define SHARES ((uint64_t)1024)
 
 static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, struct error *err)

@@ -413,7 +413,7 @@ void layers_list_digest(const struct layers *layers, const struct layers_list *l
         const struct layer_entry *e = &list->entries[i];
         const char *top = layers->items[e->index].path;
         uint32_t facts[] = {(uint32_t)e->change, (uint32_t)e->kind, e->mode};
-        /* Of what it replaces. */
+        /* Times and inode of the file that it replaces. */
         int64_t base[] = {e->ctime_ns, e->mtime_ns, (int64_t)e->inode};
 
         if (e->is_done) /* it is no change any more */

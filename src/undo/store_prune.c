@@ -272,7 +272,7 @@ static void prune_notices(struct pruning *p)
     }
 }
 
-/* Of a process that was killed while it removed them. */
+/* Left by a process that was killed while it removed them. */
 static void remove_leftovers(int store)
 {
     cleanup_closedir DIR *names = file_open_dir(store, ".");

@@ -148,7 +148,7 @@ static int open_saved(struct undoer *g, const struct entry *e, int *ret_fd, stru
     (void)snprintf(name, sizeof(name), "%llu", (unsigned long long)e->saved);
     fd = openat(g->saved_dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
-        return error_set(err, E_NOT_FOUND, "the data saved of it no longer exists");
+        return error_set(err, E_NOT_FOUND, "its saved data no longer exists");
     *ret_fd = fd;
     return 0;
 }

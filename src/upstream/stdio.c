@@ -22,7 +22,7 @@
 /* Of a line that is too long: where the id of its message stands, at one end or the other. */
 #define EDGE ((size_t)512)
 
-/* Of its standard error, for the log. */
+/* Bytes of the server's standard error for the log. */
 #define WORDS_BYTES ((size_t)400)
 #define WORDS_LINES 1000
 

@@ -25,7 +25,7 @@
 /* Calls in a row that were not answered in time, after which a server is taken for dead. */
 #define SILENCES_MAX 3
 
-/* Of programs, when we end. */
+/* Time that servers started as programs have to end when Belljar ends. */
 #define PATIENCE_MS 200
 
 #define NOT_SUPPORTED (-32601)

@@ -21,7 +21,7 @@ static const struct row {
 
 #define TIMES_MAX 16
 
-/* One fork under way. */
+/* A fork in progress. */
 struct fork {
     struct stage stage;
     const struct row *row;

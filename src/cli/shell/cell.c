@@ -14,7 +14,7 @@
 #include "base/stream.h"
 #include "cli/shell/shell.h"
 
-/* Of one text that was shown with display(). */
+/* Bytes of one text shown with display(). */
 #define SHOWN_MAX (64 * KIB)
 
 /* Picture and its escape sequences. */
