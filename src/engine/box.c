@@ -118,26 +118,25 @@ static void cgroup_limits_of(const struct run_limits *limits, struct cgroup_limi
     };
 }
 
-/* Named by a number of its own: a box's id is only unique within its zygote, and two of those may
- * live. */
+/* Groups of all engines of a process are in one directory (sandbox/cgroup_sweep.c). */
 static unsigned long long n_groups;
 
-static void next_group_name(char name[static 48])
+void box_next_group(char name[static BOX_GROUP_NAME])
 {
-    (void)snprintf(name, 48, "%llx", ++n_groups);
+    (void)snprintf(name, BOX_GROUP_NAME, "%llx", ++n_groups);
 }
 
 static int make_cgroup(struct box *b, const struct run_limits *limits, struct error *err)
 {
     struct cgroup_limits wanted;
-    char name[48];
+    char name[BOX_GROUP_NAME];
 
     cgroup_limits_of(limits, &wanted);
     b->allowed = wanted;
     b->cgroup = cgroup_take(b->cgroups, &wanted);
     if (b->cgroup)
         return 0;
-    next_group_name(name);
+    box_next_group(name);
     return cgroup_new(b->cgroups, name, &wanted, &b->cgroup, err);
 }
 
@@ -146,12 +145,12 @@ static int make_cgroup(struct box *b, const struct run_limits *limits, struct er
 static void make_cgroup_ahead(struct box *b, const struct run_limits *limits)
 {
     struct cgroup_limits wanted;
-    char name[48];
+    char name[BOX_GROUP_NAME];
 
     if (n_groups < 2)
         return;
     cgroup_limits_of(limits, &wanted);
-    next_group_name(name);
+    box_next_group(name);
     cgroup_prepare(b->cgroups, name, &wanted);
 }
 
@@ -262,29 +261,7 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
     return 0;
 }
 
-/* --- all of them --- */
-
-static struct box *first_of_all;
-
-static void join_all(struct box *b)
-{
-    b->all_after = first_of_all;
-    if (first_of_all)
-        first_of_all->all_before = b;
-    first_of_all = b;
-}
-
-static void leave_all(struct box *b)
-{
-    *(b->all_before ? &b->all_before->all_after : &first_of_all) = b->all_after;
-    if (b->all_after)
-        b->all_after->all_before = b->all_before;
-}
-
-struct box *box_all(const struct box *after)
-{
-    return after ? after->all_after : first_of_all;
-}
+/* --- memory --- */
 
 uint64_t box_memory(struct box *b)
 {
@@ -341,7 +318,6 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         b->kernels[i] =
             (struct box_kernel){.box = b, .peer.fd = -1, .out = -1, .err = -1, .replies = -1};
     b->active = &b->kernels[WIRE_KERNEL_PYTHON];
-    join_all(b);
     b->id = zygote_client_add(zygote, b);
     b->deadline = loop_timer(loop, box_on_deadline, b);
     b->tick = loop_timer(loop, box_on_tick, b);
@@ -365,7 +341,6 @@ void box_free(struct box *b)
     if (!b)
         return;
     (void)task_end(&b->text);
-    leave_all(b);
     if (b->zygote && b->id)
         zygote_client_remove(b->zygote, b->id);
     box_close_gate(b);

@@ -130,9 +130,6 @@ void box_hold(struct box *box, bool is_held);
 /* Ends the sandbox; on_gone follows. */
 void box_kill(struct box *box);
 
-/* All that there are, of every owner; NULL begins and ends. */
-struct box *box_all(const struct box *after);
-
 /* Memory that it takes, files from outside included. */
 uint64_t box_memory(struct box *box);
 

@@ -201,12 +201,11 @@ static void on_image_deadline(void *arg)
 
 static int make_group(struct box_copy *c, const struct run_limits *limits, struct error *err)
 {
-    static unsigned long long made;
-    char name[48];
+    char name[BOX_GROUP_NAME];
 
     if (cgroup_host_kind(c->box->cgroups) == CGROUP_NONE)
         return 0;
-    (void)snprintf(name, sizeof(name), "image-%llx", ++made);
+    box_next_group(name);
     return cgroup_new(c->box->cgroups, name,
                       &(struct cgroup_limits){
                           .memory_bytes = image_memory_max(limits) + image_files_max(limits),

@@ -60,7 +60,6 @@ struct box {
     struct recorder *recorder;
     const struct box_events *events;
     void *owner;
-    struct box *all_before, *all_after;
     struct pool_order *reserved;
     bool was_idle;
 
@@ -131,6 +130,10 @@ struct box {
     uint64_t forks_refused;
     bool is_disk_full;
 };
+
+/* A name for a cgroup that no other has. */
+#define BOX_GROUP_NAME 48
+void box_next_group(char ret_name[static BOX_GROUP_NAME]);
 
 extern const struct peer_events box_init_events;
 extern const struct peer_events box_kernel_events;

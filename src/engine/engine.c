@@ -221,7 +221,7 @@ int engine_open_guard(struct engine *engine, struct error *err)
 {
     if (closer_start(engine->loop, err) < 0)
         return -1;
-    return memory_guard_new(engine->loop, engine->cgroups, &engine->guard, err);
+    return memory_guard_new(engine->loop, engine->cgroups, engine->pool, &engine->guard, err);
 }
 
 int engine_open_trail(struct engine *engine, const struct config *config,
@@ -246,6 +246,7 @@ int engine_open_sessions(struct engine *engine, const struct sessions_options *o
 
 void engine_end(struct engine *engine)
 {
+    memory_guard_free(take_ptr(engine->guard));
     sessions_end(engine->sessions);
     pool_free(take_ptr(engine->pool));
     upstreams_free(take_ptr(engine->outside.upstreams));
@@ -265,7 +266,6 @@ void engine_close(struct engine *engine)
 {
     if (engine->is_server)
         (void)recorder_server(engine->recorder, "stop", NULL, NULL);
-    memory_guard_free(take_ptr(engine->guard));
     /* It may leave a child, which belongs into no cgroup of ours. */
     if (!cgroup_host_has_us(engine->cgroups))
         recorder_settle(engine->recorder);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/meminfo.h"
 #include "engine/box.h"
+#include "engine/pool.h"
 
 /* Less than this part of all memory, or this much, is too little. */
 #define SPARE_PART  6
@@ -26,6 +27,7 @@
 
 struct memory_guard {
     struct cgroup_host *cgroups;
+    const struct pool *pool;
     struct loop_watch *timer;
 };
 
@@ -46,20 +48,26 @@ static bool read_level(const struct memory_guard *guard, uint64_t *ret_total, ui
     return true;
 }
 
-static struct box *find_greedy(uint64_t total)
+struct greedy {
+    struct box *box; /* with the most so far, or NULL */
+    uint64_t bytes;
+};
+
+static void weigh(void *user, struct box *box)
 {
-    struct box *greedy = NULL;
-    uint64_t most = total / GREEDY_PART;
+    struct greedy *greedy = user;
+    uint64_t bytes = box_state(box) == BOX_ENDING ? 0 : box_memory(box);
 
-    for (struct box *b = box_all(NULL); b; b = box_all(b)) {
-        uint64_t bytes = box_state(b) == BOX_ENDING ? 0 : box_memory(b);
+    if (bytes > greedy->bytes)
+        *greedy = (struct greedy){box, bytes};
+}
 
-        if (bytes > most) {
-            most = bytes;
-            greedy = b;
-        }
-    }
-    return greedy;
+static struct box *find_greedy(const struct memory_guard *guard, uint64_t total)
+{
+    struct greedy greedy = {.bytes = total / GREEDY_PART};
+
+    pool_each_box(guard->pool, weigh, &greedy);
+    return greedy.box;
 }
 
 static void on_look(void *arg)
@@ -71,7 +79,7 @@ static void on_look(void *arg)
     if (read_level(guard, &total, &left)) {
         spare = total / SPARE_PART < SPARE_BYTES ? total / SPARE_PART : SPARE_BYTES;
         wait_ms = left > spare ? (left - spare) / PACE : 0;
-        greedy = left < spare ? find_greedy(total) : NULL;
+        greedy = left < spare ? find_greedy(guard, total) : NULL;
         if (greedy) {
             LOG_EVENT(LOG_WARNING, "memory",
                       {"message", "memory is short: the sandbox that holds the most is ended"},
@@ -86,7 +94,7 @@ static void on_look(void *arg)
     loop_timer_start(guard->timer, wait_ms < LOOK_MOST_MS ? wait_ms : LOOK_MOST_MS);
 }
 
-int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups,
+int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups, const struct pool *pool,
                      struct memory_guard **ret_guard, struct error *err)
 {
     struct memory_guard *guard = calloc(1, sizeof(*guard));
@@ -94,6 +102,7 @@ int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups,
     if (!guard)
         return error_memory(err);
     guard->cgroups = cgroups;
+    guard->pool = pool;
     guard->timer = loop_timer(loop, on_look, guard);
     if (!guard->timer) {
         free(guard);

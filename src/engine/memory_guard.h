@@ -12,7 +12,9 @@
 #include "sandbox/cgroup.h"
 
 struct memory_guard;
+struct pool; /* engine/pool.h */
 
-int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups,
+/* Looks after the sandboxes of that pool. Both outlive the guard. */
+int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups, const struct pool *pool,
                      struct memory_guard **ret_guard, struct error *err);
 void memory_guard_free(struct memory_guard *guard); /* accepts NULL */

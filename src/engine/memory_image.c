@@ -112,10 +112,3 @@ uint64_t image_count(struct memory_image *image, uint64_t mark)
         bytes += image_count(image->parents[i], mark);
     return bytes;
 }
-
-uint64_t image_new_mark(void)
-{
-    static uint64_t marks;
-
-    return ++marks;
-}

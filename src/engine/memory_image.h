@@ -40,11 +40,8 @@ void image_unref(struct memory_image *image); /* accepts NULL */
 int image_seal(struct memory_image *image, struct error *err);
 
 /* Bytes of memory that it takes with all images it refers to, those with `mark` excepted, which
- * they have from here on. Accepts NULL. */
+ * they have from here on. A new mark is not 0, and larger than those before. Accepts NULL. */
 uint64_t image_count(struct memory_image *image, uint64_t mark);
-
-/* A mark that no image has. */
-uint64_t image_new_mark(void);
 
 /* Room for memory and for files, and for both in a cgroup. */
 uint64_t image_memory_max(const struct run_limits *limits);

@@ -127,6 +127,9 @@ void pool_level(const struct pool *pool, struct pool_level *ret_level);
 /* The zygote that makes sandboxes now; NULL between two. */
 const struct zygote_client *pool_zygote(const struct pool *pool);
 
+/* Calls `fn` for each sandbox, sessions' included. It must not free any. */
+void pool_each_box(const struct pool *pool, void (*fn)(void *user, struct box *box), void *user);
+
 /* Calls `fn` for each waiting sandbox (for measuring them). */
 void pool_each_idle(const struct pool *pool, void (*fn)(void *user, const struct box *box),
                     void *user);

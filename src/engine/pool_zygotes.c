@@ -109,6 +109,15 @@ void pool_recycle(struct pool *pool)
     error_done(&err);
 }
 
+void pool_each_box(const struct pool *pool, void (*fn)(void *user, struct box *box), void *user)
+{
+    zygote_client_each_box(pool->zygote, fn, user);
+    for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++)
+        zygote_client_each_box(pool->sides.slots[i].zygote, fn, user);
+    for (size_t i = 0; i < POOL_RETIRED_MAX; i++)
+        zygote_client_each_box(pool->retired[i], fn, user);
+}
+
 /* --- the end --- */
 
 static void free_zygote(struct pool *pool, struct zygote_client *zygote)

@@ -632,8 +632,8 @@ static int refuse_kept(const char *whose, uint64_t held, struct error *err)
 
 int session_check_kept(const struct session *s, uint64_t more, struct error *err)
 {
-    const struct sessions *table = s->table;
-    uint64_t own_images = session_copy_bytes(s, image_new_mark()), mark = image_new_mark();
+    struct sessions *table = s->table;
+    uint64_t own_images = session_copy_bytes(s, ++table->marks), mark = ++table->marks;
     struct share share = {.total = table->options.kept_bytes, .has_others = has_others(table)};
 
     for (const struct session *other = TAILQ_FIRST(&table->all); other;

@@ -232,7 +232,7 @@ static const struct box_copy_events image_events = {on_released, on_image};
  * large, the next image is made without them, and they go when the session is restored from it. */
 static bool is_weighed_down(const struct session *s)
 {
-    uint64_t mark = image_new_mark();
+    uint64_t mark = ++s->table->marks;
 
     for (const struct session_checkpoint *c = s->checkpoints; c; c = c->next)
         (void)image_count(c->image, mark);

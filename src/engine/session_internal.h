@@ -67,6 +67,7 @@ struct sessions {
     void *tree; /* of struct key */
     TAILQ_HEAD(, session) all;
     size_t count;
+    uint64_t marks;            /* of images that are counted (engine/memory_image.h) */
     struct masks *masks;       /* of the pool, which they outlive */
     struct session_cells done; /* their on_done is due */
     struct loop_watch *soon;

@@ -453,6 +453,14 @@ struct box *zygote_client_any_box(const struct zygote_client *z)
     return NULL;
 }
 
+void zygote_client_each_box(const struct zygote_client *z, void (*fn)(void *user, struct box *box),
+                            void *user)
+{
+    for (size_t i = 0; z && i < z->n_slots; i++)
+        if (z->slots[i].box)
+            fn(user, z->slots[i].box);
+}
+
 int zygote_client_spawn(struct zygote_client *z, const struct wire_spawn *spec, const int *fds,
                         size_t n_fds, struct error *err)
 {

@@ -61,5 +61,9 @@ void zygote_client_remove(struct zygote_client *zygote, uint64_t id);
 /* One that is still registered, or NULL. */
 struct box *zygote_client_any_box(const struct zygote_client *zygote);
 
+/* Calls `fn` for each that is registered. It must not free any. Accepts NULL. */
+void zygote_client_each_box(const struct zygote_client *zygote,
+                            void (*fn)(void *user, struct box *box), void *user);
+
 int zygote_client_spawn(struct zygote_client *zygote, const struct wire_spawn *spec, const int *fds,
                         size_t n_fds, struct error *err);
