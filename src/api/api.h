@@ -67,7 +67,7 @@ extern const struct route api_meta_routes[];
 
 #define API_LIMIT(name, member, ctype, kind, per, min_, max_, default_, flag, variables, brief,    \
                   help_)                                                                           \
-    {#name, API_LIMIT_##kind, .min = (double)(min_), .max = (double)(max_), .help = help_},
+    {#name, API_LIMIT_##kind, .min = (double)(min_), .max = (double)(max_), .help = (help_)},
 
 #define API_LIMIT_SECONDS SCHEMA_NUMBER
 #define API_LIMIT_CORES   SCHEMA_NUMBER

@@ -117,7 +117,7 @@ enum run_limit_row {
         RUN_LIMIT_ROWS
 };
 
-#define X(name, ...) +1
+#define X(name, ...) +1 /* NOLINT(bugprone-macro-parentheses): a term of the sum below */
 enum { RUN_LIMIT_REQUEST_ROWS = 0 RUN_LIMITS_OF_REQUEST(X) };
 #undef X
 

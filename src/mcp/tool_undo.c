@@ -61,7 +61,7 @@ static void undo(struct mcp_call *call)
     struct error err = {0};
 
     /* The one client of a pipe has what the command line grants. */
-    if (undoing && !host->is_pipe && !call->caller->rights.has_grants) {
+    if (undoing && !host->is_pipe && (!call->caller || !call->caller->rights.has_grants)) {
         error_set(&err, E_DENIED, "this token may not use directories of the host");
     } else if (undoing) {
         undoing->call = call;
