@@ -1,10 +1,11 @@
 #include "guest/cells_copy.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "guest/image/archive.h"
+#include "wire/archive.h"
 
 #define EXIT_FAILED 125
 
@@ -87,6 +88,32 @@ bool cells_write_image(const struct frame *frame, struct frame_decoder *decoder,
     return false;
 }
 
+/* What the source had changed in its copy-on-write grants. */
+static int unpack_layers(struct frame_decoder *decoder, const struct wire_strings *layers,
+                         struct image_refusal *why)
+{
+    static char places[WIRE_COW_MAX][PATH_MAX];
+    const char *paths[WIRE_COW_MAX];
+    int file, r;
+
+    if (!layers->count)
+        return 0;
+    for (size_t i = 0; i < layers->count; i++) {
+        const struct span *path = &layers->items[i];
+
+        if (path->len >= PATH_MAX)
+            _exit(EXIT_FAILED);
+        memcpy(places[i], path->data, path->len);
+        places[i][path->len] = '\0';
+        paths[i] = places[i];
+    }
+    if (take_fds(decoder, &file, 1) < 0)
+        _exit(EXIT_FAILED);
+    r = archive_read_layers(file, paths, layers->count, why->text, sizeof(why->text));
+    (void)close(file);
+    return r;
+}
+
 void cells_restore(const struct frame *frame, struct frame_decoder *decoder,
                    struct image_refusal *why)
 {
@@ -101,7 +128,8 @@ void cells_restore(const struct frame *frame, struct frame_decoder *decoder,
     source = (struct image_source){.n_images = message.images, .note = message.flags};
     if (take_fds(decoder, &files, 1) < 0 || take_fds(decoder, source.images, message.images) < 0)
         _exit(EXIT_FAILED);
-    if (archive_read(files, trees, N_TREES, why->text, sizeof(why->text)) < 0)
+    if (archive_read(files, trees, N_TREES, why->text, sizeof(why->text)) < 0 ||
+        unpack_layers(decoder, &message.layers, why) < 0)
         return;
     (void)close(files);
     (void)image_restore(&source, why);

@@ -54,7 +54,7 @@ static const struct {
     [WIRE_CELL] = {"cell", CELL_MAX},
     [WIRE_DONE] = {"done", 4},
     [WIRE_IMAGE] = {"image", 12},
-    [WIRE_RESTORE] = {"restore", 12},
+    [WIRE_RESTORE] = {"restore", 64 * KIB},
     [WIRE_RESTORED] = {"restored", 0},
     [WIRE_SIGNALLED] = {"signalled", 0},
     [WIRE_SAVED] = {"saved", STATE_MAX},
@@ -238,8 +238,9 @@ MESSAGE(cell, CELL, unpack_ok(u))
 MESSAGE(image, IMAGE, unpack_ok(u) && m->joins <= WIRE_ATTACH_MAX && m->leaves <= WIRE_ATTACH_MAX)
 
 #define RESTORE(F) \
-    F(U32, flags) F(U32, images) F(U32, cells)
-MESSAGE(restore, RESTORE, unpack_ok(u) && m->images >= 1 && m->images <= WIRE_IMAGES_MAX)
+    F(U32, flags) F(U32, images) F(U32, cells) F(STRINGS, layers)
+MESSAGE(restore, RESTORE, unpack_ok(u) && m->images >= 1 && m->images <= WIRE_IMAGES_MAX && \
+        m->layers.count <= WIRE_COW_MAX)
 
 #define VIOLATION(F) \
     F(SPAN, rule) F(SPAN, name) F(SPAN, message) F(SPAN, hint) F(U32, line) F(U32, column)

@@ -349,7 +349,8 @@ enum wire_image_word {
 /* An image may build upon earlier ones; that many in all. */
 #define WIRE_IMAGES_MAX 8
 
-/* Descriptors of WIRE_RESTORE: the files, then the images, the newest last. */
+/* Descriptors of WIRE_RESTORE: the files, then the images, the newest last, then the layers of
+ * copy-on-write grants, if there are any. */
 enum wire_restore_flag {
     WIRE_RESTORE_RESEED = 1, /* random numbers are to differ from those of the source */
 };
@@ -357,7 +358,8 @@ enum wire_restore_flag {
 struct wire_restore {
     uint32_t flags;
     uint32_t images;
-    uint32_t cells; /* so far: their numbers go on */
+    uint32_t cells;             /* so far: their numbers go on */
+    struct wire_strings layers; /* where they belong; none: there is no descriptor of layers */
 };
 
 /* A call of a program. The kernel keeps to so many at once; a number comes back with its reply. */

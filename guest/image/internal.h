@@ -192,10 +192,6 @@ uint32_t image_add_text(struct image_index *index, const char *text);
 /* A whole file into memory with a NUL behind it. Its length, or -errno (E2BIG: it does not fit). */
 long image_read_file(const char *path, char *text, size_t size);
 
-/* Writes all of it. What cannot be read stays a hole. 0 or -errno: EPERM, EFBIG or ENOSPC if the
- * file has no room. */
-int image_put(int fd, const void *data, size_t len, uint64_t at);
-
 /* The changed pages of this process, in the stub. 0 or -errno. */
 int image_scan(int pagemap);
 

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -74,6 +76,15 @@ static int take_images(const struct image_source *source, struct image_refusal *
     return 0;
 }
 
+/* A copy sees a granted directory through an overlay of its own: the files have the names of the
+ * source's, and other numbers. */
+static bool is_on_own_overlay(int fd, const struct stat *st, uint64_t source_dev)
+{
+    struct statfs fs;
+
+    return st->st_dev != source_dev && fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 static int check_opened(int fd, const struct image_fd *want, const char *name,
                         struct image_refusal *why)
 {
@@ -84,7 +95,8 @@ static int check_opened(int fd, const struct image_fd *want, const char *name,
     if ((st.st_mode & S_IFMT) != (want->mode & S_IFMT))
         return image_refuse(why, "`%.200s` has changed", name);
     if (S_ISREG(st.st_mode) && !want->is_of_tree &&
-        (st.st_ino != want->file.ino || st.st_dev != want->file.dev))
+        (st.st_ino != want->file.ino || st.st_dev != want->file.dev) &&
+        !is_on_own_overlay(fd, &st, want->file.dev))
         return image_refuse(why, "`%.200s` was replaced by another file", name);
     return 0;
 }
@@ -167,7 +179,7 @@ static int check_file(const struct image_map *map, struct image_refusal *why)
 {
     const char *name = image_stub->index.text + map->name;
     int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is_same;
+    bool is_same, is_own;
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -175,9 +187,11 @@ static int check_file(const struct image_map *map, struct image_refusal *why)
             (void)close(fd);
         return image_refuse(why, "`%.200s` cannot be mapped again: %s", name, strerror(errno));
     }
+    is_own = (map->is_shared && image_is_of_tree(st.st_dev)) ||
+             is_on_own_overlay(fd, &st, map->stat.dev);
     (void)close(fd);
     is_same = st.st_ino == map->stat.ino && st.st_dev == map->stat.dev;
-    if (!S_ISREG(st.st_mode) || (!is_same && !(map->is_shared && image_is_of_tree(st.st_dev))))
+    if (!S_ISREG(st.st_mode) || (!is_same && !is_own))
         return image_refuse(why, "`%.200s` was replaced by another file", name);
     return 0;
 }

@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "base/span.h"
-#include "guest/image/archive.h"
 #include "guest/image/internal.h"
+#include "wire/archive.h"
+#include "wire/put.h"
 
 /* Pages nobody has touched between touched ones, up to this many, become a hole of the file,
  * because a gap costs a mapping in every copy. Longer gaps stay as they are: touching a hole
@@ -71,7 +72,7 @@ static int fail(struct writer *w, int r, const char *what)
 
 static int put_range(const struct writer *w, uint64_t start, uint64_t end, uint64_t at)
 {
-    return image_put(w->request->memory, (const void *)(uintptr_t)start, end - start, at);
+    return put_bytes(w->request->memory, (const void *)(uintptr_t)start, end - start, at);
 }
 
 static int add_run(struct writer *w, uint32_t map, uint64_t start, uint64_t end)
@@ -213,7 +214,7 @@ static int write_memory(struct writer *w)
 
 static int write_table(struct writer *w, const void *data, size_t len)
 {
-    int r = image_put(w->request->memory, data, len, w->at);
+    int r = put_bytes(w->request->memory, data, len, w->at);
 
     w->at += len;
     return r < 0 ? fail(w, r, "write the image's index") : 0;

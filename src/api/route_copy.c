@@ -3,6 +3,8 @@
 
 #include "api/api.h"
 #include "base/cleanup.h"
+#include "base/json.h"
+#include "engine/place.h"
 
 static const struct schema_field name_fields[] = {
     {"name", SCHEMA_STRING, .is_required = true, .max_len = 64,
@@ -15,15 +17,29 @@ static const struct schema_field fork_fields[] = {
     {0},
 };
 
+/* Of a fork: which directories the copies share. */
+static json_t *shared_json(const struct session_copied *result)
+{
+    cleanup(buf_done) struct buf said = {0};
+    struct session_info info;
+
+    session_info(result->source, &info);
+    buf_init(&said, 64 * KIB);
+    if (!result->n_sessions || place_add_forks(info.terms, &said) < 0 || !said.len)
+        return json_null();
+    return json_text_string(buf_str(&said), said.len);
+}
+
 static json_t *copied_json(const struct api_waiting *w, const struct session_copied *result)
 {
     json_t *sessions = json_array();
 
     for (size_t i = 0; i < result->n_sessions; i++)
         (void)json_array_append_new(sessions, api_session_json(result->sessions[i]));
-    return json_pack("{s:o, s:o, s:f, s:f, s:o}", "session", api_session_json(w->session),
+    return json_pack("{s:o, s:o, s:f, s:f, s:o, s:o}", "session", api_session_json(w->session),
                      "sessions", sessions, "held_ms", result->held_ms, "total_ms", result->total_ms,
-                     "lost", result->lost ? json_pack("[s]", result->lost) : json_array());
+                     "lost", result->lost ? json_pack("[s]", result->lost) : json_array(), "shared",
+                     shared_json(result));
 }
 
 /* Sessions that nobody is told of would stand until their clocks strike. */

@@ -104,14 +104,15 @@ json_t *api_session_json(const struct session *session)
 
     session_info(session, &info);
     start = place_start(info.terms);
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "session_id",
-        info.id, "name", info.name, "profile", info.profile, "state", states[info.state], "cells",
-        (json_int_t)info.cells, "waiting", (json_int_t)info.waiting, "age_s",
-        (double)info.age_ms / 1000, "idle_s", (double)info.idle_ms / 1000, "idle_limit_s",
-        seconds_or_null(info.idle_limit_ms), "lifetime_s", seconds_or_null(info.lifetime_ms),
-        "limits", limits_json(info.limits), "workdir", json_text_string(start, strlen(start)),
-        "allow", allow_json(info.terms), "net", net_json(info.terms->net));
+    return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "session_id", info.id, "parent", info.parent, "name", info.name, "profile",
+                     info.profile, "state", states[info.state], "cells", (json_int_t)info.cells,
+                     "waiting", (json_int_t)info.waiting, "age_s", (double)info.age_ms / 1000,
+                     "idle_s", (double)info.idle_ms / 1000, "idle_limit_s",
+                     seconds_or_null(info.idle_limit_ms), "lifetime_s",
+                     seconds_or_null(info.lifetime_ms), "limits", limits_json(info.limits),
+                     "workdir", json_text_string(start, strlen(start)), "allow",
+                     allow_json(info.terms), "net", net_json(info.terms->net));
 }
 
 /* The session of the path, or NULL and the answer has been given. */

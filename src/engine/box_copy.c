@@ -21,6 +21,9 @@
 #define IMAGE_MS   60000
 #define RESTORE_MS 60000
 
+/* Of its message: every layer comes with its path. */
+#define RESTORE_BYTES (64 * KIB)
+
 /* Time for a Bash kernel to report its variables. */
 #define BASH_MS 10000
 
@@ -37,6 +40,11 @@ struct box_copy {
     size_t len;
     bool is_holding; /* the program waits */
     bool is_flat;
+    struct layers_packer *packer; /* the layers are being packed, or it was tried */
+    bool is_packing;
+    bool has_layers;     /* they are packed; true as well where there are none */
+    bool is_over;        /* the writer has said everything */
+    char *layers_fault;  /* they could not be packed: a program's words, or NULL */
     bool waits_for_bash; /* for its variables; memory and files are next */
     const struct box_copy_events *events;
     void *user;
@@ -79,6 +87,8 @@ static void free_copy(struct box_copy *c)
     loop_watch_free(c->deadline);
     close_fd(&c->status);
     close_fd(&c->theirs);
+    layers_packer_free(c->packer);
+    free(c->layers_fault);
     if (c->group)
         leave_group(c);
     image_unref(c->image);
@@ -115,7 +125,7 @@ static void set_words(const struct box *b, struct error *err, const char *prefix
     cleanup_free char *words =
         quote_words((struct span){clean_data(clean), clean_len(clean)}, WIRE_IMAGE_TEXT);
 
-    error_set(err, E_INVALID, "%s; its kernel says: %s", prefix, words ? words : "\"\"");
+    error_set(err, E_INVALID, "%s: %s", prefix, words ? words : "\"\"");
 }
 
 /* The end of the pipe: everything is said. */
@@ -129,16 +139,22 @@ static void judge(struct box_copy *c)
         word++;
         len--;
     }
-    if (len && *word == WIRE_IMAGE_DONE) {
+    if (len && *word == WIRE_IMAGE_DONE && !c->has_layers) {
+        set_words(c->box, &err,
+                  "the session could not be copied: the changes in its copy-on-write directories "
+                  "could not be packed",
+                  span_of(c->layers_fault ? c->layers_fault : ""));
+        error_hint(&err, "apply or discard them, then try again");
+    } else if (len && *word == WIRE_IMAGE_DONE) {
         if (c->group)
             cgroup_kill(c->group);
         (void)image_seal(c->image, &err);
     } else if (len && *word == WIRE_IMAGE_REFUSED) {
-        set_words(c->box, &err, "the session cannot be copied now",
+        set_words(c->box, &err, "the session cannot be copied now; its kernel says",
                   (struct span){word + 1, len - 1});
         error_hint(&err, "end or close what the message names and try again");
     } else if (len && *word == WIRE_IMAGE_FAILED) {
-        set_words(c->box, &err, "the session could not be copied",
+        set_words(c->box, &err, "the session could not be copied; its kernel says",
                   (struct span){word + 1, len - 1});
     } else {
         error_set(&err, E_SYSTEM, "the session could not be copied: its writer died");
@@ -160,6 +176,51 @@ static bool is_tight(struct box *b)
            usage.memory_bytes > b->terms->limits.memory_bytes / 2;
 }
 
+static void may_let_go(struct box_copy *c)
+{
+    if (c->said[0] == WIRE_IMAGE_FILES && c->has_layers && !is_tight(c->box))
+        let_go(c, true);
+}
+
+/* --- layers of copy-on-write grants --- */
+
+static void on_packed(void *user, bool is_packed, const char *why)
+{
+    struct box_copy *c = user;
+
+    c->is_packing = false;
+    c->has_layers = is_packed;
+    if (!is_packed)
+        c->layers_fault = strdup(*why ? why : "the process that packs them died");
+    if (c->is_over)
+        judge(c);
+    else
+        may_let_go(c);
+}
+
+/* Once the kernel has found that nothing else runs in the sandbox, and while it waits. */
+static void pack_layers(struct box_copy *c)
+{
+    struct error err = {0};
+
+    if (c->has_layers || c->packer || c->layers_fault || c->said[0] != WIRE_IMAGE_FILES)
+        return;
+    c->is_packing = layers_packer_new(c->box->loop, c->box->cow, c->image->layers, c->group,
+                                      on_packed, c, &c->packer, &err) == 0;
+    if (!c->is_packing)
+        c->layers_fault = strdup(err.message ? err.message : "out of memory");
+    error_done(&err);
+}
+
+/* The end of the pipe. */
+static void on_writer_end(struct box_copy *c)
+{
+    loop_watch_free(take_ptr(c->watch));
+    c->is_over = true;
+    if (!c->is_packing)
+        judge(c);
+}
+
 static void on_status(void *arg)
 {
     struct box_copy *c = arg;
@@ -171,13 +232,13 @@ static void on_status(void *arg)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        judge(c);
+        on_writer_end(c);
         return;
     }
     if (room)
         c->len += (size_t)n;
-    if (c->said[0] == WIRE_IMAGE_FILES && !is_tight(c->box))
-        let_go(c, true);
+    pack_layers(c);
+    may_let_go(c);
 }
 
 /* A kernel that hangs where no program of its session is on: it is of no further use. */
@@ -351,6 +412,7 @@ static int begin(struct box_copy *c, struct memory_image *origin, struct error *
     int pair[2];
 
     if (image_new(&b->limits, origin, &c->image, &c->is_flat, err) < 0 ||
+        image_add_layers(c->image, &b->limits, b->cow, err) < 0 ||
         make_group(c, &b->limits, err) < 0)
         return -1;
     c->image->cells = b->cells;
@@ -410,6 +472,7 @@ int box_image(struct box *b, struct memory_image *origin, bool is_flat,
         .theirs = -1,
         .is_holding = true,
         .is_flat = is_flat,
+        .has_layers = !b->cow,
         .events = events,
         .user = user,
     };
@@ -428,17 +491,22 @@ static int send_restore(struct box *b, const struct memory_image *image, uint32_
                         struct error *err)
 {
     struct wire_restore message = {.flags = flags, .cells = image->cells};
-    int fds[1 + WIRE_IMAGES_MAX] = {image->files};
+    int fds[1 + WIRE_IMAGES_MAX + 1] = {image->files};
+    size_t n_fds;
     struct pack p;
     int r;
 
     for (size_t i = 0; i < image->n_parents; i++)
         fds[1 + message.images++] = image->parents[i]->memory;
     fds[1 + message.images++] = image->memory;
-    pack_init(&p, 64);
+    n_fds = 1 + message.images;
+    for (size_t i = 0; i < layers_count(image->past); i++)
+        message.layers.items[message.layers.count++] = span_of(layers_path(image->past, i));
+    if (message.layers.count)
+        fds[n_fds++] = image->layers;
+    pack_init(&p, RESTORE_BYTES);
     wire_pack_restore(&p, &message);
-    r = told(peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_RESTORE, &p, fds,
-                       1 + message.images, err),
+    r = told(peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_RESTORE, &p, fds, n_fds, err),
              err);
     pack_done(&p);
     return r;
@@ -453,7 +521,8 @@ int box_restore(struct box *b, const struct memory_image *image, uint32_t flags,
     if (b->state != BOX_KEPT || peer->state != WIRE_STATE_READY || b->on_restored)
         return error_set(err, E_BUSY, "the sandbox is not fresh");
     peer_enter(peer, WIRE_STATE_HANDED);
-    if (send_restore(b, image, flags, err) < 0)
+    if (layers_inherit(b->cow, image->past, image->taken_ns, err) < 0 ||
+        send_restore(b, image, flags, err) < 0)
         return -1;
     buf_init(&b->bash, WIRE_BASH_STATE_MAX);
     if (image->bash.len && buf_add(&b->bash, image->bash.data, image->bash.len, err) < 0)
@@ -501,7 +570,7 @@ bool box_copy_on_message(struct box_kernel *k, const struct frame *frame)
     }
     unpack_init(&u, frame->body, frame->len);
     if (frame->type == WIRE_FAILED && wire_unpack_failure(&u, &m))
-        set_words(b, &err, "the copy could not be made", m.message);
+        set_words(b, &err, "the copy could not be made; its kernel says", m.message);
     else
         error_set(&err, E_PROTOCOL, "the copy could not be made: it sent an unexpected message");
     end_restore(b, &err);

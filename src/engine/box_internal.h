@@ -307,6 +307,18 @@ void box_go_on(struct box *b);
 
 bool box_take_violations(struct run *run, struct unpack *u);
 
+/* --- box_layers.c --- */
+
+struct layers_packer;
+
+/* Packs the layers into `file` in a process of its own, which `group` pays for, if there is one.
+ * on_done follows, once, from the loop; `why` is a program's words. */
+int layers_packer_new(struct loop *loop, const struct layers *layers, int file,
+                      const struct cgroup *group,
+                      void (*on_done)(void *user, bool is_packed, const char *why), void *user,
+                      struct layers_packer **ret_packer, struct error *err);
+void layers_packer_free(struct layers_packer *packer); /* accepts NULL; also before its end */
+
 /* --- box_copy.c --- */
 
 /* True: the message was about a copy. */

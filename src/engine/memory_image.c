@@ -45,7 +45,8 @@ int image_new(const struct run_limits *limits, struct memory_image *origin,
 
     if (!image)
         return error_memory(err);
-    *image = (struct memory_image){.refs = 1, .memory = -1, .files = -1};
+    *image = (struct memory_image){
+        .refs = 1, .memory = -1, .files = -1, .layers = -1, .taken_ns = layers_now_ns()};
     buf_init(&image->bash, WIRE_BASH_STATE_MAX);
     image->memory = make_file("belljar-image", image_memory_max(limits), err);
     if (image->memory >= 0)
@@ -65,6 +66,15 @@ int image_new(const struct run_limits *limits, struct memory_image *origin,
     return 0;
 }
 
+int image_add_layers(struct memory_image *image, const struct run_limits *limits,
+                     const struct layers *layers, struct error *err)
+{
+    if (!layers)
+        return 0;
+    image->layers = make_file("belljar-layers", image_files_max(limits), err);
+    return image->layers < 0 ? -1 : layers_past(layers, &image->past, err);
+}
+
 struct memory_image *image_ref(struct memory_image *image)
 {
     if (image)
@@ -81,6 +91,9 @@ void image_unref(struct memory_image *image)
     buf_done(&image->bash);
     closer_close_file(&image->memory);
     closer_close_file(&image->files);
+    if (image->layers >= 0)
+        closer_close_file(&image->layers);
+    layers_unref(image->past);
     free(image);
 }
 
@@ -88,7 +101,9 @@ int image_seal(struct memory_image *image, struct error *err)
 {
     int seals = F_SEAL_WRITE | F_SEAL_SEAL;
 
-    if (fcntl(image->memory, F_ADD_SEALS, seals) < 0 || fcntl(image->files, F_ADD_SEALS, seals) < 0)
+    if (fcntl(image->memory, F_ADD_SEALS, seals) < 0 ||
+        fcntl(image->files, F_ADD_SEALS, seals) < 0 ||
+        (image->layers >= 0 && fcntl(image->layers, F_ADD_SEALS, seals) < 0))
         return error_errno(err, "seal the image");
     return 0;
 }
@@ -107,7 +122,7 @@ uint64_t image_count(struct memory_image *image, uint64_t mark)
     if (!image || image->mark == mark)
         return 0;
     image->mark = mark;
-    bytes = bytes_of(image->memory) + bytes_of(image->files);
+    bytes = bytes_of(image->memory) + bytes_of(image->files) + bytes_of(image->layers);
     for (size_t i = 0; i < image->n_parents; i++)
         bytes += image_count(image->parents[i], mark);
     return bytes;

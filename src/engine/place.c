@@ -247,3 +247,45 @@ int place_add(const struct config *config, const struct run_terms *terms, struct
         return -1;
     return add_limits(&terms->limits, out);
 }
+
+/* --- forks --- */
+
+static int add_grants(const struct run_terms *terms, bool is_private, struct buf *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < terms->n_grants; i++) {
+        if ((terms->grants[i].mode != RUN_GRANT_RO) != is_private)
+            continue;
+        if (count++ < DIRECTORIES_SHOWN && ((count > 1 && buf_add_str(out, ", ", NULL) < 0) ||
+                                            add_name(terms->grants[i].path, out) < 0))
+            return -1;
+    }
+    return add_more(count, DIRECTORIES_SHOWN, out);
+}
+
+static bool has_mode(const struct run_terms *terms, enum run_grant_mode mode)
+{
+    for (size_t i = 0; i < terms->n_grants; i++)
+        if (terms->grants[i].mode == mode)
+            return true;
+    return false;
+}
+
+int place_add_forks(const struct run_terms *source, struct buf *out)
+{
+    bool has_rw = has_mode(source, RUN_GRANT_RW), has_cow = has_mode(source, RUN_GRANT_COW);
+
+    if ((has_rw || has_cow) &&
+        (buf_add_str(out, "Each fork has its own copy-on-write view of ", NULL) < 0 ||
+         add_grants(source, true, out) < 0 ||
+         buf_printf(out, NULL,
+                    "%s: its changes are not on disk until you apply them by its session id.",
+                    has_rw ? " (the source writes to disk)" : "") < 0))
+        return -1;
+    if (has_mode(source, RUN_GRANT_RO) &&
+        (buf_printf(out, NULL, "%sShared, read-only: ", has_rw || has_cow ? " " : "") < 0 ||
+         add_grants(source, false, out) < 0 || buf_add_str(out, ".", NULL) < 0))
+        return -1;
+    return 0;
+}

@@ -720,6 +720,7 @@ void session_info(const struct session *s, struct session_info *ret_info)
 
     *ret_info = (struct session_info){
         .id = s->id,
+        .parent = *s->parent ? s->parent : NULL,
         .name = s->name,
         .owner = s->owner,
         .profile = s->terms.profile,

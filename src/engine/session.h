@@ -84,7 +84,8 @@ struct session *sessions_next(const struct sessions *sessions, const struct sess
 enum session_state { SESSION_STARTING, SESSION_IDLE, SESSION_BUSY };
 
 struct session_info {
-    const char *id; /* "ses_" + 26 characters */
+    const char *id;     /* "ses_" + 26 characters */
+    const char *parent; /* the id of the session of which it is a fork, or NULL */
     const char *name;
     const char *owner;
     const char *profile;
@@ -139,6 +140,7 @@ int session_note(struct session *session, const char *event, const char *detail,
 
 struct session_copied {
     const struct error *err;         /* code E_NONE: it worked */
+    struct session *source;
     struct session *const *sessions; /* of a fork: those that live, in order */
     size_t n_sessions;
     const char *lost; /* what of the session is not in the copies, in words; NULL: nothing */

@@ -7,6 +7,7 @@
  * 2. guest/image/check.c names everything that cannot be copied. Nothing has happened until then.
  * 3. guest/image/write.c clones a writer, which packs the files and writes the changed pages. The
  *    program goes on when the files are packed.
+ *    Layers of copy-on-write grants are packed by a process of ours (box_layers.c) before it does.
  * 4. The supervisor seals the memfds and keeps them. It never maps or parses them.
  * 5. A fresh sandbox of the same zygote, under its own limits and filters, gets WIRE_RESTORE. It
  *    unpacks the files, checks the index and opens what has to be opened; any failure until here is
@@ -86,6 +87,7 @@ static void finish(struct session_copy *c)
     struct session *s = c->session;
     struct session_copied result = {
         .err = &c->err,
+        .source = s,
         .sessions = c->sessions,
         .n_sessions = c->made,
         .lost = c->image ? c->image->lost : NULL,
@@ -134,13 +136,6 @@ static int check_rest(const struct session *s, struct error *err)
     if (s->current || s->n_queued) {
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "copies are made between cells");
-    }
-    /* Its layer is a file system of one sandbox. A copy without it would see other files than its
-     * variables know. */
-    if (session_layers((struct session *)s)) {
-        error_set(err, E_UNSUPPORTED, "a session with a copy-on-write directory cannot be copied");
-        return error_hint(err,
-                          "apply or discard its changes, and continue in a session without one");
     }
     return 0;
 }
@@ -330,6 +325,30 @@ const char *session_checkpoint_name(const struct session *s, size_t index)
     return c ? c->name : NULL;
 }
 
+/* --- directories --- */
+
+/* A fork writes to no directory of the host: others may write to the same one. */
+static void make_private(struct run_terms *terms)
+{
+    for (size_t i = 0; i < terms->n_grants; i++)
+        if (terms->grants[i].mode == RUN_GRANT_RW)
+            terms->grants[i].mode = RUN_GRANT_COW;
+}
+
+static int check_grants(const struct run_terms *terms, struct error *err)
+{
+    size_t writable = 0;
+
+    for (size_t i = 0; i < terms->n_grants; i++)
+        writable += terms->grants[i].mode != RUN_GRANT_RO;
+    if (writable <= LIMIT_COW_GRANTS)
+        return 0;
+    error_set(err, E_TOO_LARGE,
+              "the session has %zu writable directories; a fork can have its own view of %d",
+              writable, LIMIT_COW_GRANTS);
+    return error_hint(err, "grant a directory that contains several of them");
+}
+
 /* --- going back --- */
 
 static void on_restored(void *owner, struct box *box, struct error *err)
@@ -342,7 +361,10 @@ static void on_restored(void *owner, struct box *box, struct error *err)
         box_kill(box); /* its end is the end of this */
         return;
     }
-    /* The new one is the session from here on, the old one goes. */
+    /* The new one is the session from here on, the old one goes. Whoever looked at its changes has
+     * not seen those of the new one. */
+    if (box_layers(box) && box_layers(s->box))
+        layers_note_shown(box_layers(box), layers_shown(box_layers(s->box)));
     c->has_taken_over = true;
     c->box = s->box;
     s->box = box;
@@ -497,7 +519,8 @@ static void fill_sessions(struct session_copy *c)
     settle(c);
 }
 
-/* A session on the same terms, whose sandbox comes from the same zygote. NULL: out of memory. */
+/* A session on the same terms but for directories, whose sandbox comes from the same zygote. NULL:
+ * out of memory. */
 static struct session *copy_session(const struct session_copy *c)
 {
     const struct session *from = c->session;
@@ -505,8 +528,10 @@ static struct session *copy_session(const struct session_copy *c)
     struct session *s = NULL;
 
     run_terms_init(&terms);
-    if (run_terms_copy(&terms, &from->terms) == 0)
+    if (run_terms_copy(&terms, &from->terms) == 0) {
+        make_private(&terms);
         s = session_new(from->table, &terms, &c->options);
+    }
     if (s)
         s->order.zygote = box_zygote(from->box);
     return s;
@@ -532,6 +557,7 @@ static void make_sessions(struct session_copy *c)
             error_done(&err);
             continue;
         }
+        (void)snprintf(s->parent, sizeof(s->parent), "%s", c->session->id);
         pseudonyms_free(s->names);
         s->names = pseudonyms_ref(c->session->names);
         s->fork = c;
@@ -549,7 +575,7 @@ int session_fork(struct session *s, size_t n, const struct session_options *opti
         error_set(err, E_INVALID, "that many copies are not made at once");
         return error_hint(err, "ask for 1 to %d", FORKS_MAX);
     }
-    if (check_rest(s, err) < 0 ||
+    if (check_rest(s, err) < 0 || check_grants(&s->terms, err) < 0 ||
         session_make_room(s->table, s->owner, options->max_own, n, err) < 0)
         return -1;
     c = begin(s, FORK, fn, user, err);

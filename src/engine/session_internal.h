@@ -30,6 +30,7 @@ struct session {
     struct sessions *table;
     TAILQ_ENTRY(session) link; /* in order of their age */
     char id[32];
+    char parent[32]; /* whose fork it is, or "" */
     char *name, *owner;
     struct key by_name, by_id;
     struct run_terms terms;     /* of every cell */

@@ -301,23 +301,20 @@ static void on_copy_cancel(struct mcp_call *call)
     copying->call = NULL;
 }
 
-/* Files in granted directories are the host's: one copy's changes are seen by all. */
 static void add_shared(const struct mcp_call *call, const struct session_copied *copied,
                        struct buf *out)
 {
     struct session_info info;
     size_t len = 0;
-    cleanup(buf_done) struct buf names = BUF_OF(64 * KIB);
+    cleanup(buf_done) struct buf said = BUF_OF(64 * KIB);
     cleanup_free char *masked = NULL;
 
-    if (!copied->n_sessions)
+    session_info(copied->source, &info);
+    if (place_add_forks(info.terms, &said) < 0 || !said.len)
         return;
-    session_info(copied->sessions[0], &info);
-    if (!info.terms->n_grants || place_add_directories(info.terms, &names) < 0)
-        return;
-    masked = mcp_mask(mcp_host_of(call), buf_str(&names), names.len, &len);
+    masked = mcp_mask(mcp_host_of(call), buf_str(&said), said.len, &len);
     if (masked)
-        (void)buf_printf(out, NULL, "\nshared by all, not copied: %s", masked);
+        (void)buf_printf(out, NULL, "\n%s", masked);
 }
 
 static void answer_copies(struct mcp_call *call, const struct session_copied *copied)

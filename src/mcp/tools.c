@@ -100,13 +100,12 @@ static bool has_own(const char *compat, const char *name)
 /* Tools that are useless on most hosts are not listed, so that models need not read them. */
 static bool is_useful(const struct mcp_host *host, const struct mcp_tool *tool)
 {
-    enum run_grant_mode mode = tool == &mcp_tool_undo ? RUN_GRANT_RW : RUN_GRANT_COW;
-
     if (tool != &mcp_tool_changes && tool != &mcp_tool_undo)
         return true;
     for (size_t i = 0; host->granted && i < host->granted->terms.n_grants; i++)
-        if (host->granted->terms.grants[i].mode == mode)
-            return true;
+        if (host->granted->terms.grants[i].mode == RUN_GRANT_RW ||
+            (tool == &mcp_tool_changes && host->granted->terms.grants[i].mode == RUN_GRANT_COW))
+            return true; /* forks see one with :rw through a layer of their own */
     return false;
 }
 

@@ -49,7 +49,7 @@ void layers_unref(struct layers *layers)
 
 /* Files are stamped by this clock, some with its last tick only: what changes in the few ms until
  * the sandbox stands may seem to be older, and is what the program sees from its first look on. */
-static int64_t now_ns(void)
+int64_t layers_now_ns(void)
 {
     struct timespec now;
 
@@ -66,7 +66,7 @@ static int layer_init(struct layer *layer, const struct run_grant *grant, struct
         .disk.fd = fcntl(grant->fd, F_DUPFD_CLOEXEC, 3),
         .upper.fd = -1,
         .seen.fd = -1,
-        .since_ns = now_ns(),
+        .since_ns = layers_now_ns(),
     };
     if (!layer->path)
         return error_memory(err);
@@ -162,7 +162,7 @@ bool layer_is_conflict(const struct layer *layer, const char *path, const struct
     if (base)
         return e->ctime_ns != base->ctime_ns || e->inode != base->inode;
     return e->ctime_ns > layer->since_ns ||
-           (e->mtime_ns > layer->since_ns && e->mtime_ns <= now_ns());
+           (e->mtime_ns > layer->since_ns && e->mtime_ns <= layers_now_ns());
 }
 
 static int grow(struct layer *layer, struct error *err)

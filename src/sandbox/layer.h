@@ -37,6 +37,26 @@ size_t layers_count(const struct layers *layers);
 /* The two descriptors of WIRE_SEALED, which are taken over. */
 int layers_take(struct layers *layers, size_t index, int layer_fd, int seen_fd, struct error *err);
 
+/* --- copies of a sandbox --- */
+
+const char *layers_path(const struct layers *layers, size_t index);
+
+/* What is known of the directories now: for copies that are made later, without any descriptor.
+ * NULL where there are no layers. */
+int layers_past(const struct layers *layers, struct layers **ret_past, struct error *err);
+
+/* For the layers of a copy that was taken at that time: a file that changed on the disk is in
+ * conflict where it was for the source. E_SYSTEM: a layer of the source is missing. */
+int layers_inherit(struct layers *layers, const struct layers *past, int64_t taken_ns,
+                   struct error *err);
+
+/* The clock of conflicts. */
+int64_t layers_now_ns(void);
+
+/* Packs the layers (wire/archive.h). In a child process, while nothing changes them. 0, or -1 and
+ * why in one line, which may have names of the program's. */
+int layers_pack(const struct layers *layers, int file, char *why, size_t why_size);
+
 /* --- what has changed --- */
 
 enum layer_change { LAYER_CREATED, LAYER_CHANGED, LAYER_DELETED };

@@ -33,8 +33,10 @@ static int unsupported(struct error *err)
     error_errno(err, "put a layer over it");
     if (err)
         err->code = E_UNSUPPORTED;
-    return error_hint(err, "copy-on-write needs overlayfs in user namespaces (Linux 5.11; as root "
-                           "5.19) on a file system that supports it; grant it `:ro` or `:rw`");
+    return error_hint(err,
+                      "copy-on-write needs overlayfs in user namespaces (Linux 5.11; as root "
+                      "5.19) on a file system that supports it; grant it `:ro`, or `:rw` and do "
+                      "not fork the session");
 }
 
 /* `userxattr`: what the file system notes in the layer are attributes that a user may set. With it

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guest/image/archive.h"
+#include "wire/archive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -71,6 +71,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     must(file >= 0 && write(file, "canary", 6) == 6 && mkdir(tree, 0700) == 0);
     (void)close(file);
     if (archive_read(fd, paths, 1, why, sizeof(why)) < 0)
+        must(why[0]);
+    check_outside(base, canary);
+    /* As a layer, over what is there by now. */
+    if (archive_read_layers(fd, paths, 1, why, sizeof(why)) < 0)
         must(why[0]);
     check_outside(base, canary);
     (void)close(fd);

@@ -199,15 +199,19 @@ def typed(who, cells, *args):
     return answer.text.splitlines()
 
 
-def test_a_granted_directory_is_the_same_one_in_a_copy(who, granted):
+def test_a_fork_has_its_own_view_of_a_granted_directory(who, granted):
     said = typed(who, [
         f"import os; os.chdir('{granted}'); f = open('in.txt'); f.readline()",
         "out = open('out.txt', 'a', buffering=1); out.write('source\\n')",
         ":lang bash", f"cd {granted}; x=5", ":fork 2", ":switch 2",
         "pwd; echo bash $x >> out.txt", ":lang python",
         "os.getcwd(); f.readline(); out.write('copy\\n')", ":switch 1", "f.readline(); open('out.txt').read()",
+        ":switch 2", ":changes", ":apply out.txt", ":switch 1", "open('out.txt').read()", ":switch 3", ":discard",
     ], "--allow", f"{granted}:rw")  # fmt: skip
-    assert said == ["'one\\n'", "7", str(granted), "5", "'source\\nbash 5\\ncopy\\n'"], said
+    assert said[:5] == ["'one\\n'", "7", str(granted), "5", "'source\\n'"], said
+    assert "+bash 5" in said and "+copy" in said, "the changes are shown"
+    assert said[-1] == "'source\\nbash 5\\ncopy\\n'" or "'source\\nbash 5\\ncopy\\n'" in said, said
+    assert (granted / "out.txt").read_text() == "source\nbash 5\ncopy\n"
     assert (granted / "out.txt").stat().st_uid == who.uid
 
 

@@ -71,9 +71,12 @@ def test_what_a_model_does_not_see_it_does_not_apply_by_accident(who, folder):
 
 
 def test_without_such_a_directory_there_is_no_such_tool(who, folder):
-    with mcp.Client(who, "--tools", "all", "--allow", f"{folder}:rw") as client:
+    with mcp.Client(who, "--tools", "all", "--allow", f"{folder}:ro") as client:
         client.initialize()
         assert "review_changes" not in names(client)
+    with mcp.Client(who, "--tools", "all", "--allow", f"{folder}:rw") as client:
+        client.initialize()
+        assert "review_changes" in names(client), "forks have one"
         client.call("execute_python_code", {"code": "1"})
         failed = client.call("review_changes", {})
         assert failed["isError"] and "no copy-on-write directory" in mcp.text_of(failed), failed

@@ -236,12 +236,6 @@ def test_a_file_of_somebody_else_does_not_come_back_as_its_own(session):
     assert session.bash("cat theirs y z 2>/dev/null") == "" and secret.read_text() == "closed\n"
 
 
-def test_copies_are_refused_by_name(session):
-    for verb, body in (("fork", {"n": 1}), ("checkpoint", {"name": "c"})):
-        reply = session.server.post(f"{session.url}/{verb}", body)
-        assert reply.status == 501 and "copy-on-write" in reply.error["message"], reply
-
-
 def test_runs_are_refused_and_other_sessions_have_none(session):
     reply = session.server.post("/v1/run", {"code": "1", "allow": [f"{session.folder}:cow"]})
     assert reply.status == 400 and "sessions" in reply.error["message"], reply

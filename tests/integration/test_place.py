@@ -128,9 +128,18 @@ def test_a_copy_says_what_it_shares(who, project):
         said = mcp.text_of(answer)
         if answer.get("isError"):
             pytest.skip("a checked build copies no memory")
-        assert f"shared by all, not copied: {project} (writable)" in said, said
+        own = f"Each fork has its own copy-on-write view of {project} (the source writes to disk)"
+        assert own in said and "apply them by its session id" in said, said
         ids = [w for w in said.split() if w.startswith("ses_")]
         assert len(ids) == 2
+        for id in ids:
+            client.text("run_code", {"code": f"open('{project}/variant', 'w').write('{id}')", "session_id": id})
+        shown = client.text("review_changes", {"session_id": ids[1]})
+        assert "variant" in shown and ids[1] in shown and ids[0] not in shown, shown
+        assert not (project / "variant").exists()
+        client.text("review_changes", {"action": "apply", "session_id": ids[1]})
+        assert (project / "variant").read_text() == ids[1]
+        assert client.text("run_code", {"code": f"open('{project}/variant').read()"}).strip().endswith(f"'{ids[1]}'")
         for id in ids:
             assert "has ended" in client.text("end_session", {"session_id": id})
     with mcp.Client(who) as client:

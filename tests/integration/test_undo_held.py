@@ -89,9 +89,13 @@ def test_a_copy_of_a_session_opens_its_files_again(session, folder):
     reply = session.server.post(f"/v1/sessions/{session.id}/fork", {})
     assert reply.status == 200, reply
     copy = Session(session.server, folder, reply.json["sessions"][0]["session_id"])
-    two = copy.cell("n = f.write('two'); f.flush()")
+    copy.cell("n = f.write('two'); f.flush()")
+    assert (folder / "a").read_text() == before, "a fork has its own view"
+    for verb in ("checkpoint", "restore"):
+        assert session.server.post(f"/v1/sessions/{session.id}/{verb}", {"name": "c"}).status == 200
+    two = session.cell("n = f.write('two'); f.flush()")
     assert "two" in (folder / "a").read_text() and two["changes"]["changed"] == 1, two
-    assert copy.undo(two)["n_conflicts"] == 0 and (folder / "a").read_text() == before
+    assert session.undo(two)["n_conflicts"] == 0 and (folder / "a").read_text() == before
 
 
 def test_many_open_files(session, folder):

@@ -287,6 +287,9 @@ static const struct command table[] = {
     {":fork", "[N]", 0, 1, 0, do_fork, "copy the session; each copy continues from here"},
     {":sessions", "", 0, 0, 0, do_sessions, "list the copies"},
     {":switch", "N", 1, 1, 0, do_switch, "continue in another session"},
+    {":changes", "[PATH]", 0, 1, 0, shell_show_changes, "what a copy changed in your directories"},
+    {":apply", "[--with-hidden] [PATH]", 0, 2, 0, shell_apply, "write these changes to disk"},
+    {":discard", "[PATH]", 0, 1, 0, shell_discard, "forget these changes"},
     {":restart", "", 0, 0, 0, do_restart, "forget all variables; the files stay"},
     {":quit", "", 0, 0, 0, do_quit, "end the session, and everything in it"},
 };

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "cli/shell/shell.h"
+#include "engine/place.h"
 
 /* --- which sessions there are: each keeps its number --- */
 
@@ -111,6 +113,17 @@ static void on_restore(void *user, const struct session_copied *result)
     shell_ask(shell);
 }
 
+static void say_shared(const struct session_copied *result)
+{
+    cleanup(buf_done) struct buf said = {0};
+    struct session_info info;
+
+    session_info(result->source, &info);
+    buf_init(&said, 64 * KIB);
+    if (place_add_forks(info.terms, &said) == 0 && said.len)
+        shell_say("%s", buf_str(&said));
+}
+
 static void on_fork(void *user, const struct session_copied *result)
 {
     struct shell *shell = user;
@@ -120,6 +133,7 @@ static void on_fork(void *user, const struct session_copied *result)
     if (!has_failed(shell, result)) {
         say_lost(result);
         (void)shell_list_sessions(shell);
+        say_shared(result);
         shell_say("`:switch N` continues in one of them");
     }
     shell_ask(shell);

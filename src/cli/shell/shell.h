@@ -104,6 +104,12 @@ int shell_checkpoint(struct shell *shell, const char *name, struct error *err);
 int shell_restore(struct shell *shell, const char *name, struct error *err);
 int shell_fork(struct shell *shell, const char *word, struct error *err); /* NULL: one */
 
+/* --- changes.c: in the session's copy-on-write directories; words are paths --- */
+
+int shell_show_changes(struct shell *shell, char **words, size_t count, struct error *err);
+int shell_apply(struct shell *shell, char **words, size_t count, struct error *err);
+int shell_discard(struct shell *shell, char **words, size_t count, struct error *err);
+
 /* --- shell_complete.c --- */
 
 void shell_complete(void *owner, const char *line, struct editor_words *words);

@@ -17,8 +17,8 @@
 
 #include <Python.h>
 
-#include "guest/image/archive.h"
 #include "guest/program.h"
+#include "wire/archive.h"
 #include "zygote/rebase.h"
 
 #define CONTROL_FD 63

@@ -7,10 +7,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-#include "guest/image/archive.h"
+#include "wire/archive.h"
 
 static char base[64], source[80], target[80];
 
@@ -213,6 +215,118 @@ TEST_WITH(what_is_there_is_not_overwritten, make_trees, remove_trees)
     assert_contains(why, "`a` cannot be unpacked");
     assert_text(path, "old");
     (void)close(fd);
+}
+
+/* --- upper layers of overlays --- */
+
+static int pack_layer(char why[512])
+{
+    int fd = memfd_create("archive", MFD_CLOEXEC), dir = open(source, O_PATH | O_CLOEXEC);
+
+    assert_true(fd >= 0 && dir >= 0);
+    if (archive_write_layers(fd, &dir, 1, why, 512) < 0) {
+        (void)close(fd);
+        fd = -1;
+    }
+    (void)close(dir);
+    return fd;
+}
+
+static void unpack_layer(int fd)
+{
+    const char *paths[] = {target};
+    char why[512];
+
+    if (archive_read_layers(fd, paths, 1, why, sizeof(why)) < 0)
+        fail_msg("%s", why);
+    (void)close(fd);
+    assert_int_equal(chdir(target), 0);
+}
+
+static void make_lower(void)
+{
+    assert_int_equal(chdir(target), 0);
+    put("changed", "a longer text than the new one", 0400);
+    put("gone", "x", 0600);
+    put("stays", "as it is", 0600);
+    assert_int_equal(mkdir("tree", 0700), 0);
+    assert_int_equal(mkdir("tree/deep", 0700), 0);
+    put("tree/deep/x", "x", 0600);
+    for (char name[] = "tree/a"; name[5] <= 'z'; name[5]++)
+        put(name, "x", 0600);
+    assert_int_equal(mkdir("replaced", 0700), 0);
+    put("replaced/old", "x", 0600);
+    assert_int_equal(mkdir("becomes-file", 0700), 0);
+    put("becomes-file/x", "x", 0600);
+    put("becomes-dir", "x", 0600);
+    assert_int_equal(symlink("/etc/passwd", "link"), 0);
+    assert_int_equal(mkdir("closed", 0500), 0);
+    assert_int_equal(chdir(source), 0);
+}
+
+TEST_WITH(a_layer_replaces_and_deletes_what_is_there, make_trees, remove_trees)
+{
+    struct stat st;
+    char why[512];
+
+    make_lower();
+    put("changed", "new", 0640);
+    put("link", "no link any more", 0600);
+    put("becomes-file", "file", 0600);
+    assert_int_equal(mknod("gone", S_IFCHR, makedev(0, 0)), 0);
+    assert_int_equal(mknod("tree", S_IFCHR, makedev(0, 0)), 0);
+    assert_int_equal(mknod("never-there", S_IFCHR, makedev(0, 0)), 0);
+    assert_int_equal(mkdir("becomes-dir", 0750), 0);
+    put("becomes-dir/x", "in it", 0600);
+    assert_int_equal(mkdir("replaced", 0700), 0);
+    put("replaced/new", "new", 0600);
+    if (setxattr("replaced", "user.overlay.opaque", "y", 1, 0) < 0)
+        skip();
+    assert_int_equal(mkdir("closed", 0700), 0);
+    put("closed/x", "y", 0600);
+    assert_int_equal(chmod("closed", 0500), 0);
+    unpack_layer(pack_layer(why));
+
+    assert_text("changed", "new");
+    assert_int_equal(stat("changed", &st), 0);
+    assert_int_equal(st.st_mode, S_IFREG | 0640);
+    assert_text("stays", "as it is");
+    assert_text("link", "no link any more");
+    assert_text("becomes-file", "file");
+    assert_text("becomes-dir/x", "in it");
+    assert_text("replaced/new", "new");
+    assert_text("closed/x", "y");
+    assert_int_equal(stat("closed", &st), 0);
+    assert_int_equal(st.st_mode, S_IFDIR | 0500);
+    assert_int_equal(access("replaced/old", F_OK), -1);
+    assert_int_equal(access("gone", F_OK), -1);
+    assert_int_equal(access("tree", F_OK), -1);
+    assert_int_equal(access("never-there", F_OK), -1);
+}
+
+/* What a layer says of deletions is not for other trees, and a device of any other number is no
+ * deletion. */
+TEST_WITH(a_deletion_is_of_layers_alone, make_trees, remove_trees)
+{
+    const char *paths[] = {target};
+    char why[512], path[128];
+    int fd;
+
+    assert_int_equal(mknod("a", S_IFCHR, makedev(0, 0)), 0);
+    fd = pack_layer(why);
+    assert_true(fd >= 0);
+    (void)snprintf(path, sizeof(path), "%s/a", target);
+    put(path, "stays", 0600);
+    assert_int_equal(archive_read(fd, paths, 1, why, sizeof(why)), -1);
+    assert_contains(why, "damaged");
+    assert_text(path, "stays");
+    (void)close(fd);
+    assert_int_equal(pack(0, why), -1);
+    assert_contains(why, "`a` is a device");
+    assert_int_equal(unlink("a"), 0);
+    assert_int_equal(mkfifo("a", 0600), 0);
+    assert_int_equal(pack_layer(why), -1);
+    assert_contains(why, "`a` is a FIFO");
 }
 
 UNIT_MAIN()

@@ -1,13 +1,14 @@
-/* Bytes into the file of an image, or of packed files. */
+#include "wire/put.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guest/image/internal.h"
-
+#define PAGE   4096u
 #define WINDOW ((size_t)2 << 20)
 #define CHUNK  ((size_t)1 << 30)
 
@@ -15,7 +16,7 @@
 static int put_mapped(int fd, const char *data, size_t len, uint64_t at)
 {
     while (len) {
-        size_t skip = at % IMAGE_PAGE;
+        size_t skip = at % PAGE;
         size_t part = len < WINDOW - skip ? len : WINDOW - skip;
         char *window =
             mmap(NULL, skip + part, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(at - skip));
@@ -38,7 +39,7 @@ static bool is_in_file(int fd, uint64_t end)
     return fstat(fd, &st) == 0 && (uint64_t)st.st_size >= end;
 }
 
-int image_put(int fd, const void *data, size_t len, uint64_t at)
+int put_bytes(int fd, const void *data, size_t len, uint64_t at)
 {
     const char *from = data;
 
@@ -50,7 +51,7 @@ int image_put(int fd, const void *data, size_t len, uint64_t at)
         if (n < 0 && errno == EFBIG && is_in_file(fd, at + len))
             return put_mapped(fd, from, len, at);
         if (n < 0 && errno == EFAULT) { /* behind the end of a mapped file */
-            n = IMAGE_PAGE - (ssize_t)((uintptr_t)from % IMAGE_PAGE);
+            n = PAGE - (ssize_t)((uintptr_t)from % PAGE);
             n = (size_t)n < len ? n : (ssize_t)len;
         }
         if (n < 0)

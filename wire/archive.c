@@ -1,4 +1,4 @@
-#include "guest/image/archive.h"
+#include "wire/archive.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,9 +12,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-#include "guest/image/internal.h"
+#include "wire/put.h"
 
 #define MAGIC     "BJFILES\1"
 #define DEPTH_MAX 64    /* directories in each other: one descriptor each */
@@ -29,6 +30,7 @@ enum record_kind {
     RECORD_FILE,    /* extents follow, up to one without length */
     RECORD_SYMLINK, /* `size` bytes of target follow */
     RECORD_LINK,    /* `size` bytes follow: a name in the same tree */
+    RECORD_GONE,    /* of layers: whatever is there is removed */
     RECORD_KINDS,
 };
 
@@ -56,6 +58,7 @@ struct work {
     char *why;
     size_t why_size;
     int fd;
+    bool is_of_layers;
     uint64_t at;
     char name[PATH_MAX]; /* below the tree */
     char *buffer;
@@ -102,7 +105,7 @@ static void unmap_work(struct work *w, bool is_writer)
 
 static int put(struct work *w, const void *data, size_t len)
 {
-    int r = image_put(w->fd, data, len, w->at);
+    int r = put_bytes(w->fd, data, len, w->at);
 
     w->at += len;
     if (r == -EPERM || r == -EFBIG || r == -ENOSPC)
@@ -219,12 +222,28 @@ static int put_symlink(struct work *w, int dir, const char *name, const struct s
 
 static int put_directory(struct work *w, int parent, const char *name, unsigned depth);
 
+/* In the upper layer of an overlay: what was deleted. */
+static bool is_whiteout(const struct work *w, const struct stat *st)
+{
+    return w->is_of_layers && S_ISCHR(st->st_mode) && st->st_rdev == 0;
+}
+
+/* A directory in place of a deleted one, of which nothing shows through. */
+static bool is_opaque(const struct work *w, int dir)
+{
+    char value;
+
+    return w->is_of_layers && fgetxattr(dir, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
+}
+
 static int put_entry(struct work *w, int dir, const char *name, unsigned depth)
 {
     struct stat st;
 
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return fail(w, "`%.200s` cannot be examined: %s", w->name, strerror(errno));
+    if (is_whiteout(w, &st))
+        return put_record(w, RECORD_GONE, NULL, 0);
     switch (st.st_mode & S_IFMT) {
     case S_IFDIR:
         /* A directory of the host that is granted at its own place, below one of ours: the copy has
@@ -287,7 +306,9 @@ static int put_directory(struct work *w, int parent, const char *name, unsigned 
     if (depth > DEPTH_MAX)
         r = fail(w, "directories are too deep below `%.200s`", w->name);
     else
-        r = depth > 0 ? put_record(w, RECORD_DIR, &st, 0) : 0;
+        r = depth > 0 && is_opaque(w, dir) ? put_record(w, RECORD_GONE, NULL, 0) : 0;
+    if (r == 0 && depth > 0)
+        r = put_record(w, RECORD_DIR, &st, 0);
     if (r == 0)
         r = put_entries(w, dir, depth);
     if (r == 0)
@@ -296,24 +317,38 @@ static int put_directory(struct work *w, int parent, const char *name, unsigned 
     return r;
 }
 
+/* Each tree is a path, or else the directory of a descriptor. */
+static int put_all(struct work *w, const char *const *paths, const int *dirs, size_t count)
+{
+    int r;
+
+    if (map_work(w, true) < 0)
+        return -1;
+    r = put(w, MAGIC, 8);
+    for (size_t i = 0; i < count && r == 0; i++) {
+        w->n_links = 0; /* a link to another tree would leave its own */
+        r = put_record(w, RECORD_TREE, NULL, i);
+        if (r == 0)
+            r = put_directory(w, dirs ? dirs[i] : AT_FDCWD, paths ? paths[i] : ".", 0);
+    }
+    if (r == 0)
+        r = put_record(w, RECORD_END, NULL, 0);
+    unmap_work(w, true);
+    return r;
+}
+
 int archive_write(int fd, const char *const *paths, size_t n_paths, char *why, size_t why_size)
 {
     struct work w = {.why = why, .why_size = why_size, .fd = fd};
-    int r;
 
-    if (map_work(&w, true) < 0)
-        return -1;
-    r = put(&w, MAGIC, 8);
-    for (size_t i = 0; i < n_paths && r == 0; i++) {
-        w.n_links = 0; /* a link to another tree would leave its own */
-        r = put_record(&w, RECORD_TREE, NULL, i);
-        if (r == 0)
-            r = put_directory(&w, AT_FDCWD, paths[i], 0);
-    }
-    if (r == 0)
-        r = put_record(&w, RECORD_END, NULL, 0);
-    unmap_work(&w, true);
-    return r;
+    return put_all(&w, paths, NULL, n_paths);
+}
+
+int archive_write_layers(int fd, const int *dirs, size_t n_dirs, char *why, size_t why_size)
+{
+    struct work w = {.why = why, .why_size = why_size, .fd = fd, .is_of_layers = true};
+
+    return put_all(&w, NULL, dirs, n_dirs);
 }
 
 /* --- unpacking --- */
@@ -395,6 +430,74 @@ static int find_parent(struct work *w, char *name, const char **ret_last)
     return w->has_parent ? w->parent : fail(w, "`%.200s` cannot be unpacked", name);
 }
 
+/* --- what stands in the way, where a layer is unpacked over a directory --- */
+
+static int remove_tree(int parent, const char *name, unsigned depth);
+
+/* Names may move when others go: whoever has removed some begins again. */
+static int remove_entries(int dir, unsigned depth)
+{
+    char entries[2048] __attribute__((aligned(8)));
+    long n;
+
+    while ((n = syscall(SYS_getdents64, dir, entries, sizeof(entries))) > 0) {
+        bool has_removed = false;
+
+        for (long at = 0; at < n;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+            const char *name = entry->d_name;
+
+            at += entry->d_reclen;
+            if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+                continue;
+            if (remove_tree(dir, name, depth + 1) < 0)
+                return -1;
+            has_removed = true;
+        }
+        if (has_removed)
+            (void)lseek(dir, 0, SEEK_SET);
+    }
+    return n < 0 ? -1 : 0;
+}
+
+static int remove_tree(int parent, const char *name, unsigned depth)
+{
+    int dir, r;
+
+    if (unlinkat(parent, name, 0) == 0 || (errno == ENOENT && depth == 0))
+        return 0;
+    if (errno != EISDIR)
+        return -1;
+    if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
+        return 0;
+    if (depth == DEPTH_MAX) {
+        errno = ELOOP;
+        return -1;
+    }
+    (void)!fchmodat(parent, name, 0700, 0);
+    dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    r = dir < 0 ? -1 : remove_entries(dir, depth);
+    if (dir >= 0)
+        (void)close(dir);
+    return r < 0 ? -1 : unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* Of layers: makes room for something of another kind. */
+static int make_room(struct work *w, int dir, const char *name)
+{
+    if (!w->is_of_layers)
+        return 0;
+    if (remove_tree(dir, name, 0) < 0)
+        return fail(w, "`%.200s` cannot be replaced: %s", w->name, strerror(errno));
+    if (w->has_parent && w->parent != dir) { /* it may have been in there */
+        (void)close(w->parent);
+        w->has_parent = false;
+    }
+    return 0;
+}
+
+/* --- each kind --- */
+
 static int set_time(struct work *w, int dir, const char *name, const struct record *record)
 {
     struct timespec times[2] = {{record->seconds, record->nanoseconds},
@@ -429,9 +532,31 @@ static int get_contents(struct work *w, int file)
     }
 }
 
+/* Of layers: the file that is there gets another content, also where its directory is closed. */
+static int open_present(const struct work *w, int dir, const char *name)
+{
+    struct stat st;
+
+    if (!w->is_of_layers || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !S_ISREG(st.st_mode))
+        return -1;
+    if ((st.st_mode & 0600) != 0600)
+        (void)!fchmodat(dir, name, 0600, 0);
+    return openat(dir, name, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int open_file(struct work *w, int dir, const char *name)
+{
+    int file = open_present(w, dir, name);
+
+    if (file < 0 && make_room(w, dir, name) == 0)
+        file = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return file;
+}
+
 static int get_file(struct work *w, int dir, const char *name, const struct record *record)
 {
-    int file = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int file = open_file(w, dir, name);
     int r = 0;
 
     if (file < 0 || record->size > INT64_MAX || ftruncate(file, (off_t)record->size) < 0)
@@ -451,6 +576,8 @@ static int get_symlink(struct work *w, int dir, const char *name, const struct r
 
     if (get_text(w, target, record->size) < 0)
         return -1;
+    if (make_room(w, dir, name) < 0)
+        return -1;
     if (symlinkat(target, dir, name) < 0)
         return fail(w, "`%.200s` cannot be unpacked: %s", w->name, strerror(errno));
     return set_time(w, dir, name, record);
@@ -461,7 +588,7 @@ static int get_link(struct work *w, int dir, const char *name, const struct reco
     char first[PATH_MAX], *slash;
     int r, from;
 
-    if (get_text(w, first, record->size) < 0)
+    if (get_text(w, first, record->size) < 0 || make_room(w, dir, name) < 0)
         return -1;
     slash = strrchr(first, '/');
     if (slash)
@@ -495,6 +622,16 @@ static int end_directory(struct work *w, const struct record *record)
     return r < 0 ? -1 : set_time(w, parent, last, record);
 }
 
+/* Of layers: a directory that is there may be closed until the end of what is in it. */
+static void open_up(const struct work *w, int dir, const char *name)
+{
+    struct stat st;
+
+    if (w->is_of_layers && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700)
+        (void)!fchmodat(dir, name, 0700, 0);
+}
+
 static int enter_tree(struct work *w, const struct record *record, const char *const *paths,
                       size_t n_paths)
 {
@@ -507,16 +644,34 @@ static int enter_tree(struct work *w, const struct record *record, const char *c
     if (record->size >= n_paths)
         return fail(w, "the packed files are for another place");
     w->root = open(paths[record->size], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return w->root < 0 ? fail(w, "`%.200s` cannot be opened", paths[record->size]) : 0;
+    if (w->root < 0)
+        return fail(w, "`%.200s` cannot be opened", paths[record->size]);
+    open_up(w, w->root, ".");
+    return 0;
 }
 
-/* Directories that lead to a granted one exist before anything is unpacked. */
 static bool is_directory(int dir, const char *name)
 {
     struct stat st;
 
-    return errno == EEXIST && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISDIR(st.st_mode);
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Directories that lead to a granted one exist before anything is unpacked, and most of those of a
+ * layer do. */
+static int get_directory(struct work *w, int dir, const char *name)
+{
+    int r = mkdirat(dir, name, 0700);
+
+    if (r < 0 && errno == EEXIST && !is_directory(dir, name)) {
+        if (make_room(w, dir, name) < 0)
+            return -1;
+        r = mkdirat(dir, name, 0700);
+    }
+    if (r < 0 && (errno != EEXIST || !is_directory(dir, name)))
+        return fail(w, "`%.200s` cannot be made: %s", w->name, strerror(errno));
+    open_up(w, dir, name);
+    return 0;
 }
 
 static int get_entry(struct work *w, const struct record *record)
@@ -533,9 +688,9 @@ static int get_entry(struct work *w, const struct record *record)
         return -1;
     switch (record->kind) {
     case RECORD_DIR:
-        if (mkdirat(dir, last, 0700) < 0 && !is_directory(dir, last))
-            return fail(w, "`%.200s` cannot be made: %s", w->name, strerror(errno));
-        return 0;
+        return get_directory(w, dir, last);
+    case RECORD_GONE:
+        return w->is_of_layers ? make_room(w, dir, last) : fail(w, "the packed files are damaged");
     case RECORD_FILE:
         return get_file(w, dir, last, record);
     case RECORD_SYMLINK:
@@ -570,19 +725,34 @@ static int get_all(struct work *w, const char *const *paths, size_t n_paths)
     }
 }
 
-int archive_read(int fd, const char *const *paths, size_t n_paths, char *why, size_t why_size)
+static int unpack(struct work *w, const char *const *paths, size_t n_paths)
 {
-    struct work w = {.why = why, .why_size = why_size, .fd = fd, .root = -1, .parent = -1};
     int r;
 
-    why[0] = '\0';
-    if (map_work(&w, false) < 0)
+    w->why[0] = '\0';
+    w->root = w->parent = -1;
+    if (map_work(w, false) < 0)
         return -1;
-    r = get_all(&w, paths, n_paths);
-    if (w.has_parent)
-        (void)close(w.parent);
-    if (w.root >= 0)
-        (void)close(w.root);
-    unmap_work(&w, false);
+    r = get_all(w, paths, n_paths);
+    if (w->has_parent)
+        (void)close(w->parent);
+    if (w->root >= 0)
+        (void)close(w->root);
+    unmap_work(w, false);
     return r;
+}
+
+int archive_read(int fd, const char *const *paths, size_t n_paths, char *why, size_t why_size)
+{
+    struct work w = {.why = why, .why_size = why_size, .fd = fd};
+
+    return unpack(&w, paths, n_paths);
+}
+
+int archive_read_layers(int fd, const char *const *paths, size_t n_paths, char *why,
+                        size_t why_size)
+{
+    struct work w = {.why = why, .why_size = why_size, .fd = fd, .is_of_layers = true};
+
+    return unpack(&w, paths, n_paths);
 }

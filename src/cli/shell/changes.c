@@ -1,0 +1,79 @@
+/* What a fork has changed in its own view of directories, and what becomes of it. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/changes.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/terminal_text.h"
+#include "cli/changes.h"
+#include "cli/shell/shell.h"
+
+static int layers_of(const struct shell *shell, struct layers **ret_layers, struct error *err)
+{
+    *ret_layers = session_layers(shell->session);
+    if (*ret_layers)
+        return 0;
+    error_set(err, E_INVALID, "this session has no copy-on-write directory");
+    return error_hint(err, "forks of a session with `--allow DIR:rw` have one");
+}
+
+static int settle(struct shell *shell, struct changes_wish *wish, struct error *err)
+{
+    cleanup_json json_t *answer = NULL;
+    struct layers *layers;
+    bool is_apply = wish->action == CHANGES_APPLY;
+
+    wish->room = LIMIT_DIFF_READ;
+    if (layers_of(shell, &layers, err) < 0)
+        return -1;
+    if (wish->action != CHANGES_SHOW &&
+        session_note(shell->session, is_apply ? "apply" : "discard",
+                     json_array_size(wish->paths) ? "some paths" : "all", err) < 0)
+        return -1;
+    if (changes_do(layers, session_masks(shell->session), wish, &answer, err) < 0)
+        return -1;
+    if (wish->action != CHANGES_SHOW)
+        (void)changes_print_settled(stdout, answer, is_apply ? "applied" : "discarded");
+    else if (!changes_print(stdout, answer,
+                            terminal_has_color(STDOUT_FILENO, shell->config->color)))
+        shell_say("no changes");
+    return 0;
+}
+
+static json_t *paths_of(char **words, size_t count)
+{
+    json_t *paths = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(paths, json_string(words[i]));
+    return paths;
+}
+
+int shell_show_changes(struct shell *shell, char **words, size_t count, struct error *err)
+{
+    cleanup_json json_t *paths = paths_of(words, count);
+    struct changes_wish wish = {.action = CHANGES_SHOW, .paths = paths, .has_diffs = true};
+
+    return settle(shell, &wish, err);
+}
+
+int shell_apply(struct shell *shell, char **words, size_t count, struct error *err)
+{
+    bool accepts = count && strcmp(words[0], "--with-hidden") == 0;
+    cleanup_json json_t *paths = paths_of(words + accepts, count - accepts);
+    struct changes_wish wish = {
+        .action = CHANGES_APPLY, .paths = paths, .accepts_all_hidden = accepts};
+
+    return settle(shell, &wish, err);
+}
+
+int shell_discard(struct shell *shell, char **words, size_t count, struct error *err)
+{
+    cleanup_json json_t *paths = paths_of(words, count);
+    struct changes_wish wish = {.action = CHANGES_DISCARD, .paths = paths};
+
+    return settle(shell, &wish, err);
+}
