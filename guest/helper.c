@@ -2,7 +2,8 @@
 
 #include "guest/policy/policy.h"
 
-extern const char helper_source[]; /* made of library/display.py at build time */
+/* Made of library/display.py and library/tidy.py at build time. */
+extern const char helper_source[], tidy_source[];
 
 static PyObject *globals;
 static PyObject *everybodys; /* the builtins of libraries, where a policy puts its guards */
@@ -55,19 +56,23 @@ int helper_prepare(void)
     return globals ? 0 : -1;
 }
 
-int helper_load(void)
+static int load(const char *source)
 {
-    static bool is_loaded;
-    PyObject *code, *done = NULL;
+    PyObject *code = policy_compile_own(source, HELPER_FILENAME), *done = NULL;
 
-    if (is_loaded)
-        return 0;
-    code = policy_compile_own(helper_source, HELPER_FILENAME);
     if (code)
         done = PyEval_EvalCode(code, globals, globals);
     Py_XDECREF(code);
     Py_XDECREF(done);
-    is_loaded = done != NULL;
+    return done ? 0 : -1;
+}
+
+int helper_load(void)
+{
+    static bool is_loaded;
+
+    if (!is_loaded)
+        is_loaded = load(helper_source) == 0 && load(tidy_source) == 0;
     return is_loaded ? 0 : -1;
 }
 

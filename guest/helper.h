@@ -1,5 +1,5 @@
-/* The part of rich output that is written in Python (library/display.py), which reads tables
- * and figures.
+/* Our parts that are written in Python: rich output, which reads tables and figures
+ * (library/display.py), and tidying up before a copy (library/tidy.py).
  *
  * It is loaded when it is first needed, or in the zygote. It has no rights of its own: to the
  * policy its frames are the program's, and its globals hold nothing a program could not have

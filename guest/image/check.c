@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,12 +99,24 @@ static void count_one(int dir, int number, void *data)
     ++*(int *)data;
 }
 
+/* What to do about a thread, by the names that the standard library gives. */
+static const char *remedy_of(const char *name)
+{
+    if (strncmp(name, "ThreadPoolExecutor", strlen("ThreadPoolExecutor")) == 0)
+        return "call `shutdown()` of its executor";
+    if (strstr(name, "(_handle_"))
+        return "call `close()` and `join()` of its pool";
+    if (strncmp(name, "QueueFeederThread", strlen("QueueFeederThread")) == 0)
+        return "call `close()` and `join_thread()` of its queue";
+    return "end it and call its `join()`";
+}
+
 static void complain_of_thread(struct image_refusal *why, const char *name)
 {
     if (strlen(name) <= THREAD_NAME_MAX)
-        complain(why, "thread `%s` is running", name);
+        complain(why, "thread `%s` is running: %s", name, remedy_of(name));
     else
-        complain(why, "a thread with a long name is running");
+        complain(why, "a thread with a long name is running: end it and call its `join()`");
 }
 
 /* The names of Python's threads. Only plain objects are examined: no code of the program runs. */
@@ -158,7 +171,8 @@ static void check_children(struct image_refusal *why)
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD)
         return;
     if (info.si_pid) {
-        complain(why, "child process %d has ended and nobody has waited for it", info.si_pid);
+        complain(why, "child process %d has ended and nobody has waited for it: call its `wait()`",
+                 info.si_pid);
         return;
     }
     if (image_read_file("/proc/thread-self/children", list, sizeof(list)) <= 0) {
@@ -171,7 +185,7 @@ static void check_children(struct image_refusal *why)
         if (end == at)
             break;
         read_comm(pid, name, sizeof(name));
-        complain(why, "child process %ld (%s) is running", pid, name);
+        complain(why, "child process %ld (%s) is running: end it and wait for it", pid, name);
         while (*end == ' ')
             end++;
     }
@@ -258,7 +272,10 @@ static void check_map(const struct image_map *map, struct image_refusal *why)
     if (!map->is_shared)
         return;
     if (map->prot & PROT_WRITE) {
-        complain(why, "memory is shared for writing (%.100s)", name);
+        complain(why, "memory is shared for writing (%.100s)%s", name,
+                 strncmp(name, "/dev/shm/sem.", strlen("/dev/shm/sem.")) == 0 && !why->has_advice++
+                     ? ": `close()` and `del` the queues, locks and pools of multiprocessing"
+                     : "");
         return;
     }
     if (image_is_known(&map->file))
@@ -444,7 +461,8 @@ static bool check_file(struct fd_check *check, int number, const char *link, con
     if (!has_path || (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode) && !S_ISCHR(st->st_mode))) {
         complain_fd(check, number, link);
     } else if (st->st_nlink == 0 || !has_name(link, st)) {
-        complain(check->why, "descriptor %d is a file without a name (%.100s)", number, link);
+        complain(check->why, "descriptor %d is a file without a name (%.100s): close it", number,
+                 link);
     } else if (fstatfs(number, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC) {
         complain(check->why, "descriptor %d is of /proc (%.100s)", number, link);
     } else if (has_lock(number)) {
@@ -500,6 +518,30 @@ static void record_path(struct fd_check *check, int number, const char *link, co
         complain(check->why, "the names of open files are too long");
 }
 
+/* The end of a pipe from which nothing can come any more reads like /dev/null. */
+static bool is_spent_pipe(int number, const char *link)
+{
+    struct pollfd end = {.fd = number, .events = POLLIN};
+
+    return strncmp(link, "pipe:", 5) == 0 && (fcntl(number, F_GETFL) & O_ACCMODE) == O_RDONLY &&
+           poll(&end, 1, 0) == 1 && end.revents == POLLHUP;
+}
+
+static void record_spent_pipe(struct image_refusal *why, int number)
+{
+    struct image_fd *fd = add_fd(why, number);
+
+    if (!fd)
+        return;
+    fd->kind = IMAGE_FD_PATH;
+    fd->flags = (uint32_t)fcntl(number, F_GETFL);
+    fd->is_cloexec = fcntl(number, F_GETFD) & FD_CLOEXEC;
+    fd->mode = S_IFCHR;
+    fd->name = image_add_text(&image_stub->index, "/dev/null");
+    if (!fd->name)
+        complain(why, "the names of open files are too long");
+}
+
 static void visit_fd(int dir, int number, void *data)
 {
     struct fd_check *check = data;
@@ -519,7 +561,9 @@ static void visit_fd(int dir, int number, void *data)
     }
     link[n] = '\0';
     own = find_own(number, &st);
-    if (own < 0) {
+    if (own < 0 && is_spent_pipe(number, link)) {
+        record_spent_pipe(check->why, number);
+    } else if (own < 0) {
         find_granted_name(link, &st);
         record_path(check, number, link, &st);
     } else if (own != number && (fd = add_fd(check->why, number))) {
@@ -606,7 +650,7 @@ static void record_cwd(struct image_refusal *why)
 
 int image_check(const struct image_request *request, struct image_refusal *why)
 {
-    why->text[0] = '\0';
+    *why = (struct image_refusal){0};
     if (!image_stub)
         return image_refuse(why, "this sandbox was not made for copies: its zygote is not warm");
     memset(&image_stub->index.head, 0, sizeof(image_stub->index.head));

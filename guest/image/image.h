@@ -32,7 +32,8 @@
 #define IMAGE_PAGEMAP_FD 59
 
 struct image_refusal {
-    char text[1024]; /* one line */
+    char text[1024];     /* one line */
+    unsigned has_advice; /* on shared memory, which is given once */
 };
 
 /* --- in the zygote --- */
