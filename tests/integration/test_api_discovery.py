@@ -14,7 +14,7 @@ HELP_MAX, MODULE_MAX = 520, 3000
 
 @pytest.fixture
 def one(callers):
-    return callers["user"] if "user" in callers else next(iter(callers.values()))
+    return callers["user"]
 
 
 @pytest.fixture

@@ -12,17 +12,14 @@ from serving import Server, wait_until
 
 @pytest.fixture
 def session(server):
-    reply = server.call("POST", "/v1/sessions", {"profile": "open", "memory_mb": 256})
-    assert reply.status == 201, reply
-    yield reply.json["session_id"]
-    server.call("DELETE", f"/v1/sessions/{reply.json['session_id']}")
+    with server.session(memory_mb=256) as name:
+        yield name
 
 
 def cell(server, session, code, **fields):
-    reply = server.call("POST", f"/v1/sessions/{session}/execute", {"code": code, **fields})
-    assert reply.status == 200, reply
-    assert reply.json["status"] == "success", reply.json
-    return reply.json["stdout"]
+    done = server.execute(session, code, **fields)
+    assert done["status"] == "success", done
+    return done["stdout"]
 
 
 def ask(server, session, what, **body):

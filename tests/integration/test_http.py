@@ -25,16 +25,12 @@ def another(who, *args, env=None):
 
 @pytest.fixture
 def session(server):
-    reply = server.call("POST", "/v1/sessions", {"profile": "open"})
-    assert reply.status == 201, reply
-    yield reply.json["session_id"]
-    server.call("DELETE", f"/v1/sessions/{reply.json['session_id']}")
+    with server.session() as name:
+        yield name
 
 
 def cell(server, session, code, **fields):
-    reply = server.call("POST", f"/v1/sessions/{session}/execute", {"code": code, **fields})
-    assert reply.status == 200, reply
-    return reply.json
+    return server.execute(session, code, **fields)
 
 
 # --- runs ---

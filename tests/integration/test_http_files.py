@@ -20,12 +20,9 @@ def server(request, callers):
 
 @pytest.fixture
 def session(server):
-    reply = server.call("POST", "/v1/sessions", {"profile": "open"})
-    assert reply.status == 201, reply
-    name = reply.json["session_id"]
-    wait_until(lambda: server.call("GET", f"/v1/sessions/{name}").json["state"] == "idle", "the session is there")
-    yield f"/v1/sessions/{name}"
-    server.call("DELETE", f"/v1/sessions/{name}")
+    with server.session() as name:
+        wait_until(lambda: server.call("GET", f"/v1/sessions/{name}").json["state"] == "idle", "the session is there")
+        yield f"/v1/sessions/{name}"
 
 
 def cell(server, session, code, **fields):

@@ -21,7 +21,7 @@ def packed(name="csv-clean", description="Cleans tables.", **more):
 
 @pytest.fixture(scope="module")
 def server(callers):
-    who = callers["user"] if "user" in callers else next(iter(callers.values()))
+    who = callers["user"]
     home = {"XDG_STATE_HOME": str(who.home / f"state-{uuid.uuid4().hex}")}
     with serving.Server(who, env=home) as server:
         server.other = {"Authorization": "Bearer " + who.call("token", "add", "other", env=home).text.strip()}

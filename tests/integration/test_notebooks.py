@@ -22,23 +22,19 @@ TIMEOUT_S = 120
 
 @pytest.fixture(scope="module")
 def server(callers):
-    s = Server(callers["user"] if "user" in callers else next(iter(callers.values())))
+    s = Server(callers["user"])
     yield s
     assert s.stop() == 0, s.said
 
 
 @pytest.fixture
 def session(server):
-    reply = server.call("POST", "/v1/sessions", {"profile": "open"})
-    assert reply.status == 201, reply
-    yield reply.json["session_id"]
-    server.call("DELETE", f"/v1/sessions/{reply.json['session_id']}")
+    with server.session() as name:
+        yield name
 
 
 def execute(server, session, code):
-    reply = server.call("POST", f"/v1/sessions/{session}/execute", {"code": code, "timeout_s": TIMEOUT_S})
-    assert reply.status == 200, reply
-    return reply.json
+    return server.execute(session, code, timeout_s=TIMEOUT_S)
 
 
 def cells(path):

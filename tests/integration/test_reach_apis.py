@@ -13,7 +13,7 @@ MODULES = ["api.filesystem", "api.code_analysis", "api.code_transform", "api.git
 
 @pytest.fixture(scope="module")
 def who(callers):
-    return callers["user"] if "user" in callers else next(iter(callers.values()))
+    return callers["user"]
 
 
 @pytest.fixture(scope="module")

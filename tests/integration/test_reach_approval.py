@@ -25,7 +25,7 @@ CODE = """
 
 @pytest.fixture(scope="module")
 def who(callers):
-    return callers["user"] if "user" in callers else next(iter(callers.values()))
+    return callers["user"]
 
 
 def code(words="hello"):

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def who(callers):
-    return callers["user"] if "user" in callers else next(iter(callers.values()))
+    return callers["user"]
 
 
 @pytest.fixture(scope="module")

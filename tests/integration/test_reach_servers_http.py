@@ -13,7 +13,7 @@ TOKEN = "upstream-token-" + uuid.uuid4().hex
 
 @pytest.fixture(scope="module")
 def who(callers):
-    return callers["user"] if "user" in callers else next(iter(callers.values()))
+    return callers["user"]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ CODE = "import json\n\ndef double(x):\n    return 2 * x\n"
 
 @pytest.fixture(scope="module")
 def who(callers):
-    return callers["user"] if "user" in callers else next(iter(callers.values()))
+    return callers["user"]
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ class Listener:
 
 @pytest.fixture(scope="module")
 def who(callers):
-    return callers["user"] if "user" in callers else next(iter(callers.values()))
+    return callers["user"]
 
 
 @pytest.fixture(scope="module")

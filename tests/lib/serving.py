@@ -1,4 +1,5 @@
 """`belljar serve` as a process of a test, and the ways to talk to it: properly, and byte by byte."""
+import contextlib
 import http.client
 import json
 import os
@@ -109,6 +110,19 @@ class Server:
 
     def run(self, code, **fields):
         reply = self.call("POST", "/v1/run", {"code": code, **fields})
+        assert reply.status == 200, reply
+        return reply.json
+
+    @contextlib.contextmanager
+    def session(self, **fields):
+        """The id of a new session, which ends with the block."""
+        reply = self.call("POST", "/v1/sessions", {"profile": "open", **fields})
+        assert reply.status == 201, reply
+        yield reply.json["session_id"]
+        self.call("DELETE", f"/v1/sessions/{reply.json['session_id']}")
+
+    def execute(self, session, code, **fields):
+        reply = self.call("POST", f"/v1/sessions/{session}/execute", {"code": code, **fields})
         assert reply.status == 200, reply
         return reply.json
 
