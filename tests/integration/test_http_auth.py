@@ -5,6 +5,7 @@ import re
 import stat
 import time
 
+import belljar
 import pytest
 
 from serving import Server, UnixConnection
@@ -278,10 +279,11 @@ def test_a_request_that_began_under_a_removed_token_is_not_its_successors(tokens
     """Its body ends when another token of the same name is there."""
     old = tokens.add(name)
     assert tokens.call(old, "POST", "/v1/sessions", {"name": "desk"}).status == 201
+    assert tokens.call(old, "POST", "/v1/sessions/desk/execute", {"code": "1"}).status == 200  # it has started
     comment = "#" * 300_000 if kind == "large" else ""
     body = b"x" * 100 if kind == "upload" else json.dumps({"code": "print(secret)" + comment}).encode()
     method, path = ("PUT", "files/f") if kind == "upload" else ("POST", "execute")
-    connection = UnixConnection(tokens.server.socket, 30)
+    connection = UnixConnection(tokens.server.socket, belljar.HANG_SECONDS)
     connection.putrequest(method, f"/v1/sessions/desk/{path}")
     for header in (("Authorization", f"Bearer {old}"), ("Content-Type", "application/octet-stream" if kind == "upload" else "application/json"), ("Content-Length", str(len(body)))):
         connection.putheader(*header)
