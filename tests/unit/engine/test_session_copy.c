@@ -235,7 +235,7 @@ TEST(unknown_checkpoints_and_busy_sessions)
     assert_int_equal(session_restore(session, "none", stage_copied, &g, &err), -1);
     assert_error(&err, E_NOT_FOUND, "no checkpoint of that name");
     assert_int_equal(session_checkpoint(session, "a/b", stage_copied, &g, &err), -1);
-    assert_error(&err, E_INVALID, "not a name");
+    assert_error(&err, E_INVALID, "invalid checkpoint name");
     assert_int_equal(session_fork(session, 0, &(struct session_options){0}, stage_copied, &g, &err),
                      -1);
     assert_error(&err, E_INVALID, "that many");
