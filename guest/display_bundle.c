@@ -313,12 +313,36 @@ static int add_table(struct display_bundle *b, PyObject *object, PyObject **note
 
     if (!table)
         return note_failure("the table", notes);
-    if (PyTuple_Check(table) && PyTuple_GET_SIZE(table) == 2) {
+    if (PyTuple_Check(table) && PyTuple_GET_SIZE(table) == 3) {
         display_bundle_add(b, "text/plain", PyTuple_GET_ITEM(table, 0));
         display_bundle_add(b, "application/vnd.belljar.table+json", PyTuple_GET_ITEM(table, 1));
+        if (PyTuple_GET_ITEM(table, 2) != Py_None)
+            display_bundle_add(b, "text/csv", PyTuple_GET_ITEM(table, 2));
     }
     Py_DECREF(table);
     return 0;
+}
+
+/* A form for models, of a picture that is too large for them. It is not missed where it cannot be
+ * made. */
+static int add_small(struct display_bundle *b, PyObject *small)
+{
+    if (!small && is_interrupt())
+        return -1;
+    if (small && PyBytes_Check(small))
+        display_bundle_add(b, WIRE_SMALL_PICTURE, small);
+    Py_XDECREF(small);
+    PyErr_Clear();
+    return 0;
+}
+
+static int add_small_image(struct display_bundle *b, PyObject *image)
+{
+    PyObject *maker = class_in("_io", "BytesIO");
+    int r = add_small(b, maker ? helper_call("small_image", "(OO)", image, maker) : NULL);
+
+    Py_XDECREF(maker);
+    return r;
 }
 
 /* repr() and what failed before it. Without any form but a failure that is what is shown. */
@@ -346,6 +370,8 @@ int display_bundle_fill(struct display_bundle *b, PyObject *object)
         return display_bundle_fill_figure(b, object);
     if (is_instance_of(object, "pandas", "DataFrame") || is_instance_of(object, "pandas", "Series"))
         r = add_table(b, object, &notes);
+    if (r == 0 && is_instance_of(object, "PIL.Image", "Image"))
+        r = add_small_image(b, object);
     for (size_t i = 0; r == 0 && i < sizeof(methods) / sizeof(methods[0]); i++)
         r = ask(b, object, methods[i].method, methods[i].mime, &notes);
     if (r == 0)
@@ -362,17 +388,27 @@ static int add_picture(struct display_bundle *b, PyObject *figure, const char *f
     PyObject *maker = class_in("_io", "BytesIO");
     PyObject *bytes = maker ? helper_call("picture", "(OOs)", figure, maker, form) : NULL;
     uint32_t before = b->count;
+    bool is_added;
+    int r;
 
-    Py_XDECREF(maker);
-    if (!bytes)
+    if (!bytes) {
+        Py_XDECREF(maker);
         return note_failure("the picture", notes);
+    }
     if (strcmp(form, "svg") == 0 && PyBytes_Check(bytes))
         Py_SETREF(bytes, PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes),
                                               "replace"));
     if (bytes)
         display_bundle_add(b, mime, bytes);
+    is_added = b->count > before;
+    r = is_added && strcmp(form, "png") == 0
+            ? add_small(b, helper_call("small_picture", "(OOO)", figure, maker, bytes))
+            : 0;
     Py_XDECREF(bytes);
-    if (b->count == before) {
+    Py_XDECREF(maker);
+    if (r < 0)
+        return -1;
+    if (!is_added) {
         PyErr_SetString(PyExc_ValueError, "it is larger than a display may be");
         return note_failure("the picture", notes);
     }

@@ -6,6 +6,8 @@
 POINTS = 10000  # of all charts of one picture together
 SERIES = 100
 COLUMNS = 200
+ROWS = 1000  # of a table that is sent whole
+SIDE = 1568  # pixels; models scale larger pictures down, or refuse them
 
 
 def plain(value):
@@ -37,8 +39,19 @@ def values(data, room):
     return [plain(item) for item in data], size <= room
 
 
+def exact(data):
+    """The first rows as CSV: unlike the text for people it rounds and leaves out nothing."""
+    index = data.index
+    counted = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1 and index.name is None
+    rows = data.iloc[:ROWS] if len(data.shape) == 1 else data.iloc[:ROWS, :COLUMNS]
+    try:
+        return rows.to_csv(index=not counted, header=len(data.shape) > 1 or data.name is not None)
+    except Exception:
+        return None
+
+
 def table(data):
-    """A compact text, and what the table is made of."""
+    """A compact text, what the table is made of, and its exact values or None."""
     if len(data.shape) == 1:
         text = data.to_string(max_rows=20, name=True, dtype=True)
         columns = [{"name": plain(data.name), "dtype": str(data.dtype)}]
@@ -52,13 +65,46 @@ def table(data):
     about["index"] = {"name": plain(data.index.name), "dtype": str(data.index.dtype)}
     if len(columns) < (data.shape[1] if len(data.shape) > 1 else 1):
         about["truncated"] = True
-    return text, about
+    return text, about, exact(data)
 
 
 def picture(figure, buffer, form):
     """The bytes of a figure. What lies outside of its edges, such as a legend, is brought in."""
     target = buffer()
     figure.savefig(target, format=form, bbox_inches="tight")
+    return target.getvalue()
+
+
+def sides(png):
+    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
+
+
+def small_picture(figure, buffer, png):
+    """The same for a model, or None: it is small enough."""
+    dpi, side = figure.dpi, max(sides(png))
+    if side <= SIDE:
+        return None
+    small = None
+    for _ in range(3):  # the first was perhaps not drawn with the figure's own resolution
+        dpi = dpi * (SIDE - 8) / side
+        target = buffer()
+        figure.savefig(target, format="png", bbox_inches="tight", dpi=dpi)
+        side = max(sides(target.getvalue()))
+        if side <= SIDE:
+            small = target.getvalue()
+        if SIDE * 3 / 4 < side <= SIDE:
+            break
+    return small
+
+
+def small_image(image, buffer):
+    """A large image of PIL for a model, or None."""
+    if max(image.size) <= SIDE:
+        return None
+    image = image.copy()
+    image.thumbnail((SIDE, SIDE))
+    target = buffer()
+    image.save(target, format="PNG")
     return target.getvalue()
 
 

@@ -401,6 +401,9 @@ struct wire_exception {
 
 #define WIRE_FORMS_MAX 16
 
+/* A picture as models take it, beside one that is too large for them. */
+#define WIRE_SMALL_PICTURE "image/vnd.belljar.small+png"
+
 /* One object, in one or several forms. */
 struct wire_display {
     uint32_t count;

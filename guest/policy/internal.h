@@ -76,6 +76,9 @@ PyObject *policy_star_brings(const struct policy *policy, PyObject *module);
 bool policy_import_allowed(const struct policy *policy, struct span module, struct span name);
 
 /* The alternative, for kind "import", "builtin" or "attribute"; empty if the profile names none. */
+/* "allowed are json, math, re"; false: there are too many, or no list. */
+bool policy_list_modules(const struct policy *policy, char *text, size_t size);
+
 struct span policy_hint(const struct policy *policy, const char *kind, struct span name);
 
 /* The module on the allow-list that was probably meant, or nothing. */

@@ -87,7 +87,7 @@ static PyObject *resolve_module(const struct walk *w, PyObject *node, int depth)
 static int refuse_import(struct walk *w, PyObject *node, struct span name, struct span hint,
                          const char *what)
 {
-    char slip[128];
+    char slip[512];
 
     if (!hint.len)
         hint = policy_hint(w->policy, "import", name);
@@ -99,6 +99,8 @@ static int refuse_import(struct walk *w, PyObject *node, struct span name, struc
             hint = span_of(slip);
         }
     }
+    if (!hint.len && policy_list_modules(w->policy, slip, sizeof(slip)))
+        hint = span_from(slip);
     return refuse_at(w, node_int(node, node_names.lineno), node_int(node, node_names.col_offset),
                      "import", name, hint, what);
 }

@@ -367,6 +367,28 @@ struct span policy_hint(const struct policy *policy, const char *kind, struct sp
     return nothing;
 }
 
+bool policy_list_modules(const struct policy *policy, char *text, size_t size)
+{
+    size_t len = 0, count = 0;
+
+    if (!(policy->flags & POLICY_IMPORTS_LISTED))
+        return false;
+    for (size_t i = 1; i < policy->n_rules; i++) { /* the first stands for none */
+        const struct rule *rule = &policy->rules[i];
+        int n;
+
+        if (!(rule->lists & BIT(POLICY_IMPORT_ALLOW)) || (rule->lists & BIT(POLICY_IMPORT_DENY)) ||
+            memchr(rule->key, '.', rule->key_len) || rule->key[0] == '_')
+            continue;
+        n = snprintf(text + len, size - len, "%s%.*s", count++ ? ", " : "allowed are ",
+                     (int)rule->key_len, rule->key);
+        if (n < 0 || (size_t)n >= size - len)
+            return false;
+        len += (size_t)n;
+    }
+    return count > 0;
+}
+
 struct span policy_nearest_module(const struct policy *policy, struct span name)
 {
     size_t best = name_distance_tolerance(name.len) + 1;

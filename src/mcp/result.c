@@ -27,8 +27,6 @@
 #define FILES_SHOWN  20
 #define FILES_LINKED 5
 
-/* Pictures of one answer: clients read messages of ten megabytes at most. */
-#define PICTURE_BYTES (6 * MIB)
 
 /* --- the text --- */
 
@@ -172,15 +170,19 @@ static int add_ends(const struct run_stream *stream, const char *text, size_t le
 
 /* `shown`: bytes of it that the reader has seen. A stream that was cut is shown as a whole again:
  * its parts have other places. */
-static int add_stream(const struct mcp_call *call, const struct run_stream *stream,
-                      const char *label, uint64_t shown, struct buf *out)
+static int add_stream(const struct mcp_call *call, const struct run *run, bool is_err,
+                      uint64_t shown, struct buf *out)
 {
+    const struct run_stream *stream = is_err ? &run->result.err : &run->result.out;
+    const char *label = is_err ? "[stderr]\n" : NULL;
     cleanup(buf_done) struct buf text = BUF_OF(LIMIT_OUTPUT_BYTES_MAX + MIB);
     size_t budget = call->max_tokens / STREAM_PART;
     enum mcp_words where = label ? MCP_WORDS_LINES : MCP_WORDS_FIRST;
 
     if (run_stream_render(stream, &text, NULL) < 0)
         return -1;
+    if (stream == &run->result.err && !stream->spool && !stream->dropped)
+        text.len -= mcp_traceback_tail(run, buf_str(&text), text.len);
     if (shown && !stream->spool && !stream->dropped)
         buf_consume(&text, shown < text.len ? (size_t)shown : text.len);
     if (!text.len)
@@ -199,85 +201,20 @@ static bool is_said(const struct run *run, const char *text, size_t len, const s
            memmem(buf_str(out), out->len, text, len);
 }
 
-/* Python writes a traceback to stderr itself; where it could not, it is here. So is a message of
- * which the first line has only the beginning. */
+/* The frames that are the program's own, and a message of which the first line has only the
+ * beginning. */
 static int add_traceback(const struct run *run, struct buf *out)
 {
-    const char *text = run->result.exception.traceback, *message = run->result.exception.message;
-    size_t len = text ? strlen(text) : 0, message_len = message ? strlen(message) : 0;
+    const char *message = run->result.exception.message;
+    size_t message_len = message ? strlen(message) : 0;
 
-    if (len && !is_said(run, text, len, out) &&
-        (buf_add_str(out, "[traceback]\n", NULL) < 0 ||
-         add_lines(out, text, len, MCP_WORDS_LINES) < 0))
+    if (!run->result.err.spool && !run->result.err.dropped && mcp_add_traceback(run, out) < 0)
         return -1;
     if (message_len <= MESSAGE_SHOWN || is_said(run, message, message_len, out))
         return 0;
     if (buf_add_str(out, "[message] ", NULL) < 0)
         return -1;
     return add_lines(out, message, message_len, MCP_WORDS_INSIDE);
-}
-
-static int add_value(const char *label, const char *text, size_t len, struct buf *out)
-{
-    if (buf_add_str(out, label, NULL) < 0 || mcp_add_words(out, text, len, MCP_WORDS_INSIDE) < 0)
-        return -1;
-    return buf_add_str(out, "\n", NULL);
-}
-
-static bool is_picture(const struct run_form *form)
-{
-    return form && strcmp(form->mime, "image/svg+xml") != 0 &&
-           display_picture_suffix(form->mime) != NULL;
-}
-
-static const struct run_form *picture_of(const struct run_display *display)
-{
-    for (size_t i = 0; i < display->n_forms; i++)
-        if (is_picture(&display->forms[i]))
-            return &display->forms[i];
-    return NULL;
-}
-
-/* A table that is the result is shown once, as text: its other form says the same at many times
- * the length. */
-static bool is_result(const struct run *run, size_t i)
-{
-    const struct run_display *display = &run->result.displays[i];
-
-    return run->result.value_text && i + 1 == run->result.n_displays &&
-           run_display_form(display, "text/html") && !run_display_form(display, "text/plain") &&
-           !run_display_form(display, "text/markdown");
-}
-
-/* Displays other than pictures, in their plainest form; pictures follow the text. */
-static int add_displays(const struct run *run, struct buf *out)
-{
-    size_t pictures = 0, more = run->result.displays_more;
-
-    for (size_t i = 0; i < run->result.n_displays; i++) {
-        const struct run_display *display = &run->result.displays[i];
-        const struct run_form *form = run_display_form(display, "text/plain");
-
-        pictures += picture_of(display) != NULL;
-        if (picture_of(display) || is_result(run, i))
-            continue;
-        if (out->len > MCP_SAVED_BYTES) { /* nobody could read it */
-            more++;
-            continue;
-        }
-        if (!form)
-            form = run_display_form(display, "text/markdown");
-        if (!form && display->n_forms && strncmp(display->forms[0].mime, "text/", 5) == 0)
-            form = &display->forms[0];
-        if (form
-                ? add_value("[display] ", form->data, form->len, out) < 0
-                : display->n_forms && buf_printf(out, NULL, "[display] %s, %zu bytes\n",
-                                                 display->forms[0].mime, display->forms[0].len) < 0)
-            return -1;
-    }
-    if (pictures && buf_printf(out, NULL, "[images] %zu\n", pictures) < 0)
-        return -1;
-    return more ? buf_printf(out, NULL, "[display] %zu more were left out\n", more) : 0;
 }
 
 /* Names are a program's words as well. */
@@ -387,13 +324,9 @@ static int add_denials(const struct mcp_call *call, const struct run *run, struc
 int mcp_result_text(const struct mcp_call *call, const struct run *run, const char *note,
                     struct buf *out)
 {
-    if (add_status(call, run, out) < 0 ||
-        add_stream(call, &run->result.out, NULL, call->shown[0], out) < 0 ||
-        add_stream(call, &run->result.err, "[stderr]\n", call->shown[1], out) < 0 ||
-        add_traceback(run, out) < 0 ||
-        (run->result.value_text && strcmp(run->result.value_text, "None") != 0 &&
-         add_value("[result] ", run->result.value_text, strlen(run->result.value_text), out) < 0) ||
-        add_displays(run, out) < 0)
+    if (add_status(call, run, out) < 0 || add_stream(call, run, false, call->shown[0], out) < 0 ||
+        add_stream(call, run, true, call->shown[1], out) < 0 || add_traceback(run, out) < 0 ||
+        mcp_add_value(run, out) < 0 || mcp_add_displays(run, out) < 0)
         return -1;
     if (!out->len &&
         buf_add_str(out, call->shown[0] || call->shown[1] ? "(no more output)\n" : "(no output)\n",
@@ -520,13 +453,28 @@ static void fit_hints(const struct mcp_call *call, json_t *list)
     }
 }
 
+/* `error` says the same. */
+static void drop_traceback(const struct run *run, json_t *object)
+{
+    const json_t *text = json_object_get(object, "stderr");
+    size_t len = json_string_length(text), tail;
+
+    if (!text || run->result.err.spool || run->result.err.dropped)
+        return;
+    tail = mcp_traceback_tail(run, json_string_value(text), len);
+    if (tail == len)
+        (void)json_object_del(object, "stderr");
+    else if (tail)
+        json_set(object, "stderr", json_text_string(json_string_value(text), len - tail));
+}
+
 /* The result object without what says nothing; pictures are content of their own. */
 static json_t *structured(const struct mcp_call *call, const struct run *run)
 {
-    static const char *const kept[] = {"id",         "status",        "exit_code",  "stdout",
-                                       "stderr",     "result",        "error",      "hint",
-                                       "violations", "files",         "files_gone", "output_handle",
-                                       "session_id", "session_state", "usage"};
+    static const char *const kept[] = {"id",         "status",       "exit_code",  "stdout",
+                                       "stderr",     "result",       "error",      "hint",
+                                       "violations", "files",        "files_gone", "output_handle",
+                                       "session_id", "session_state"};
     json_t *whole = NULL, *object = json_object();
 
     if (result_json(run, HINT_FOR_ALL, &whole, NULL) < 0)
@@ -537,6 +485,13 @@ static json_t *structured(const struct mcp_call *call, const struct run *run)
         if (!is_nothing(value))
             (void)json_object_set(object, kept[i], value);
     }
+    if (!run->result.changes.has_undo && !json_object_get(object, "output_handle"))
+        (void)json_object_del(object, "id");
+    if (mcp_result_table(run))
+        (void)json_object_del(object, "result");
+    if (run->result.state == RUN_STATE_KEPT)
+        (void)json_object_del(object, "session_state");
+    drop_traceback(run, object);
     (void)json_object_del(json_object_get(object, "error"), "traceback");
     shorten(json_object_get(object, "error"), "message");
     drop_nothing(json_object_get(object, "error"));
@@ -553,27 +508,6 @@ static json_t *structured(const struct mcp_call *call, const struct run *run)
 }
 
 /* --- content beside the text --- */
-
-static void add_pictures(const struct run *run, json_t *content)
-{
-    size_t left = PICTURE_BYTES;
-
-    for (size_t i = 0; i < run->result.n_displays; i++) {
-        const struct run_form *form = picture_of(&run->result.displays[i]);
-        cleanup(buf_done) struct buf data = {0};
-
-        if (!form || form->len > left)
-            continue;
-        buf_init(&data, 2 * PICTURE_BYTES);
-        if (base64_add(&data, form->data, form->len, NULL) < 0)
-            continue;
-        left -= form->len;
-        (void)json_array_append_new(content,
-                                    json_pack("{s:s, s:o, s:s}", "type", "image", "data",
-                                              json_stringn_nocheck(buf_str(&data), data.len),
-                                              "mimeType", form->mime));
-    }
-}
 
 int mcp_file_uri(const char *session_id, const char *path, struct buf *out, struct error *err)
 {
@@ -647,7 +581,7 @@ json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *not
     (void)mcp_result_text(call, run, note, &text);
     (void)json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text",
                                                    json_text_string(buf_str(&text), text.len)));
-    add_pictures(run, content);
+    mcp_add_pictures(run, content);
     if (mcp_result_has_links(call)) {
         if (*run->origin.session)
             add_links(run, content);

@@ -338,6 +338,23 @@ static int answer_text(struct mcp_call *call, const struct reader *r, struct err
     return 0;
 }
 
+static int check_picture(const struct reader *r, struct error *err)
+{
+    char head[24];
+    ssize_t n = files_read(r->fd, 0, head, sizeof(head), err);
+
+    if (n < 0)
+        return -1;
+    if (mcp_picture_fits(head, (size_t)n, r->size))
+        return 0;
+    error_set(err, E_TOO_LARGE, "the picture is too large to show: more than %d pixels or %zu KB",
+              MCP_PICTURE_SIDE, MCP_PICTURE_MAX / KIB);
+    return error_hint(err,
+                      "make a smaller copy with code, such as PIL.Image.open(path), "
+                      "thumbnail((%d, %d)) and save(), and read that",
+                      MCP_PICTURE_SIDE, MCP_PICTURE_SIDE);
+}
+
 static int answer_binary(struct mcp_call *call, const struct reader *r, const char *session_id,
                          const char *path, struct error *err)
 {
@@ -346,7 +363,8 @@ static int answer_binary(struct mcp_call *call, const struct reader *r, const ch
 
     buf_init(&data, 2 * BINARY_MAX);
     buf_init(&uri, MCP_URI_MAX);
-    if (read_binary(r, &data, err) < 0 || mcp_file_uri(session_id, path, &uri, err) < 0)
+    if ((r->picture && check_picture(r, err) < 0) || read_binary(r, &data, err) < 0 ||
+        mcp_file_uri(session_id, path, &uri, err) < 0)
         return -1;
     content = json_stringn_nocheck(buf_str(&data), data.len);
     if (r->picture)

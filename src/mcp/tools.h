@@ -119,6 +119,27 @@ enum mcp_words {
 int mcp_add_words(struct buf *out, const char *text, size_t len, enum mcp_words where);
 
 /* Adds what the model reads of it to `out`. */
+/* The value of `result` or of the last expression; a table in its exact form. */
+int mcp_add_value(const struct run *run, struct buf *out);
+
+/* The result as CSV if it is a table, or NULL. */
+const struct run_form *mcp_result_table(const struct run *run);
+
+/* Displays other than pictures, in their plainest form; pictures follow the text. */
+int mcp_add_displays(const struct run *run, struct buf *out);
+void mcp_add_pictures(const struct run *run, json_t *content);
+
+/* What models take: larger pictures are scaled down or refused by their makers. */
+#define MCP_PICTURE_SIDE 1568
+#define MCP_PICTURE_MAX  ((size_t)3 * MIB)
+bool mcp_picture_fits(const char *head, size_t head_len, uint64_t size);
+
+/* So many bytes at the end of a standard error are the traceback of the exception. */
+size_t mcp_traceback_tail(const struct run *run, const char *text, size_t len);
+
+/* The places in the program, unless there is only the one that the result begins with. */
+int mcp_add_traceback(const struct run *run, struct buf *out);
+
 int mcp_result_text(const struct mcp_call *call, const struct run *run, const char *note,
                     struct buf *out);
 

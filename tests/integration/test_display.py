@@ -159,7 +159,7 @@ frame
     lines = frame["text/plain"]["data"].splitlines()
     assert len(lines) < 30 and lines[-1] == "[1000 rows x 3 columns]"
     assert series[TABLES]["data"]["shape"] == [1000] and series["text/plain"]["data"].count("\n") < 30
-    assert set(value) == {"text/html", TABLES} and "[1000 rows x 3 columns]" in answer.json["result"]["text"]
+    assert set(value) == {"text/html", "text/csv", TABLES} and "[1000 rows x 3 columns]" in answer.json["result"]["text"]
 
 
 def test_a_table_that_is_wide_and_full_of_text(who):

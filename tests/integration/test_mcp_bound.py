@@ -284,7 +284,7 @@ def test_the_operator_chooses_the_bound(callers):
 def test_a_table_is_sent_once(door):
     code = "import pandas as pd\npd.DataFrame({'a': range(30), 'b': range(30)})"
     text = fits(door.call("run_code", {"code": code}))
-    assert "<table" not in text and "[display]" not in text and text.count("29") == 3 and len(text) < 700
+    assert "<table" not in text and "[display]" not in text and text.count("29") == 2 and len(text) < 700
 
 
 def test_a_hint_is_given_once(door):
