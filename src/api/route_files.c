@@ -6,6 +6,7 @@
 
 #include "admit/quota.h"
 #include "api/api.h"
+#include "api/granted_files.h"
 #include "base/cleanup.h"
 #include "base/closer.h"
 #include "base/fiber.h"
@@ -42,6 +43,21 @@ static struct session *find_path(struct request *request, char path[PATH_MAX], s
     if (!session || files_path_check(request->params[1], strlen(request->params[1]), path, err) < 0)
         return NULL;
     return session;
+}
+
+/* A path in a directory that the session was granted, or NULL. Errors are for whoever looks for it
+ * in /workspace next. */
+static char *find_granted(struct request *request, const char *given, struct session **ret_session)
+{
+    struct api *api = request->api;
+    struct session *session = given && *given == '/' ? sessions_find(api->sessions, request->owner,
+                                                                     request->params[0], NULL)
+                                                     : NULL;
+
+    if (!session || admission_check_session(request->caller, session, NULL) < 0)
+        return NULL;
+    *ret_session = session;
+    return granted_request_path(session, given);
 }
 
 /* --- work that may take several turns ---
@@ -111,7 +127,8 @@ static void begin_file_task(struct request *request, const struct task_steps *st
 #define AFTER_BYTES (4 * PATH_MAX)
 
 static const struct schema_field list_fields[] = {
-    {"path", SCHEMA_STRING, .max_len = 4096, .help = "the directory (default /workspace)"},
+    {"path", SCHEMA_STRING, .max_len = 4096,
+     .help = "the directory (default /workspace); one in a granted directory by its absolute path"},
     {"depth", SCHEMA_INTEGER, .min = 0, .max = 64,
      .help = "1 (the default): its own entries; 0: all the way down"},
     {"after", SCHEMA_STRING, .max_len = AFTER_BYTES,
@@ -207,7 +224,14 @@ static void work_on_list(void *arg)
 static void list_files(struct request *request)
 {
     static const struct task_steps steps = {.work = work_on_list, .done = end_file_task};
+    const char *dir = json_string_value(json_object_get(request->query, "path"));
+    struct session *session = NULL;
+    char *path = find_granted(request, dir, &session);
 
+    if (path) {
+        granted_answer_list(request, session, path);
+        return;
+    }
     begin_file_task(request, &steps);
 }
 
@@ -352,9 +376,15 @@ static void get_file(struct request *request)
     struct files_entry entry;
     struct error err = {0};
     char path[PATH_MAX];
-    struct session *session = find_path(request, path, &err);
+    struct session *session = NULL;
+    char *granted = find_granted(request, request->params[1], &session);
     int fd;
 
+    if (granted) {
+        granted_answer_file(request, session, granted);
+        return;
+    }
+    session = find_path(request, path, &err);
     if (!session || check_quota(request, &err) < 0 ||
         files_open(session_files(session), path, &fd, &entry, &err) < 0)
         request_answer_error(request, &err);
@@ -372,12 +402,19 @@ static const struct schema_field put_fields[] = {
 struct upload {
     struct caller *caller; /* who pays */
     struct session_writer writer;
+    char *granted;      /* its path, in a granted directory; NULL: in /workspace */
+    struct buf content; /* of that one */
 };
 
 static void upload_free(struct upload *upload)
 {
-    quota_spend(upload->caller, loop_now_ns(), 0, (double)upload->writer.files.written);
-    session_write_abort(&upload->writer);
+    uint64_t bytes = upload->granted ? upload->content.len : upload->writer.files.written;
+
+    quota_spend(upload->caller, loop_now_ns(), 0, (double)bytes);
+    if (!upload->granted)
+        session_write_abort(&upload->writer);
+    free(upload->granted);
+    buf_done(&upload->content);
     free(upload);
 }
 
@@ -390,7 +427,13 @@ static int on_piece(struct request *request, const void *data, size_t len, struc
 {
     struct upload *upload = request->user;
 
-    return session_write_feed(&upload->writer, data, len, err);
+    if (!upload->granted)
+        return session_write_feed(&upload->writer, data, len, err);
+    if (len <= GRANTED_WRITE_MAX - upload->content.len)
+        return buf_add(&upload->content, data, len, err);
+    error_set(err, E_TOO_LARGE, "a file in a granted directory is written with at most %zu KB",
+              GRANTED_WRITE_MAX / KIB);
+    return error_hint(err, "write it to /workspace, and let code copy it");
 }
 
 static int begin_put(struct request *request, struct error *err)
@@ -400,15 +443,20 @@ static int begin_put(struct request *request, struct error *err)
         .makes_parents = true,
     };
     struct upload *upload = calloc(1, sizeof(*upload));
-    struct session *session;
+    struct session *session = NULL;
     char path[PATH_MAX];
 
     if (!upload)
         return error_memory(err);
     upload->caller = request->caller;
-    session = find_path(request, path, err);
+    upload->granted = find_granted(request, request->params[1], &session);
+    buf_init(&upload->content, GRANTED_WRITE_MAX);
+    if (!upload->granted)
+        session = find_path(request, path, err);
     if (!session || check_quota(request, err) < 0 ||
-        session_write_begin(&upload->writer, session, path, &options, err) < 0) {
+        (!upload->granted &&
+         session_write_begin(&upload->writer, session, path, &options, err) < 0)) {
+        free(upload->granted);
         free(upload);
         return -1;
     }
@@ -418,6 +466,23 @@ static int begin_put(struct request *request, struct error *err)
     return 0;
 }
 
+/* The session may have ended while the content came. */
+static void put_granted(struct request *request, struct upload *upload)
+{
+    struct session *session = NULL;
+    char *path = find_granted(request, upload->granted, &session);
+    struct error err = {0};
+
+    request->on_gone = NULL;
+    if (path) {
+        granted_answer_write(request, session, path, &upload->content);
+    } else {
+        error_set(&err, E_NOT_FOUND, "the session has ended");
+        request_answer_error(request, &err);
+    }
+    upload_free(upload);
+}
+
 /* All of it is there: now it gets its name. */
 static void put_file(struct request *request)
 {
@@ -425,6 +490,10 @@ static void put_file(struct request *request)
     struct error err = {0};
     const char *path = upload->writer.path;
 
+    if (upload->granted) {
+        put_granted(request, upload);
+        return;
+    }
     if (session_write_commit(&upload->writer, &err) < 0)
         request_answer_error(request, &err);
     else

@@ -343,6 +343,26 @@ static int read_variable(struct config *config, const struct config_option *opti
     return config_set_text(config, option, &source, value, err);
 }
 
+/* CodeRunner has its address in two variables. Beyond loopback the usual rules hold: TLS and a
+ * token. */
+static int read_coderunner_address(struct config *config, struct error *err)
+{
+    const char *host = getenv("CODERUNNER_FASTMCP_HOST"), *port = getenv("CODERUNNER_FASTMCP_PORT"),
+               *ours = getenv(PREFIX "LISTEN");
+    const struct config_source source = {.origin = CONFIG_ENVIRONMENT,
+                                         .name = host && *host ? "CODERUNNER_FASTMCP_HOST"
+                                                               : "CODERUNNER_FASTMCP_PORT"};
+    bool has_host = host && *host, has_port = port && *port;
+    bool is_v6 = has_host && strchr(host, ':') && *host != '[';
+    char address[512];
+
+    if ((ours && *ours) || (!has_host && !has_port))
+        return 0;
+    (void)snprintf(address, sizeof(address), "%s%s%s:%s", is_v6 ? "[" : "",
+                   has_host ? host : "127.0.0.1", is_v6 ? "]" : "", has_port ? port : "8222");
+    return config_set_text(config, config_find("listen"), &source, address, err);
+}
+
 static int read_variables(struct config *config, struct error *err)
 {
     size_t count;
@@ -357,7 +377,7 @@ static int read_variables(struct config *config, struct error *err)
             if (read_variable(config, &options[i], options[i].aliases[j], &is_set, err) < 0)
                 return -1;
     }
-    return 0;
+    return read_coderunner_address(config, err);
 }
 
 /* A variable with our prefix that is almost an option is a slip, and a limit that is silently not
@@ -403,6 +423,7 @@ static const struct {
     {"pyrunner", "profile", "pyrunner"},       /* 50 descriptors */
     {"coderunner", "profile", "open"},
     {"coderunner", "timeout_s", "300"},
+    {"coderunner", "hosts", "coderunner.local"},
 };
 
 static int apply_compat(struct config *config, struct error *err)

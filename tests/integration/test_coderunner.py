@@ -380,3 +380,17 @@ def test_a_client_that_leaves_stops_its_cell(server, session):
     wait_until(lambda: server.get("/v1/stats").json["you"]["running"] == 1, "it runs")
     connection.close()
     assert execute(server, "'free'", session_id=session)["stdout"] == "'free'\n"
+
+
+def test_its_variables_and_its_host_name(callers):
+    who = callers.get("root") or callers["user"]
+    said = who.call("config", env={"CODERUNNER_FASTMCP_PORT": "8333", "CODERUNNER_FASTMCP_HOST": "localhost"}).text
+    assert "localhost:8333" in said, said
+    refused = who.call("serve", "--socket", "none", env={"CODERUNNER_FASTMCP_HOST": "0.0.0.0", "CODERUNNER_FASTMCP_PORT": "0"})
+    assert refused.code != 0 and "--tls-cert" in refused.errors, refused
+    for compat, status in (("coderunner", 200), ("none", 403)):
+        server = Server(who, "--socket", "none", "--compat", compat)
+        try:
+            assert server.call("GET", "/health", headers={"Host": "coderunner.local:8222"}).status == status
+        finally:
+            assert server.stop() == 0, server.said

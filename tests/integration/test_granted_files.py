@@ -80,3 +80,15 @@ def test_names_of_the_execution_runtime(who):
     answer = who.run(code)
     assert answer.json["stdout"] == "rename-it rename-it rename-it\n{'done': 1}\napi.filesystem True True\n", answer
     assert who.call("state", "rm", "rename-it").code == 0
+
+
+def test_what_write_file_wrote_can_be_undone(who, project):
+    with mcp.Client(who, "--allow", f"{project}:rw") as client:
+        client.initialize()
+        assert "wrote" in client.text("write_file", {"path": "a.txt", "content": "changed\n"})
+        assert (project / "a.txt").read_text() == "changed\n"
+    listed = who.call("undo", "--list").text
+    run = next(word for line in listed.splitlines() for word in line.split() if word.startswith("run_"))
+    done = who.call("undo", run)
+    assert done.code == 0, (listed, done)
+    assert (project / "a.txt").read_text() == "hello\n"

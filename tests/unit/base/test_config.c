@@ -285,6 +285,24 @@ TEST_WITH(the_environment_beats_the_file_and_a_flag_beats_both, setup, teardown)
     assert_string_equal(source, "environment BELLJAR_DISK_MB");
 }
 
+TEST_WITH(an_address_in_two_variables_is_one, setup, teardown)
+{
+    struct config *config = *state;
+
+    (void)setenv("CODERUNNER_FASTMCP_PORT", "8333", 1);
+    load(config);
+    assert_string_equal(config->listen, "127.0.0.1:8333");
+    (void)setenv("CODERUNNER_FASTMCP_HOST", "::1", 1);
+    load(config);
+    assert_string_equal(config->listen, "[::1]:8333");
+    (void)setenv("BELLJAR_LISTEN", "127.0.0.1:9999", 1);
+    load(config);
+    assert_string_equal(config->listen, "127.0.0.1:9999");
+    (void)unsetenv("BELLJAR_LISTEN");
+    (void)unsetenv("CODERUNNER_FASTMCP_HOST");
+    (void)unsetenv("CODERUNNER_FASTMCP_PORT");
+}
+
 TEST_WITH(names_of_older_systems_are_honoured, setup, teardown)
 {
     struct config *config = *state;
