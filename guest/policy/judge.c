@@ -100,7 +100,7 @@ static int refuse_import(struct walk *w, PyObject *node, struct span name, struc
         }
     }
     if (!hint.len && policy_list_modules(w->policy, slip, sizeof(slip)))
-        hint = span_from(slip);
+        hint = span_of(slip);
     return refuse_at(w, node_int(node, node_names.lineno), node_int(node, node_names.col_offset),
                      "import", name, hint, what);
 }

@@ -27,7 +27,6 @@
 #define FILES_SHOWN  20
 #define FILES_LINKED 5
 
-
 /* --- the text --- */
 
 static int add_lines(struct buf *out, const char *text, size_t len, enum mcp_words where)
