@@ -59,7 +59,7 @@ static void fill_request(const struct wire_image *message, const int *fds,
     memcpy(request->leave, fds + WIRE_IMAGE_FDS + message->joins, message->leaves * sizeof(int));
 }
 
-/* What libraries have left behind, and garbage. It may be the program's code that runs here: it has
+/* Leftovers of libraries, and garbage. It may be the program's code that runs here: it has
  * this process in its power anyway. */
 static int tidy_and_check(const struct image_request *request, struct image_refusal *why)
 {
@@ -111,7 +111,7 @@ bool cells_write_image(const struct frame *frame, struct frame_decoder *decoder,
     return false;
 }
 
-/* What the source had changed in its copy-on-write grants. */
+/* Changes of the source in its copy-on-write grants. */
 static int unpack_layers(struct frame_decoder *decoder, const struct wire_strings *layers,
                          struct image_refusal *why)
 {

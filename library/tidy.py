@@ -1,4 +1,4 @@
-# What everyday libraries leave behind when their work is done, and a copy of the session could not
+# Removes what everyday libraries leave behind when their work is done, and a copy of the session could not
 # have. Runs in a session's kernel when a copy would be refused otherwise. Only what nobody can use
 # any more is taken away; what is still in use stays, and the refusal names it.
 

@@ -21,7 +21,7 @@ int archive_write(int fd, const char *const *paths, size_t n_paths, char *why, s
 /* Unpacks into directories that exist; `paths` are the only ones the archive may name. */
 int archive_read(int fd, const char *const *paths, size_t n_paths, char *why, size_t why_size);
 
-/* The same for upper layers of overlays, which stay in place: what was deleted is packed, too.
+/* Does that for upper layers of overlays, which stay in place: what was deleted is packed, too.
  * `dirs` are descriptors of the layers, each may be O_PATH. */
 int archive_write_layers(int fd, const int *dirs, size_t n_dirs, char *why, size_t why_size);
 

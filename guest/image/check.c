@@ -99,7 +99,7 @@ static void count_one(int dir, int number, void *data)
     ++*(int *)data;
 }
 
-/* What to do about a thread, by the names that the standard library gives. */
+/* The remedy for a thread, by the names that the standard library gives. */
 static const char *remedy_of(const char *name)
 {
     if (strncmp(name, "ThreadPoolExecutor", strlen("ThreadPoolExecutor")) == 0)

@@ -27,7 +27,7 @@ struct layers_packer {
     void *user;
 };
 
-/* What it says: this, or what went wrong. */
+/* Its answer: this, or what went wrong. */
 static const char packed[] = "\1";
 
 static void __attribute__((noreturn))

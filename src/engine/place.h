@@ -25,7 +25,7 @@ int place_add_line(const struct run_terms *terms, struct buf *out);
 /* The operator's own modules: "helpers: code_helpers, graphs\n", or nothing. */
 int place_add_helpers(const struct config *config, struct buf *out);
 
-/* What forks of a session with these terms share, and what each has of its own; nothing where no
+/* Tells what forks of a session with these terms share and each has of its own; nothing where no
  * directory is granted. */
 int place_add_forks(const struct run_terms *source, struct buf *out);
 

@@ -41,7 +41,7 @@ int layers_take(struct layers *layers, size_t index, int layer_fd, int seen_fd, 
 
 const char *layers_path(const struct layers *layers, size_t index);
 
-/* What is known of the directories now: for copies that are made later, without any descriptor.
+/* The present state of the directories: for copies that are made later, without any descriptor.
  * NULL where there are no layers. */
 int layers_past(const struct layers *layers, struct layers **ret_past, struct error *err);
 

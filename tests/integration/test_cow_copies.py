@@ -164,7 +164,7 @@ def test_a_fork_finds_the_conflicts_of_its_source(changed):
     fork, = changed.fork()
     done, skipped = fork.settle("apply")
     assert skipped["a"] == "conflict" and path.read_text() == "the owner's\n", (done, skipped)
-    # What one has applied is no conflict for its later forks.
+    # Applied changes of one are no conflict for its later forks.
     done, skipped = changed.settle("apply", force=True)
     assert "a" in done, (done, skipped)
     later, = changed.fork()

@@ -1,4 +1,4 @@
-/* What a fork has changed in its own view of directories, and what becomes of it. */
+/* Changes of a fork in its own view of directories, and what becomes of it. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -300,7 +300,7 @@ static int pick_pictures(struct shell *shell, const char *save, struct error *er
     return shell->pictures ? check_directory(save, err) : error_memory(err);
 }
 
-/* What is not applied would be lost at the end, without a word. */
+/* Changes that are not applied would be lost at the end, silently. */
 static int refuse_layers(const struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->allow.count; i++) {

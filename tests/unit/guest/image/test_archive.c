@@ -304,7 +304,7 @@ TEST_WITH(a_layer_replaces_and_deletes_what_is_there, make_trees, remove_trees)
     assert_int_equal(access("never-there", F_OK), -1);
 }
 
-/* What a layer says of deletions is not for other trees, and a device of any other number is no
+/* A layer's mark of a deletion is not for other trees, and a device of any other number is no
  * deletion. */
 TEST_WITH(a_deletion_is_of_layers_alone, make_trees, remove_trees)
 {
