@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "wire/message.h"
 #include "wire/put.h"
 
 #define MAGIC     "BJFILES\1"
@@ -63,6 +64,7 @@ struct work {
     char name[PATH_MAX]; /* below the tree */
     char *buffer;
     /* writing */
+    const char *tree;
     dev_t dev; /* of the tree */
     struct hard_link *links;
     uint32_t n_links;
@@ -263,6 +265,15 @@ static int put_entry(struct work *w, int dir, const char *name, unsigned depth)
     }
 }
 
+/* The settings of git that say who commits: every kernel writes its own when it starts. */
+static bool is_made_anew(const struct work *w, const char *name)
+{
+    size_t len = w->tree ? strlen(w->tree) : 0; /* layers have no path */
+
+    return len && !*w->name && strncmp(WIRE_GIT_CONFIG, w->tree, len) == 0 &&
+           WIRE_GIT_CONFIG[len] == '/' && strcmp(WIRE_GIT_CONFIG + len + 1, name) == 0;
+}
+
 static int put_entries(struct work *w, int dir, unsigned depth)
 {
     char entries[2048] __attribute__((aligned(8)));
@@ -276,7 +287,7 @@ static int put_entries(struct work *w, int dir, unsigned depth)
             int r;
 
             at += entry->d_reclen;
-            if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || is_made_anew(w, name))
                 continue;
             if (len + strlen(name) + 2 > sizeof(w->name))
                 return fail(w, "a name below `%.100s` is too long", w->name);
@@ -327,6 +338,7 @@ static int put_all(struct work *w, const char *const *paths, const int *dirs, si
     r = put(w, MAGIC, 8);
     for (size_t i = 0; i < count && r == 0; i++) {
         w->n_links = 0; /* a link to another tree would leave its own */
+        w->tree = paths ? paths[i] : NULL;
         r = put_record(w, RECORD_TREE, NULL, i);
         if (r == 0)
             r = put_directory(w, dirs ? dirs[i] : AT_FDCWD, paths ? paths[i] : ".", 0);

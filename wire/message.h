@@ -189,7 +189,7 @@ enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1, WIRE_GRANT_COW = 2 
 #define WIRE_GIT_NAME   "BELLJAR_GIT_NAME"
 #define WIRE_GIT_EMAIL  "BELLJAR_GIT_EMAIL"
 #define WIRE_GIT_SIGNS  "BELLJAR_GIT_SIGNS" /* "true": the user's commits are signed */
-#define WIRE_GIT_CONFIG "/tmp/.gitconfig"
+#define WIRE_GIT_CONFIG "/tmp/.belljar-git"
 
 #define WIRE_COW_MAX    8 /* of them may be copy-on-write */
 #define WIRE_ATTACH_MAX 4

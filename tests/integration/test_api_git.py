@@ -459,7 +459,7 @@ def test_the_operator_says_who_commits(who, granted, ada):
 
 
 def test_without_a_granted_directory_nobody_is_named(who, ada):
-    answer = who.run("import os\nprint([n for n in os.environ if 'GIT' in n], os.path.exists('/tmp/.gitconfig'))", env=ada)
+    answer = who.run("import os\nprint([n for n in os.environ if 'GIT' in n], os.path.exists('/tmp/.belljar-git'))", env=ada)
     assert answer.json["stdout"] == "[] False\n", answer
 
 

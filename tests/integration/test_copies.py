@@ -190,8 +190,8 @@ def granted(request, who):
     return place
 
 
-def typed(who, cells, *args):
-    answer = who.call("shell", "--profile", "open", *args, input="\n".join(cells + [""]).encode())
+def typed(who, cells, *args, **more):
+    answer = who.call("shell", "--profile", "open", *args, input="\n".join(cells + [""]).encode(), **more)
     assert answer.code == 0 and "belljar:" not in answer.errors, answer
     return answer.text.splitlines()
 
@@ -210,6 +210,16 @@ def test_a_fork_has_its_own_view_of_a_granted_directory(who, granted):
     assert said[-1] == "'source\\nbash 5\\ncopy\\n'" or "'source\\nbash 5\\ncopy\\n'" in said, said
     assert (granted / "out.txt").read_text() == "source\nbash 5\ncopy\n"
     assert (granted / "out.txt").stat().st_uid == who.uid
+
+
+def test_copies_know_who_commits(who, granted):
+    """In both languages, after a fork and after going back."""
+    name = "git config user.name"
+    said = typed(who, [
+        "import subprocess as s; s.getoutput('git config user.name')", ":lang bash", name, ":checkpoint c", ":fork 1", ":switch 2", name,
+        ":lang python", "s.getoutput('git config user.name')", ":switch 1", ":restore c", "s.getoutput('git config user.name')", ":lang bash", name,
+    ], "--allow", f"{granted}:ro", env={"BELLJAR_GIT_IDENTITY": "Ada <ada@example.org>"})  # fmt: skip
+    assert said == ["'Ada'", "Ada", "Ada", "'Ada'", "'Ada'", "Ada"], said
 
 
 def test_going_back_leaves_a_granted_directory_as_it_is(who, granted):
