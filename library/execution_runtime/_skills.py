@@ -5,13 +5,15 @@ import ast
 from api._call import CallError, call
 
 
-def _same(name, code):
-    """The stored skill, if it is this very code: saving it again changes nothing. Otherwise None."""
+def _same(name, code, description):
+    """The stored skill, if it is this very code with this description: saving it again changes nothing. Otherwise None."""
     try:
         stored = call("skills.load", skill_name=name)
     except CallError:
         return None
-    return {"path": f"skills/{name}.py", **stored} if code in (stored["code"], stored["code"].partition("\n")[2]) else None
+    first, _, rest = stored["code"].partition("\n")
+    is_same = code == stored["code"] or (code == rest and description in (None, first.strip('"')))
+    return {"path": f"skills/{name}.py", **stored} if is_same else None
 
 
 def _place(name, code):
@@ -34,7 +36,7 @@ def save_skill(name, code, description=None):
     >>> save_skill("adder", "def add(a, b):\\n    return a + b\\n", "adds two numbers")
     """
     ast.parse(code, filename=f"skills/{name}.py")
-    saved = _same(name, code) or call("skills.save", name=name, code=code, description=description)
+    saved = _same(name, code, description) or call("skills.save", name=name, code=code, description=description)
     _place(name, code)
     return {
         "status": "success",
