@@ -1,4 +1,4 @@
-"""The four ways to work: two sets of file tools, a shell, and Belljar. Each call is really made; its JSON is what is counted."""
+"""The ways to work: two sets of file tools, a shell, a notebook, typed functions called from code, and Belljar. Each call is really made; its JSON is what is counted."""
 import fnmatch
 import json
 import os
@@ -35,6 +35,41 @@ FILE_TOOLS = [
          path=text("a file or directory", optional=True), glob=text("only such files", optional=True), files_only={"type": "boolean", "description": "only the paths", "optional": True}),
 ]  # fmt: skip
 SHELL_TOOLS = [tool("bash", "Run a shell command in the project.", command=text("the command"))]
+# As servers for notebooks have them; the words are ours.
+NOTEBOOK_TOOLS = [
+    tool("list_cells", "List the cells of the notebook: index, type, execution count and first line."),
+    tool("read_cell", "Read one cell with its outputs.", cell_index={"type": "integer", "description": "index of the cell, from 0"}),
+    tool("insert_cell", "Insert a cell without executing it.", cell_index={"type": "integer", "description": "where; -1: at the end"},
+         cell_type=text("code or markdown"), cell_source=text("its source")),
+    tool("overwrite_cell", "Replace the source of a cell.", cell_index={"type": "integer", "description": "index of the cell"}, cell_source=text("its new source")),
+    tool("delete_cell", "Delete a cell.", cell_index={"type": "integer", "description": "index of the cell"}),
+    tool("execute_cell", "Execute a cell and return its outputs.", cell_index={"type": "integer", "description": "index of the cell"}),
+    tool("execute_code", "Append a code cell, execute it in the kernel, and return its outputs. Lines with ! are shell commands.", code=text("the source")),
+    tool("restart_kernel", "Restart the kernel; variables are lost."),
+]  # fmt: skip
+CODE_TOOLS = [tool("run", "Run Python code that may call the functions declared below; print what you need. There are no other ways to reach files.", code=text("the code"))]
+STUBS = '''# Functions for the code:
+def read_file(path: str) -> str: """Read a file."""
+def write_file(path: str, content: str) -> None: """Write a file."""
+def edit_file(path: str, old_string: str, new_string: str) -> None: """Replace a text that stands exactly once in a file."""
+def grep(pattern: str, path: str = ".", glob: str = "*") -> list[tuple[str, int, str]]: """Lines that match, as (path, number, text)."""
+def list_files(glob: str = "*") -> list[str]: """Paths of files whose name matches."""
+'''
+# What the declared functions do, in the process that runs the code.
+FUNCTIONS = """
+import fnmatch, os, re
+def read_file(path): return open(path, encoding='utf-8', newline='').read()
+def write_file(path, content): open(path, 'w', encoding='utf-8', newline='').write(content)
+def edit_file(path, old_string, new_string):
+    text = read_file(path)
+    assert text.count(old_string) == 1, text.count(old_string)
+    write_file(path, text.replace(old_string, new_string))
+def list_files(glob='*'):
+    return sorted(os.path.relpath(os.path.join(d, n), '.') for d, _, names in os.walk('.') for n in names if fnmatch.fnmatch(n, glob))
+def grep(pattern, path='.', glob='*'):
+    names = [path] if os.path.isfile(path) else list_files(glob)
+    return [(p, n, line) for p in names for n, line in enumerate(read_file(p).split('\\n'), 1) if re.search(pattern, line)]
+"""
 
 
 class Files:
@@ -101,6 +136,36 @@ class Shell(Files):
         return done.stdout.decode("utf-8", "backslashreplace")
 
 
+class Notebook(Shell):
+    """An agent with a notebook whose kernel runs in the project."""
+
+    tools = NOTEBOOK_TOOLS
+
+    def execute_code(self, code):
+        if code.startswith(("!", "%%bash\n")):
+            return self.bash(code.removeprefix("%%bash\n").removeprefix("!"))
+        return run_python(self.root, code)
+
+
+class CodeMode(Files):
+    """An agent that writes code against typed functions."""
+
+    tools = CODE_TOOLS
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.transcript.fixed.append(STUBS)
+
+    def run(self, code):
+        return run_python(self.root, FUNCTIONS + code)
+
+
+def run_python(root, code):
+    done = subprocess.run(["/usr/bin/python3", "-c", code], cwd=root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS,
+                          env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"})  # fmt: skip
+    return done.stdout.decode("utf-8", "backslashreplace")
+
+
 class Belljar:
     """An agent with `belljar mcp`, which sees the directory."""
 
@@ -143,9 +208,9 @@ class Belljar:
         self.turn(("more", {"topic": "api"}))
         self.turn(*(("more", {"topic": name}) for name in names))
 
-    def run(self, code):
+    def run(self, code, **more):
         """The program's output."""
-        said = self.turn(("run_code", {"code": code}))[0]
+        said = self.turn(("run_code", {"code": code, **more}))[0]
         return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("[note] "))
 
     def close(self):

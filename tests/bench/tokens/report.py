@@ -1,8 +1,8 @@
 """Tables of what was counted."""
 import statistics
 
-ARMS = ("naive", "careful", "shell", "belljar")
-TITLES = {"naive": "reads files", "careful": "searches first", "shell": "shell", "belljar": "Belljar"}
+ARMS = ("naive", "careful", "shell", "notebook", "code", "belljar")
+TITLES = {"naive": "reads files", "careful": "searches first", "shell": "shell", "notebook": "notebook", "code": "typed functions", "belljar": "Belljar"}
 WINDOWS = ((200_000, "200 k"), (1_000_000, "1 M"))
 NAMES = {"o200k": "o200k_base", "cl100k": "cl100k_base", "claude_legacy": "Claude, legacy"}
 
@@ -81,7 +81,7 @@ def tokenizers(rows):
 
 def fixed(rows):
     lines = []
-    for arm in ("careful", "shell", "belljar"):
+    for arm in ARMS[1:]:
         lines.append([TITLES[arm] if arm != "careful" else "file tools", *(figure(middle([r for r in rows if r["arm"] == arm], "fixed", name)) for name in NAMES)])
     return table(["fixed text of", *NAMES.values()], lines)
 

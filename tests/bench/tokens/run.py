@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""run.py [--build DIR] [--seed N] [--draws N] [--estimate] [--again] [--update]: how many tokens a task costs, in four ways to do it.
+"""run.py [--build DIR] [--seed N] [--draws N] [--estimate] [--again] [--update]: how many tokens a task costs, in six ways to do it.
 
-Four arms do the same tasks on a copy of Debian's standard library: `naive` reads every file it touches, `careful` searches
-first and reads little, `shell` has bash, `belljar` has `belljar mcp`. Every call is really made, every message is counted as
+Six arms do the same tasks on a copy of Debian's standard library: `naive` reads every file it touches, `careful` searches
+first and reads little, `shell` has bash, `notebook` a kernel, `code` typed functions to call, `belljar` has `belljar mcp`. Every call is really made, every message is counted as
 it was sent, and every result is checked. docs/TOKENS.md has the method. --estimate counts bytes instead of tokens and
 needs no npm; --update writes the tables into README.md and docs/TOKENS.md.
 """
@@ -71,7 +71,7 @@ def perform(task, arm, files, root, program, env, prepare=lambda: None):
         finally:
             agent.close()
     else:
-        agent = (arms.Shell if arm == "shell" else arms.Files)(root)
+        agent = {"shell": arms.Shell, "notebook": arms.Notebook, "code": arms.CodeMode}.get(arm, arms.Files)(root)
         answer = getattr(task, arm)(agent)
     return agent.transcript, task.check(root, answer), task.wrong(root) if hasattr(task, "wrong") else None
 
@@ -136,7 +136,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--draws", type=int, default=10, help="of each task, as far as there are so many (10)")
+    parser.add_argument("--draws", type=int, default=12, help="of each task, as far as there are so many (12)")
     parser.add_argument("--estimate", action="store_true")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--again", action="store_true", help="count the transcripts of the last run, and do nothing else")

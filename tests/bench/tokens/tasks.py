@@ -34,7 +34,20 @@ def line_edit(file, number, new_line):
     return above + lines[number - 1], above + new_line
 
 
-class Copy:
+class Command:
+    """A task for which a line of shell is enough, wherever there is a shell."""
+
+    def shell(self, agent):
+        agent.turn(("bash", {"command": self.command()}))
+
+    def notebook(self, agent):
+        agent.turn(("execute_code", {"code": "!" + self.command()}))
+
+    def belljar(self, agent, shown):
+        agent.run(self.command(), language="bash")
+
+
+class Copy(Command):
     """Copy one function of a module into a new file."""
 
     name = "copy 1 function"
@@ -64,14 +77,13 @@ class Copy:
             at += 50
         agent.turn(("write_file", {"path": "copied.py", "content": self.source}))
 
-    def shell(self, agent):
+    def command(self):
         start = rf"/^def {self.function}\(/"
-        agent.turn(("bash", {"command": f"awk '{start}{{p=1;print;next}} p&&/^[^ \\t#)]/{{exit}} p' {self.file.path} > copied.py"}))
+        return f"awk '{start}{{p=1;print;next}} p&&/^[^ \\t#)]/{{exit}} p' {self.file.path} > copied.py"
 
-    def belljar(self, agent, shown):
-        agent.learn("code_analysis.find_functions", "filesystem.copy_lines", "filesystem.write_file")
-        agent.run(f'from api import code_analysis, filesystem\np = "{shown}/{self.file.path}"\nf = next(f for f in code_analysis.find_functions(p, "{self.function}") if f["name"] == "{self.function}")\n'
-                  f'filesystem.write_file("{shown}/copied.py", filesystem.copy_lines(p, f["decorator_line"], f["end_line"]))["status"]')  # fmt: skip
+    def code(self, agent):
+        agent.turn(("run", {"code": f"import ast\nt = read_file({self.file.path!r})\nn = next(n for n in ast.parse(t).body if getattr(n, 'name', '') == {self.function!r})\n"
+                                    "write_file('copied.py', ''.join(t.splitlines(True)[min([n.lineno] + [d.lineno for d in n.decorator_list]) - 1 : n.end_lineno]))"}))  # fmt: skip
 
     def check(self, root, answer):
         try:
@@ -145,13 +157,44 @@ class Rename:
             agent.turn(*(("read_file", {"path": f.path, "offset": max(1, n - 10), "limit": 21}) for f, n in unsure))
         agent.turn(*self.edit_calls())
 
+    def mistakes(self):
+        """Places that are not the name's: {path: [(line, which of the names in it)]}, the last of a line first."""
+        found, word = {}, re.compile(rf"\b{self.old}\b")
+        for file in self.files:
+            good = {p for p, kind in self.places.get(file.path, {}).items() if kind in ("it", "listed")}
+            for number, line in enumerate(file.lines, 1):
+                wrong = [(number, n) for n, m in enumerate(word.finditer(line), 1) if (number, m.start()) not in good]
+                found.setdefault(file.path, []).extend(reversed(wrong))
+        return {path: wrong for path, wrong in found.items() if wrong}
+
+    def commands(self):
+        """Rename by text, look at what was changed, and put back what is something else."""
+        yield f"grep -rlw --include='*.py' {self.old} . | xargs sed -i 's/\\b{self.old}\\b/{NEW}/g'"
+        yield f"grep -rnw --include='*.py' {NEW} ."
+        repairs = [f"sed -i '{';'.join(f'{number}s/{chr(92)}b{NEW}{chr(92)}b/{self.old}/{n}' for number, n in wrong)}' {path}" for path, wrong in self.mistakes().items()]
+        if repairs:
+            yield "\n".join(repairs)
+
     def shell(self, agent):
-        agent.turn(("bash", {"command": f"grep -rlw --include='*.py' {self.old} . | xargs sed -i 's/\\b{self.old}\\b/{NEW}/g'"}))
+        for command in self.commands():
+            agent.turn(("bash", {"command": command}))
+
+    def notebook(self, agent):
+        for command in self.commands():
+            agent.turn(("execute_code", {"code": "!" + command if "\n" not in command else "%%bash\n" + command}))
+
+    def code(self, agent):
+        agent.turn(("run", {"code": f"import re\nfor p in sorted({{p for p, _, _ in grep(r'\\b{self.old}\\b', glob='*.py')}}):\n    write_file(p, re.sub(r'\\b{self.old}\\b', '{NEW}', read_file(p)))\n"
+                                    f"for g in grep('{NEW}', glob='*.py'): print(*g)"}))  # fmt: skip
+        wrong = {path: sorted(places) for path, places in self.mistakes().items()}
+        if wrong:
+            agent.turn(("run", {"code": f"import re\nfor p, places in {wrong!r}.items():\n    lines = read_file(p).split('\\n')\n    for n, k in reversed(places):\n"
+                                        f"        parts = lines[n - 1].split('{NEW}')\n        lines[n - 1] = '{NEW}'.join(parts[:k]) + '{self.old}' + '{NEW}'.join(parts[k:])\n    write_file(p, '\\n'.join(lines))"}))  # fmt: skip
 
     def belljar(self, agent, shown):
         agent.learn("code_transform.rename_identifier")
-        agent.run(f'from api import code_transform\nr = code_transform.rename_identifier("{shown}", "{self.old}", "{NEW}", create_backup=False)\n'
-                  '{k: r[k] for k in ("status", "files_modified", "total_replacements", "conflicts")}')  # fmt: skip
+        agent.run(f'from api import code_transform\nr = code_transform.rename_identifier(".", "{self.old}", "{NEW}", create_backup=False)\n'
+                  '{k: r[k] for k in ("status", "files_modified", "total_replacements", "conflicts", "unchanged")}')  # fmt: skip
 
     def check(self, root, answer):
         wanted = self.wanted()
@@ -180,13 +223,17 @@ DEFINITION = r"^\s*((async\s+)?def|class)\s"
 class Question:
     """A task whose answer is what a program prints as JSON."""
 
-    @staticmethod
-    def ask_shell(agent, code):
-        return json.loads(agent.turn(("bash", {"command": f"python3 - <<'EOF'\n{code}\nEOF"}))[0])
+    def shell(self, agent):
+        return json.loads(agent.turn(("bash", {"command": f"python3 - <<'EOF'\n{self.program()}\nEOF"}))[0])
 
-    @staticmethod
-    def ask_belljar(agent, code):
-        return json.loads(agent.run(code) or "null")
+    def notebook(self, agent):
+        return json.loads(agent.turn(("execute_code", {"code": self.program()}))[0])
+
+    def code(self, agent):
+        return json.loads(agent.turn(("run", {"code": self.program_of_functions()}))[0])
+
+    def belljar(self, agent, shown):
+        return json.loads(agent.run(self.program()) or "null")
 
     def check(self, root, answer):
         return answer == self.expected()
@@ -227,18 +274,13 @@ class Analyze(Question):
         counts = {path: sum("class " not in line[: line.find("class ") + 6].lstrip()[:6] for line in found) for path, found in lines.items()}
         return self.summary(counts, sum(map(len, lines.values())) - sum(counts.values()))
 
-    def shell(self, agent):
-        code = ("import ast, json\nc, k = {}, 0\nfor p in open('files.txt').read().split():\n    t = list(ast.walk(ast.parse(open(p, 'rb').read())))\n"
+    def program(self, read="open('files.txt').read()", parse="open(p, 'rb').read()"):
+        return (f"import ast, json\nc, k = {{}}, 0\nfor p in {read}.split():\n    t = list(ast.walk(ast.parse({parse})))\n"
                 "    c[p] = sum(isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) for n in t)\n    k += sum(isinstance(n, ast.ClassDef) for n in t)\n"
                 "print(json.dumps({'functions': sum(c.values()), 'classes': k, 'most': sorted(c, key=lambda p: (-c[p], p))[:5]}))")  # fmt: skip
-        return self.ask_shell(agent, code)
 
-    def belljar(self, agent, shown):
-        agent.learn("code_analysis.find_functions", "code_analysis.find_classes")
-        code = (f"import json\nfrom api import code_analysis\nfrom pathlib import Path\nR = Path('{shown}')\nc, k = {{}}, 0\nfor p in (R / 'files.txt').read_text().split():\n"
-                "    c[p] = code_analysis.find_functions(R / p, count_only=True)\n    k += code_analysis.find_classes(R / p, count_only=True)\n"
-                "print(json.dumps({'functions': sum(c.values()), 'classes': k, 'most': sorted(c, key=lambda p: (-c[p], p))[:5]}))")  # fmt: skip
-        return self.ask_belljar(agent, code)
+    def program_of_functions(self):
+        return self.program("read_file('files.txt')", "read_file(p)")
 
 
 class Audit(Question):
@@ -269,19 +311,14 @@ class Audit(Question):
         classes = sum(line.split(":", 2)[2].lstrip().startswith("class") for line in lines)
         return {"functions": len(lines) - classes, "classes": classes}
 
-    def shell(self, agent):
-        code = ("import ast, glob, json\nF, k = [], 0\nfor p in glob.glob('**/*.py', recursive=True):\n    for n in ast.walk(ast.parse(open(p, 'rb').read())):\n"
+    def program(self, files="glob.glob('**/*.py', recursive=True)", parse="open(p, 'rb').read()"):
+        return (f"import ast, glob, json\nF, k = [], 0\nfor p in {files}:\n    for n in ast.walk(ast.parse({parse})):\n"
                 "        k += isinstance(n, ast.ClassDef)\n        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)):\n"
                 "            F.append((n.end_lineno - n.lineno + 1, n.name, p, ast.get_docstring(n) is None))\n"
                 "print(json.dumps({'functions': len(F), 'classes': k, 'undocumented': sum(f[3] for f in F), 'longest': [f[:3] for f in sorted(F, key=lambda f: (-f[0], *f[1:3]))[:5]]}))")  # fmt: skip
-        return self.ask_shell(agent, code)
 
-    def belljar(self, agent, shown):
-        agent.learn("code_analysis.find_functions", "code_analysis.find_classes")
-        code = (f"import json\nfrom api import code_analysis\nR = '{shown}/'\nF = code_analysis.find_functions(R + '**/*.py')\nL = sorted(F, key=lambda f: (f['start_line'] - f['end_line'], f['name'], f['file']))[:5]\n"
-                "print(json.dumps({'functions': len(F), 'classes': code_analysis.find_classes(R + '**/*.py', count_only=True), 'undocumented': sum(not f['has_docstring'] for f in F),\n"
-                "    'longest': [[f['end_line'] - f['start_line'] + 1, f['name'], f['file'].removeprefix(R)] for f in L]}))")  # fmt: skip
-        return self.ask_belljar(agent, code)
+    def program_of_functions(self):
+        return self.program("list_files('*.py')", "read_file(p)")
 
 
 class Query(Question):
@@ -318,19 +355,33 @@ class Query(Question):
         agent.turn(("grep", {"pattern": '"(customer|status|amount)"', "path": "orders.json"}))
         return self.expected()
 
-    CODE = ("import json, collections\nt = collections.Counter()\nfor o in json.load(open('{path}')):\n    t[o['customer']] += o['amount'] * (o['status'] == 'paid')\n"
-            "print(json.dumps(sorted(t.items(), key=lambda e: (-e[1], e[0]))[:5]))")  # fmt: skip
+    def program(self, load="json.load(open('orders.json'))"):
+        return (f"import json, collections\nt = collections.Counter()\nfor o in {load}:\n    t[o['customer']] += o['amount'] * (o['status'] == 'paid')\n"
+                "print(json.dumps(sorted(t.items(), key=lambda e: (-e[1], e[0]))[:5]))")  # fmt: skip
+
+    def program_of_functions(self):
+        return self.program("json.loads(read_file('orders.json'))")
+
+    LOOK = "head -c 300 orders.json"
 
     def shell(self, agent):
-        agent.turn(("bash", {"command": "head -c 300 orders.json"}))
-        return self.ask_shell(agent, self.CODE.format(path="orders.json"))
+        agent.turn(("bash", {"command": self.LOOK}))
+        return super().shell(agent)
+
+    def notebook(self, agent):
+        agent.turn(("execute_code", {"code": "!" + self.LOOK}))
+        return super().notebook(agent)
+
+    def code(self, agent):
+        agent.turn(("run", {"code": "print(read_file('orders.json')[:300])"}))
+        return super().code(agent)
 
     def belljar(self, agent, shown):
-        agent.run(f"print(open('{shown}/orders.json').read(300))")
-        return self.ask_belljar(agent, self.CODE.format(path=f"{shown}/orders.json"))
+        agent.run(self.LOOK, language="bash")
+        return super().belljar(agent, shown)
 
 
-class Edit:
+class Edit(Command):
     """Change one constant in a file whose name is known: nothing to save here."""
 
     name = "change 1 line"
@@ -359,12 +410,11 @@ class Edit:
         agent.turn(("grep", {"pattern": self.variable, "path": self.file.path}))
         self.edit(agent)
 
-    def shell(self, agent):
-        agent.turn(("bash", {"command": f"sed -i 's/^{self.old.strip()}$/{self.new.strip()}/' {self.file.path}"}))
+    def command(self):
+        return f"sed -i 's/^{self.old.strip()}$/{self.new.strip()}/' {self.file.path}"
 
-    def belljar(self, agent, shown):
-        agent.learn("filesystem.search_replace")
-        agent.run(f'from api import filesystem\nfilesystem.search_replace("{shown}/{self.file.path}", {self.old!r}, {self.new!r}, create_backup=False)["total_replacements"]')
+    def code(self, agent):
+        agent.turn(("run", {"code": f"edit_file({self.file.path!r}, {self.old!r}, {self.new!r})"}))
 
     def check(self, root, answer):
         lines = list(self.file.lines)
