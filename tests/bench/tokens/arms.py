@@ -161,7 +161,7 @@ class CodeMode(Files):
 
 
 def run_python(root, code):
-    done = subprocess.run(["/usr/bin/python3", "-c", code], cwd=root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS,
+    done = subprocess.run(["/usr/bin/python3", "-I", "-c", code], cwd=root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS,
                           env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"})  # fmt: skip
     return done.stdout.decode("utf-8", "backslashreplace")
 
