@@ -394,9 +394,10 @@ static void add_session(const struct mcp_call *call, struct session *session, st
     struct session_info info;
 
     session_info(session, &info);
-    (void)buf_printf(out, NULL, "%s: %s, %llu call(s) done, %llu s old%s\n", info.id,
+    (void)buf_printf(out, NULL, "%s: %s, %llu call(s) done, %llu s old%s%s%s\n", info.id,
                      state_words[info.state], (unsigned long long)info.cells,
-                     (unsigned long long)(info.age_ms / 1000),
+                     (unsigned long long)(info.age_ms / 1000), info.parent ? ", fork of " : "",
+                     info.parent ? info.parent : "",
                      own && strcmp(own->id, info.id) == 0 ? ", this connection's" : "");
 }
 

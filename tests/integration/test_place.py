@@ -132,6 +132,7 @@ def test_a_copy_says_what_it_shares(who, project):
         assert own in said and "apply them by its session id" in said, said
         ids = [w for w in said.split() if w.startswith("ses_")]
         assert len(ids) == 2
+        assert client.text("list_open_sessions").count(", fork of ses_") == 2
         for id in ids:
             client.text("run_code", {"code": f"open('{project}/variant', 'w').write('{id}')", "session_id": id})
         shown = client.text("review_changes", {"session_id": ids[1]})
