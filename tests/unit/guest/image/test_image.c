@@ -568,7 +568,7 @@ TEST(empty_and_foreign_images_are_refused)
 
     assert_null(kernel_image(&source, &s, 0));
     assert_int_equal(pwrite(s.memory, "\1\2\3\4", 4, 8), 4); /* another zygote's mark */
-    assert_contains(kernel_restore(&k, &s), "of another zygote");
+    assert_contains(kernel_restore(&k, &s), "by another zygote");
     assert_runs(&k, "'still ' + 'here'", "'still here'");
     snapshot_done(&s);
     kernel_end(&source);
