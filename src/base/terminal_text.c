@@ -55,6 +55,71 @@ static int match_color(const char *data, size_t len)
     return data[i] == 'm' ? (int)(i + 1) : UTF8_INVALID;
 }
 
+/* Erases in the line: ESC [ K, with 0, 1 or 2. Returned as by match_color(). */
+static int match_erase(const char *data, size_t len)
+{
+    size_t i = 2;
+
+    if (len > 1 && data[1] != '[')
+        return UTF8_INVALID;
+    if (i < len && data[i] >= '0' && data[i] <= '2')
+        i++;
+    if (i >= len)
+        return UTF8_PARTIAL;
+    return data[i] == 'K' ? (int)(i + 1) : UTF8_INVALID;
+}
+
+/* Whether the colour sequence of `len` bytes hides text: the number 8, except in the colours
+ * "38;5;N" and "38;2;R;G;B". */
+static bool is_conceal(const char *data, size_t len)
+{
+    unsigned number = 0, skip = 0;
+    bool is_extended = false;
+
+    for (size_t i = 2; i < len; i++) {
+        if (data[i] >= '0' && data[i] <= '9') {
+            number = number < 1000 ? number * 10 + (unsigned)(data[i] - '0') : number;
+            continue;
+        }
+        if (is_extended) {
+            skip = number == 5 ? 1 : number == 2 ? 3 : 0;
+            is_extended = false;
+        } else if (skip) {
+            skip--;
+        } else if (number == 8) {
+            return true;
+        } else {
+            is_extended = number == 38 || number == 48;
+        }
+        number = 0;
+    }
+    return false;
+}
+
+/* What a program that draws its own line again may use. Returned as by match_color(); 0: none of
+ * it. */
+static int pass_live(struct terminal *terminal, const char *data, size_t len, bool is_end,
+                     struct buf *out, struct error *err)
+{
+    int n;
+
+    if (*data == '\r' && (len > 1 ? data[1] != '\n' : is_end))
+        return buf_add(out, data, 1, err) < 0 ? -2 : 1;
+    if (*data == '\b')
+        return buf_add(out, data, 1, err) < 0 ? -2 : 1;
+    if (*data != '\033')
+        return 0;
+    n = match_erase(data, len);
+    if (n > 0)
+        return buf_add(out, data, (size_t)n, err) < 0 ? -2 : n;
+    if (n == UTF8_PARTIAL && !is_end)
+        return n;
+    n = match_color(data, len);
+    if (n == UTF8_PARTIAL && !is_end)
+        return n;
+    return n > 0 && (!terminal->has_color || is_conceal(data, (size_t)n)) ? n : 0;
+}
+
 /* Takes the thing at the front of `data`. Returns its length, or UTF8_PARTIAL when more bytes
  * decide. */
 static int pass(struct terminal *terminal, const char *data, size_t len, bool is_end,
@@ -65,6 +130,9 @@ static int pass(struct terminal *terminal, const char *data, size_t len, bool is
 
     if (*data == '\n' || *data == '\t')
         return buf_add(out, data, 1, err) < 0 ? -2 : 1;
+    n = terminal->is_live ? pass_live(terminal, data, len, is_end, out, err) : 0;
+    if (n)
+        return n;
     if (*data == '\r') {
         if (len == 1 && !is_end)
             return UTF8_PARTIAL;

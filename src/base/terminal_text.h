@@ -1,8 +1,8 @@
 /* Strangers' bytes on a terminal. A program's output may carry sequences that move the cursor,
  * rename the window or type into the shell; on a terminal everything but text, newlines, tabs and
  * plain colours is made visible instead
- * ("\x1b]0;"). Where output goes to a file or a pipe nothing of this applies and bytes pass
- * unchanged.
+ * ("\x1b]0;"). Output of a program that runs may also draw its own line again (is_live). Where
+ * output goes to a file or a pipe nothing of this applies and bytes pass unchanged.
  */
 #pragma once
 
@@ -20,6 +20,8 @@ struct terminal {
     bool is_exact;    /* what cannot be seen is made visible, too */
     bool is_distinct; /* a backslash that would look like one of ours is doubled */
     bool is_colored;  /* a colour was passed on and not yet reset */
+    bool is_live;     /* a program draws its own line again, as progress bars do: \r, \b and
+                         erase-line are passed on, text is not hidden */
 };
 
 /* Not terminal_init(): the line editor, which is linked statically, has one of that name. */

@@ -34,6 +34,7 @@ void output_sink_init(struct output_sink *sink, int fd, const char *color)
     *sink = (struct output_sink){.fd = fd, .twin = -1, .is_terminal = isatty(fd) == 1};
     buf_init(&sink->waiting, SIZE_MAX / 2);
     terminal_begin(&sink->terminal, terminal_has_color(fd, color));
+    sink->terminal.is_live = true;
     if (fstat(fd, &st) < 0)
         return;
     sink->is_socket = S_ISSOCK(st.st_mode);

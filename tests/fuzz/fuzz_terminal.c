@@ -10,12 +10,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static void render(const char *data, size_t len, size_t piece, struct buf *out)
+static void render(const char *data, size_t len, size_t piece, bool is_live, struct buf *out)
 {
     struct terminal terminal;
 
     buf_init(out, 16 * MIB);
     terminal_begin(&terminal, true);
+    terminal.is_live = is_live;
     for (size_t at = 0; at < len; at += piece)
         if (terminal_feed(&terminal, data + at, len - at < piece ? len - at : piece, out, NULL) < 0)
             abort();
@@ -23,10 +24,16 @@ static void render(const char *data, size_t len, size_t piece, struct buf *out)
         abort();
 }
 
-/* Length of the colour sequence at the front. */
-static size_t color_length(const char *text)
+/* Length of the colour sequence at the front; where the line may be drawn again, of what does that.
+ */
+static size_t color_length(const char *text, bool is_live)
 {
     size_t digits;
+
+    if (is_live && (text[0] == '\r' || text[0] == '\b'))
+        return 1;
+    if (is_live && text[0] == '\033' && text[1] == '[' && text[2 + strspn(text + 2, "012")] == 'K')
+        return 3 + strspn(text + 2, "012");
 
     if (text[0] != '\033' || text[1] != '[')
         abort();
@@ -36,13 +43,13 @@ static size_t color_length(const char *text)
     return digits + 3;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+static void check(const uint8_t *data, size_t len, bool is_live)
 {
     struct buf whole, cut;
     size_t at = 0;
 
-    render((const char *)data, len, len + 1, &whole);
-    render((const char *)data, len, len ? 1 + data[0] % 7 : 1, &cut);
+    render((const char *)data, len, len + 1, is_live, &whole);
+    render((const char *)data, len, len ? 1 + data[0] % 7 : 1, is_live, &cut);
     if (whole.len != cut.len || memcmp(buf_str(&whole), buf_str(&cut), whole.len) != 0)
         abort();
     while (at < whole.len) {
@@ -54,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         if (c == '\n' || c == '\t')
             at++;
         else if (c < 0x20)
-            at += color_length(whole.data + at);
+            at += color_length(whole.data + at, is_live);
         else if (c == 0x7f || (c >= 0x80 && c < 0xa0))
             abort();
         else
@@ -62,5 +69,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     }
     buf_done(&whole);
     buf_done(&cut);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    check(data, len, false);
+    check(data, len, true);
     return 0;
 }

@@ -157,6 +157,19 @@ def test_a_terminal_gets_everything(user):
     assert bytes(got).replace(b"\r\n", b"\n") == b"".join(b"%d\n" % i for i in range(400000))
 
 
+def test_a_bar_is_drawn_in_its_line_on_a_terminal(user):
+    code = r"import sys; sys.stderr.write('\r 50%|#    |\r100%|##|\x1b[K\n\x1b[8mhidden\x1b[2Jend\n')"
+    ours, theirs = pty.openpty()
+    process = user.start("run", "-c", code, stderr=theirs, env={"TERM": "xterm"})
+    os.close(theirs)
+    got = b""
+    while b"end" not in got:
+        got += os.read(ours, 65536)
+    assert process.wait(belljar.HANG_SECONDS) == 0
+    os.close(ours), process.stdout.close()
+    assert b"\r 50%|#    |\r100%|##|\x1b[K\r\n" in got and b"\r\nhidden\\x1b[2Jend" in got, got
+
+
 def test_a_shell_gets_all_output_of_a_cell(user):
     answer = user.call("shell", input=b"for i in range(400000): print(i)\n\n", hang=2 * belljar.HANG_SECONDS)
     assert answer.out == b"".join(b"%d\n" % i for i in range(400000)), answer.errors

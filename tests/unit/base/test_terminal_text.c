@@ -154,4 +154,47 @@ TEST(colour_is_for_terminals_without_no_color)
     (void)close(file);
 }
 
+static void assert_live(const char *text, const char *want, bool has_color)
+{
+    for (size_t piece = 1; piece <= strlen(text) + 1; piece++) {
+        struct terminal terminal;
+        struct buf out;
+
+        buf_init(&out, 1000);
+        terminal_begin(&terminal, has_color);
+        terminal.is_live = true;
+        for (size_t at = 0; at < strlen(text); at += piece)
+            assert_int_equal(terminal_feed(&terminal, text + at,
+                                           strlen(text) - at < piece ? strlen(text) - at : piece,
+                                           &out, NULL),
+                             0);
+        assert_int_equal(terminal_finish(&terminal, &out, NULL), 0);
+        assert_string_equal(buf_str(&out), want);
+        buf_done(&out);
+    }
+}
+
+TEST(a_program_may_draw_its_own_line_again)
+{
+    assert_live("\r 10%\r 20%\r\n", "\r 10%\r 20%\n", true);
+    assert_live("ab\b\bc\033[K\033[0K\033[1K\033[2K", "ab\b\bc\033[K\033[0K\033[1K\033[2K", true);
+    assert_live("\033[31mred\033[0m", "\033[31mred\033[0m", true);
+    assert_live("\033[31mred\033[0m", "red", false);
+    assert_live("\033[38;5;8mgrey\033[m", "\033[38;5;8mgrey\033[m", true);
+}
+
+TEST(what_leaves_the_line_or_hides_text_is_not_passed_on)
+{
+    assert_live("\033[8mhidden", "hidden", true);
+    assert_live("\033[1;8mhidden", "hidden", true);
+    assert_live("\033[38;5;38;8mhidden", "hidden", true);
+    assert_live("\033[38;2;1;2;3;008mhidden", "hidden", true);
+    assert_live("\033[A", "\\x1b[A", true);
+    assert_live("\033[2J", "\\x1b[2J", true);
+    assert_live("\033[3K", "\\x1b[3K", true);
+    assert_live("\033]0;t\a", "\\x1b]0;t\\x07", true);
+    assert_live("\033[6n", "\\x1b[6n", true);
+    assert_live("\v\f\033M", "\\x0b\\x0c\\x1bM", true);
+}
+
 UNIT_MAIN()
