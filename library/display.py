@@ -80,7 +80,7 @@ def sides(png):
 
 
 def small_picture(figure, buffer, png):
-    """The same for a model, or None: it is small enough."""
+    """The figure as a smaller PNG for a model, or None if it is small enough."""
     dpi, side = figure.dpi, max(sides(png))
     if side <= SIDE:
         return None

@@ -185,7 +185,7 @@ static void answer_write(struct work *w, const struct buf *output)
                                   "size", (json_int_t)w->size));
 }
 
-/* What the code met there, as the other routes for files say it. */
+/* Answers with the error that the code met, as the other routes for files do. */
 static void fail(struct work *w, const struct run *run)
 {
     const struct run_exception *e = &run->result.exception;

@@ -129,7 +129,7 @@ const struct run_form *mcp_result_table(const struct run *run);
 int mcp_add_displays(const struct run *run, struct buf *out);
 void mcp_add_pictures(const struct run *run, json_t *content);
 
-/* What models take: larger pictures are scaled down or refused by their makers. */
+/* The largest pictures that models take; their makers scale down or refuse larger ones. */
 #define MCP_PICTURE_SIDE 1568
 #define MCP_PICTURE_MAX  ((size_t)3 * MIB)
 bool mcp_picture_fits(const char *head, size_t head_len, uint64_t size);

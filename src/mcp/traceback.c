@@ -89,7 +89,7 @@ static int add_frame(const struct frame *frame, struct buf *out)
     return buf_add_str(out, ":", NULL);
 }
 
-/* Where the last exception begins: those before it led to it. */
+/* Returns the start of the last exception; those before it led to it. */
 static const char *last_block(const char *text)
 {
     static const char *const joints[] = {

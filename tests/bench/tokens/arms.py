@@ -55,7 +55,7 @@ def edit_file(path: str, old_string: str, new_string: str) -> None: """Replace a
 def grep(pattern: str, path: str = ".", glob: str = "*") -> list[tuple[str, int, str]]: """Lines that match, as (path, number, text)."""
 def list_files(glob: str = "*") -> list[str]: """Paths of files whose name matches."""
 '''
-# What the declared functions do, in the process that runs the code.
+# The declared functions, in the process that runs the code.
 FUNCTIONS = """
 import fnmatch, os, re
 def read_file(path): return open(path, encoding='utf-8', newline='').read()

@@ -1,4 +1,4 @@
-/* What bounds the answers of tools: the count of tokens, cutting, stored answers, hints. */
+/* Tests of the bounds of tool answers: the count of tokens, cutting, stored answers, hints. */
 #include "unit.h"
 
 #include <stdlib.h>
