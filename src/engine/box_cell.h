@@ -60,6 +60,7 @@ struct box_cell {
     enum box_check check;
     bool is_refused; /* by the policy */
     bool is_retried; /* its kernel was dead when it was to be sent, and is replaced */
+    bool is_interrupted_twice;
     uint32_t done_code;
     struct wire_exited exited;
 

@@ -11,7 +11,8 @@
  * memory (WIRE_KERNEL). Bash is an interactive shell without a terminal: only such a shell goes
  * back to its next command after an interrupt.
  *
- * A limit or a cancel is SIGINT to the kernel's process group first. After INTERRUPT_GRACE_MS the
+ * A limit or a cancel is SIGINT to the kernel's process group first, and once more after
+ * INTERRUPT_GRACE_MS: Python loses an interrupt that comes just before it begins to sleep. Then the
  * group gets SIGKILL, and if even that brings no answer, the sandbox ends. A program can lie about
  * the exit code of its own cell, and about nothing else: refusals are confirmed (box_check.c). */
 #include <errno.h>
@@ -28,6 +29,7 @@
 /* From the interrupt to the kill, and from that to giving the whole sandbox up: within the second
  * that a limit has to be kept in. */
 #define INTERRUPT_GRACE_MS 500
+#define INTERRUPT_AGAIN_MS 250
 
 /* A cell that was handed over and has not begun, on a host that has much to do: cancelling it does
  * not lose the variables. A time limit has no such patience.
@@ -544,6 +546,18 @@ static void kill_more(struct box *b)
     loop_timer_start(b->deadline, DEATH_PATIENCE_MS);
 }
 
+/* False: it has had its chances. */
+static bool interrupt_again(struct box *b)
+{
+    if (b->cell.state != CELL_STOPPING || b->cell.is_interrupted_twice ||
+        b->active->peer.state != WIRE_STATE_RUNNING)
+        return false;
+    b->cell.is_interrupted_twice = true;
+    box_signal_kernel(b->active, SIGINT);
+    loop_timer_start(b->deadline, INTERRUPT_AGAIN_MS);
+    return true;
+}
+
 void box_session_on_deadline(struct box *b)
 {
     switch (b->cell.state) {
@@ -552,7 +566,8 @@ void box_session_on_deadline(struct box *b)
     case CELL_STOPPING:
     case CELL_DONE:
         if (!is_at_rest(&b->cell)) {
-            kill_kernel(b);
+            if (!interrupt_again(b))
+                kill_kernel(b);
             break;
         }
         box_enter(b, CELL_DONE); /* nothing of the session was touched */

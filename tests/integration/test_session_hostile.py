@@ -260,3 +260,16 @@ def test_a_kernel_that_dies_around_its_answer_is_never_called_kept(session, lang
         count = int(answer["stdout"].split()[-1])
         assert count == (1 if answer["session_state"] == "fresh" else known + 1), (n, known, answer["session_state"], count)
         known = count
+
+
+def test_an_interrupt_that_gets_lost_is_sent_again(session):
+    """Python does not notice one that comes between its last look and the start of a sleep."""
+    session.run("x = 'kept'")
+    answer = session.run("import time\ntry:\n    time.sleep(600)\nexcept KeyboardInterrupt:\n    time.sleep(600)", timeout_s=1)
+    assert (answer["status"], answer["session_state"]) == ("timeout", "kept"), answer
+    assert session.run("print(x)")["stdout"] == "kept\n"
+
+
+def test_a_cell_that_ignores_interrupts_is_killed(session):
+    answer = session.run("import time\nwhile True:\n    try:\n        time.sleep(600)\n    except KeyboardInterrupt:\n        pass", timeout_s=1)
+    assert (answer["status"], answer["session_state"]) == ("timeout", "lost"), answer

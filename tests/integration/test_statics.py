@@ -32,6 +32,7 @@ ALLOWED = {
     "mcp_mcp.c empty": "an empty JSON object",
     "cli_mask.c data": "a block of the command `mask`",
     "cli_remote.c n_signals": "set by a signal handler",
+    "cli_run_input.c data": "a block of the helper of the command `run`",
     "cli_shell_shell.c text": "the prompt of the command `shell`",
     "sandbox_ns.c counter": "user ids take turns: zygotes of one process share a range",
     "sandbox_ns.c name": "constant, but for the type of execve()",

@@ -283,8 +283,8 @@ STAGED(an_interrupt_never_meets_the_next_cell, 1)
     }
 }
 
-/* Half a second after the interrupt the kernel is killed. One that ends its cell just then must not
- * be said to live on. */
+/* Half a second after the interrupt there is another one, and soon the kernel is killed. One that
+ * ends its cell just then must not be said to live on. */
 STAGED(a_kernel_is_not_said_to_be_kept_while_it_is_being_killed, 1)
 {
     static const char code[] = "x = 1; print(x)\nimport time\n"
