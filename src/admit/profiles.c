@@ -29,18 +29,36 @@ static int load(const char *name, const char *dir, struct profile **ret_profile,
     return 0;
 }
 
-int profiles_open(const struct config *config, struct profiles **ret_profiles, struct error *err)
+/* Those of a directory. */
+static int open_in(char *dir, const struct config *config, struct profiles **ret_profiles,
+                   struct error *err)
 {
     struct profiles *p = calloc(1, sizeof(*p));
 
-    if (p)
-        p->dir = *config->policies_dir ? strdup(config->policies_dir) : paths_data("policies", err);
-    if (!p || !p->dir || load(config->profile, p->dir, &p->own, err) < 0) {
+    if (!p) {
+        free(dir);
+        return error_memory(err);
+    }
+    p->dir = dir;
+    if (!dir || load(config->profile, dir, &p->own, err) < 0) {
         profiles_free(p);
         return err && err->code != E_NONE ? -1 : error_memory(err);
     }
     *ret_profiles = p;
     return 0;
+}
+
+int profiles_read_again(const struct profiles *p, const struct config *config,
+                        struct profiles **ret_profiles, struct error *err)
+{
+    return open_in(strdup(p->dir), config, ret_profiles, err);
+}
+
+int profiles_open(const struct config *config, struct profiles **ret_profiles, struct error *err)
+{
+    return open_in(*config->policies_dir ? strdup(config->policies_dir)
+                                         : paths_data("policies", err),
+                   config, ret_profiles, err);
 }
 
 void profiles_replace(struct profiles *p, struct profiles *next)

@@ -11,6 +11,10 @@ struct profiles;
 int profiles_open(const struct config *config, struct profiles **ret_profiles, struct error *err);
 void profiles_free(struct profiles *profiles);
 
+/* Reads them again, from the same directory, for profiles_replace(). */
+int profiles_read_again(const struct profiles *profiles, const struct config *config,
+                        struct profiles **ret_profiles, struct error *err);
+
 /* From now on `profiles` gives out those of `next`, which belongs to it from here on. Profiles that
  * were given out before stay. */
 void profiles_replace(struct profiles *profiles, struct profiles *next);

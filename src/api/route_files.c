@@ -430,7 +430,7 @@ static int on_piece(struct request *request, const void *data, size_t len, struc
     if (!upload->granted)
         return session_write_feed(&upload->writer, data, len, err);
     if (len <= GRANTED_WRITE_MAX - upload->content.len)
-        return buf_add(&upload->content, data, len, err);
+        return request_hold(request, len, err) < 0 ? -1 : buf_add(&upload->content, data, len, err);
     error_set(err, E_TOO_LARGE, "a file in a granted directory is written with at most %zu KB",
               GRANTED_WRITE_MAX / KIB);
     return error_hint(err, "write it to /workspace, and let code copy it");

@@ -1,9 +1,13 @@
 #include "base/loop.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "base/cleanup.h"
 
 /* Posted work in one turn of the loop. A turn has other callbacks, too, and the promise is that
  * nobody waits for more than 50 ms (docs/PROMISES.md). */
@@ -256,12 +260,23 @@ static struct loop_watch *watch_always(struct loop_watch *watch)
     return watch;
 }
 
+static bool can_be_watched(int fd)
+{
+    cleanup_close int probe = epoll_create1(EPOLL_CLOEXEC);
+
+    return probe < 0 ||
+           epoll_ctl(probe, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN}) == 0 ||
+           errno != EPERM;
+}
+
 struct loop_watch *loop_watch_fd(struct loop *loop, int fd, int what, loop_fn fn, void *arg)
 {
     short flags = EV_PERSIST;
     struct stat st;
 
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    /* epoll refuses regular files, and devices that never block, such as /dev/null. */
+    if (fstat(fd, &st) == 0 &&
+        (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !can_be_watched(fd))))
         return watch_always(watch_new(loop, -1, EV_PERSIST, fn, arg));
     flags |= what & LOOP_READ ? EV_READ : 0;
     flags |= what & LOOP_WRITE ? EV_WRITE : 0;

@@ -96,8 +96,8 @@ static bool is_conceal(const char *data, size_t len)
     return false;
 }
 
-/* What a program that draws its own line again may use. Returned as by match_color(); 0: none of
- * it. */
+/* Passes the bytes by which a program draws its own line again. Returned as by match_color(); 0:
+ * none of it. */
 static int pass_live(struct terminal *terminal, const char *data, size_t len, bool is_end,
                      struct buf *out, struct error *err)
 {

@@ -112,8 +112,9 @@ static bool show(const struct consent *consent, const char *name, const char *ar
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, 4 * (strlen(name) + strlen(arguments)) + KIB); /* each byte as \xNN */
-    if (add_wish(name, &text) < 0 || add_arguments(arguments, is_whole, &text) < 0 ||
-        add_hidden(consent, &text) < 0 ||
+    /* On a line of its own, and in no colour that a program left behind. */
+    if (buf_add_str(&text, "\033[0m\r\n", NULL) < 0 || add_wish(name, &text) < 0 ||
+        add_arguments(arguments, is_whole, &text) < 0 || add_hidden(consent, &text) < 0 ||
         write_terminal(consent->terminal, buf_str(&text), text.len) < 0)
         return false;
     (void)tcflush(consent->terminal, TCIFLUSH); /* what was typed before is no answer to it */

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -159,6 +160,8 @@ static int add(struct output_sink *sink, const char *data, size_t len)
         return -1;
     if (sink->is_terminal) {
         r = terminal_feed(&sink->terminal, data, len, &sink->waiting, &err);
+        sink->is_in_line = len ? data[len - 1] != '\n' : sink->is_in_line;
+        sink->has_escape |= memchr(data, '\033', len) != NULL;
     } else {
         size_t n = 0;
 
@@ -202,12 +205,22 @@ int output_sink_pause(struct output_sink *sink, bool is_paused)
     return settle(sink);
 }
 
+/* Lines that follow are ours: they begin at the left, in no colour that the program left on. */
+static int end_line(struct output_sink *sink)
+{
+    if (terminal_finish(&sink->terminal, &sink->waiting, NULL) < 0 ||
+        (sink->has_escape && buf_add_str(&sink->waiting, "\033[0m", NULL) < 0) ||
+        (sink->is_in_line && buf_add_str(&sink->waiting, "\r\n", NULL) < 0))
+        return -1;
+    sink->has_escape = sink->is_in_line = false;
+    return 0;
+}
+
 int output_sink_finish(struct output_sink *sink)
 {
     unwatch(sink);
     sink->is_paused = false;
-    if (sink->is_terminal && terminal_finish(&sink->terminal, &sink->waiting, NULL) < 0 &&
-        !sink->failure)
+    if (sink->is_terminal && end_line(sink) < 0 && !sink->failure)
         sink->failure = ENOMEM;
     write_waiting(sink, true);
     return sink->failure ? -1 : 0;

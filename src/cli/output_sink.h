@@ -24,6 +24,8 @@ struct output_sink {
     bool is_paused; /* everything waits */
     int failure;    /* errno of a write that failed, after which nothing is written; 0: none did */
     struct terminal terminal;
+    bool is_in_line; /* the next two: of a terminal; the last line has no end */
+    bool has_escape; /* a colour may still be on */
     struct buf waiting;
     size_t written;    /* of it */
     struct loop *loop; /* NULL: what waits is written with the next piece, or at the end */

@@ -110,27 +110,26 @@ static const struct option own_options[] = {
 
 static int help(void)
 {
-    (void)printf(
-        "usage: belljar run [OPTION]… {FILE | - | -c CODE} [ARGUMENT]…\n"
-        "Run a program in a fresh sandbox. Defaults are in parentheses.\n\n"
-        "  -c CODE               run this text\n"
-        "  -l LANGUAGE           python or bash (by FILE's suffix or #! line)\n"
-        "  --here                grant the current directory, read-only, and start there\n"
-        "  --env NAME=VALUE      set an environment variable; repeatable\n"
-        "  --stdin FILE          standard input of the program (a pipe or file here)\n"
-        "  --auto-print          print the value of the last expression\n"
-        "  --check               run nothing; tell what would be refused or is missing\n"
-        "  --json                print the result as one JSON object\n"
-        "  --save DIR            save pictures as files in DIR\n"
-        "  --seed N              make the output the same every time\n"
-        "  --receipt             print a signed receipt of the run\n"
-        "  --diff                show the changes made in DIR:cow directories\n"
-        "  --apply               write those changes to the disk\n"
-        "  --with-hidden         with --apply: also what the diff does not show\n"
-        "  --server URL          run it on a server (http://, https://, unix:PATH, auto)\n"
-        "  --session NAME        run it as a cell of this session on the server\n"
-        "  --token-file FILE     file with the token for the server\n"
-        "  --config FILE         read this file instead of the usual ones\n");
+    (void)printf("usage: belljar run [OPTION]… {FILE | - | -c CODE} [ARGUMENT]…\n"
+                 "Run a program in a fresh sandbox. Defaults are in parentheses.\n\n"
+                 "  -c CODE               run this text\n"
+                 "  -l LANGUAGE           python or bash (by FILE's suffix or #! line)\n"
+                 "  --here                see the current directory, start there, in profile open\n"
+                 "  --env NAME=VALUE      set an environment variable; repeatable\n"
+                 "  --stdin FILE          standard input of the program (a pipe or file here)\n"
+                 "  --auto-print          print the value of the last expression\n"
+                 "  --check               run nothing; tell what would be refused or is missing\n"
+                 "  --json                print the result as one JSON object\n"
+                 "  --save DIR            save pictures as files in DIR\n"
+                 "  --seed N              make the output the same every time\n"
+                 "  --receipt             print a signed receipt of the run\n"
+                 "  --diff                show the changes made in DIR:cow directories\n"
+                 "  --apply               write those changes to the disk\n"
+                 "  --with-hidden         with --apply: also what the diff does not show\n"
+                 "  --server URL          run it on a server (http://, https://, unix:PATH, auto)\n"
+                 "  --session NAME        run it as a cell of this session on the server\n"
+                 "  --token-file FILE     file with the token for the server\n"
+                 "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "run");
     (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
                  "example: belljar run --timeout 5 --memory 256 analysis.py\n");
@@ -294,8 +293,8 @@ static bool is_allowed(const struct config *config, const char *dir)
     return is_found && config_origin(config, "allow") == CONFIG_FLAG;
 }
 
-/* --here. Profiles that list modules do not list those of the directory, so unless somebody has
- * chosen a profile it is the one without a list. */
+/* --here: for programs of the user's own, which import what they like. Unless somebody has chosen a
+ * profile, it is the one without a list of modules. */
 static int grant_here(struct config *config, struct error *err)
 {
     cleanup_free char *here = getcwd(NULL, 0), *grant = NULL;

@@ -142,8 +142,7 @@ static char *on_exception(const struct run *run, const char *file)
     const struct run_exception *e = &run->result.exception;
 
     if (is_error(e, "EOFError", "") && !run->program.has_input)
-        return strdup("input() has nothing to read: give it with `--stdin FILE`, or `--stdin -` "
-                      "for the input of belljar itself");
+        return strdup("input() has nothing to read: pipe it in, or give it with `--stdin FILE`");
     if (is_error(e, "FileNotFoundError", "[Errno 2]"))
         return on_missing_file(run, file);
     if (is_error(e, "ModuleNotFoundError", ""))

@@ -289,6 +289,8 @@ int run_source_place(const struct run_source *source, struct run *run, struct er
     cleanup_free char *real =
         source->file && strcmp(source->file, "-") != 0 ? realpath(source->file, NULL) : NULL;
 
+    if (is_notebook(source)) /* its file is not the program: Python would quote lines of JSON */
+        return 0;
     for (size_t i = 0; real && i < run->terms.n_grants && !run->program.script; i++)
         if (paths_below(real, run->terms.grants[i].path) && !(run->program.script = strdup(real)))
             return error_memory(err);

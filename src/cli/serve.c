@@ -648,7 +648,8 @@ static int reload(struct serve *serve, struct error *err)
     buf_init(&taken, NAMES_BYTES);
     buf_init(&left, NAMES_BYTES);
     if (config_read_again(serve->config, serve->config_path, &next, err) < 0 ||
-        check_settings(serve, next, err) < 0 || profiles_open(next, &profiles, err) < 0)
+        check_settings(serve, next, err) < 0 ||
+        profiles_read_again(serve->profiles, next, &profiles, err) < 0)
         return -1;
     profiles_replace(serve->profiles, profiles);
     if (config_take_over(serve->config, take_ptr(next), &taken, &left, err) < 0)

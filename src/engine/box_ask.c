@@ -42,12 +42,17 @@ void box_ask(struct box *b, struct approval *approval)
 
 void box_asked(struct box *b)
 {
+    uint64_t now = loop_now_ns();
+
     if (!b->cell.n_held || --b->cell.n_held)
         return;
-    b->cell.held_ns += loop_now_ns() - b->cell.held_since_ns;
-    if (b->cell.is_due && b->cell.state != CELL_ANSWERING && b->state == BOX_RUNNING &&
+    b->cell.held_ns += now - b->cell.held_since_ns;
+    if (b->cell.due_ns && b->cell.state != CELL_ANSWERING && b->state == BOX_RUNNING &&
         b->cell.verdict == BOX_NO_VERDICT) {
-        b->cell.is_due = false;
+        /* It has what was left when the clock stopped, not the time that has passed since. */
+        b->cell.held_ns -= now - b->cell.due_ns;
+        b->cell.held_ns += b->cell.held_ns == 0;
+        b->cell.due_ns = 0;
         (void)box_is_held(b);
     }
 }
@@ -55,7 +60,7 @@ void box_asked(struct box *b)
 bool box_is_held(struct box *b)
 {
     if (b->cell.n_held)
-        b->cell.is_due = true;
+        b->cell.due_ns = b->cell.due_ns ? b->cell.due_ns : loop_now_ns();
     else if (b->cell.held_ns)
         loop_timer_start(b->deadline, b->cell.held_ns / 1000000 + 1);
     else

@@ -67,7 +67,7 @@ struct box_cell {
     unsigned n_held; /* questions that somebody has to answer: the clock stands */
     uint64_t held_since_ns;
     uint64_t held_ns; /* the run has so much more, by the clock on the wall */
-    bool is_due;      /* the deadline came while the clock stood */
+    uint64_t due_ns;  /* when the deadline came while the clock stood; 0: it did not */
 
     uint64_t work_ns;     /* CPU time of ours that it has taken so far */
     size_t drained;       /* bytes read of its output since its end */

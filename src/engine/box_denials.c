@@ -140,7 +140,7 @@ static void note_git_links(const struct box *b, struct run *run)
         (void)snprintf(what, sizeof(what), "use git in %s: its data are in %s",
                        terms->grants[i].path, root);
         (void)snprintf(hint, sizeof(hint),
-                       "ask the user to allow %s as well, for writing if you commit", root);
+                       "`--allow %s` grants it (`:rw` to commit); ask the user to allow it", root);
         (void)run_deny(run, what, "directory grants", hint);
     }
 }

@@ -124,6 +124,9 @@ void request_end(struct request *request);
 /* Breaks it off in a way that the client notices. */
 void request_abort(struct request *request);
 
+/* Counts bytes of the body that a handler keeps, like those that are collected. */
+int request_hold(struct request *request, size_t len, struct error *err);
+
 struct span request_header(const struct request *request, const char *name);
 
 /* The reader of its hints: `belljar` itself, which sends this, shows them at a terminal. */

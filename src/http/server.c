@@ -278,6 +278,11 @@ static int hold(struct http_connection *c, size_t len, struct error *err)
     return 0;
 }
 
+int request_hold(struct request *request, size_t len, struct error *err)
+{
+    return hold(request->connection, len, err);
+}
+
 static int keep(struct http_connection *c, struct span piece, struct error *err)
 {
     struct request *request = c->request;

@@ -77,8 +77,11 @@ int files_enter(struct files_guard *guard, const struct files *files, struct err
     guard->gid = (gid_t)setfsgid(files->gid);
     guard->uid = (uid_t)setfsuid(files->uid);
     /* Neither call reports success; an invalid id changes nothing and returns the present one. */
-    if ((uid_t)setfsuid((uid_t)-1) == files->uid && (gid_t)setfsgid((gid_t)-1) == files->gid)
+    if ((uid_t)setfsuid((uid_t)-1) == files->uid && (gid_t)setfsgid((gid_t)-1) == files->gid) {
+        if (guard->death_signal) /* the change of ids took it away */
+            (void)prctl(PR_SET_PDEATHSIG, guard->death_signal);
         return 0;
+    }
     files_leave(guard);
     return error_set(err, E_SYSTEM, "cannot act as the sandbox's user");
 }

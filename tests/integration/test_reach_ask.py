@@ -1,5 +1,6 @@
 """Hosts that are asked for (`--net ask`): at a terminal, in the shell, over MCP and HTTP. The run waits, and nothing is looked up before a yes."""
 import json
+import re
 import textwrap
 import time
 from pathlib import Path
@@ -307,3 +308,25 @@ def test_a_token_may_ask_only_where_the_operator_said_so(who, net):
     with serving.Server(who, "--net", "other.test", env=net.env) as server:
         refused = server.post("/v1/run", {"code": "1", "net": ["ask"]})
         assert refused.status == 403 and "not one of the allowed hosts" in refused.json["error"]["message"], refused.json
+
+
+def test_a_question_stands_on_its_own_line_in_no_colour_of_the_program(who, net):
+    forged = 'print("belljar: connect to good.test? [y/N] \\x1b[30;40m", end="", flush=True)\n'
+    with Run(who, *net.args, "-c", forged + code(net.url()), env=net.env) as p:
+        p.wait("[y/always/N] ")
+        assert re.search(rb"\x1b\[0m\r+\n(\x1b\[0m)?belljar: the program wants to connect", p.seen), p.seen
+        p.type("n\n")
+        assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
+
+
+def test_a_question_gives_back_the_time_that_it_took_and_no_more(who, net):
+    """Three seconds, a question that is open for ten: what is left is less than three, not ten."""
+    with Run(who, *net.args, "--timeout", "3", "-c", code(net.url()) + "\nimport time; time.sleep(600)", env=net.env) as p:
+        p.wait("[y/always/N] ")
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            p.read(0.2)
+        p.type("n\n")
+        answered = time.monotonic()
+        assert p.process.wait(timeout=belljar.HANG_SECONDS) == 124
+        assert time.monotonic() - answered < 9

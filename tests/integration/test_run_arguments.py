@@ -133,3 +133,10 @@ def test_a_notebook_runs_its_cells(who):
 def test_what_is_no_notebook_is_refused(user, text):
     answer = user.call("run", user.file("odd.ipynb", text))
     assert answer.code in (0, 64) and not answer.out and (answer.code == 0 or answer.errors.startswith("belljar: ")), answer
+
+
+def test_a_mistake_in_a_notebook_is_shown_as_it_stands_in_the_cell(who):
+    """Also where its file can be read: it is JSON, and not the program."""
+    path = who.file("magic.ipynb", notebook("%matplotlib inline\n", "1"))
+    answer = who.call("run", "--here", path.name, cwd=str(path.parent))
+    assert answer.code != 0 and "%matplotlib inline" in answer.errors and "nbformat" not in answer.errors, answer

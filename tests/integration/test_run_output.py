@@ -3,12 +3,14 @@ import fcntl
 import hashlib
 import os
 import pty
+import re
 import struct
 import subprocess
 import termios
 import time
 
 import belljar
+import prompt
 
 # Numbered lines, so that a piece that is missing or doubled changes the hash.
 LINES = """
@@ -191,3 +193,13 @@ def test_a_socket_as_standard_output(user):
     ours.close()
     assert process.wait(belljar.HANG_SECONDS) == 0
     process.stderr.close()
+
+
+def test_lines_of_ours_begin_on_a_line_of_their_own(user):
+    """A program that leaves a colour on, or ends with a carriage return, does not write into them."""
+    class Run(prompt.Prompt):
+        command = "run"
+
+    with Run(user, "--profile", "open", "-c", "print('all is well \\x1b[30;40m\\r', end=''); 1 / 0") as p:
+        before = p.wait("belljar: ")
+        assert re.search(r"\x1b\[0m\r+\n", before), before

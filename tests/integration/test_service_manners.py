@@ -1,5 +1,6 @@
 """`belljar serve` as an operator meets it: what it says of itself, what it logs, and settings that are read again."""
 import json
+import os
 import re
 import signal
 import subprocess
@@ -146,4 +147,18 @@ def test_a_profile_is_read_again(user, settings):
     assert server.run(slow)["status"] == "timeout"
     # A session keeps the rules it was opened with.
     assert server.post(f"/v1/sessions/{session}/execute", {"code": slow}).json["status"] == "success"
+    assert server.stop() == 0
+
+
+def test_profiles_stay_in_their_directory(user, settings):
+    """The directory is not reloadable, so what is in another one does not count."""
+    other = user.directory("policies")
+    for name in os.listdir(belljar.ROOT / "policies"):
+        if name.endswith(".toml"):
+            (other / name).write_text((belljar.ROOT / "policies" / name).read_text())
+    (other / "standard.toml").write_text('inherits = "open"\n')
+    server = serving.Server(user, "--socket", "none", "--config", str(settings), stdin=subprocess.DEVNULL)
+    settings.write_text(f"policies_dir = '{other}'\n")
+    assert "needs_restart=policies_dir" in reload(server, "were read again")
+    assert server.run("import os")["status"] == "refused"
     assert server.stop() == 0

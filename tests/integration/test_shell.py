@@ -560,3 +560,17 @@ def test_a_dumb_terminal_gets_plain_lines(shell):
     p.wait(PYTHON)
     p.type(CONTROL_D)
     assert p.end() == 0
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "exit()", "quit()", ":exit", ":q", ":quit"])
+def test_words_that_leave(shell, word):
+    p = shell()
+    p.wait(PYTHON)
+    p.line(word)
+    assert p.end() == 0
+
+
+def test_input_that_is_at_its_end_ends_it(user):
+    for command in ("shell", "mcp"):
+        answer = user.call(command)
+        assert answer.code == 0 and "warn" not in answer.errors, answer

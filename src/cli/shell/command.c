@@ -291,7 +291,7 @@ static const struct command table[] = {
     {":apply", "[--with-hidden] [PATH]", 0, 2, 0, shell_apply, "write these changes to disk"},
     {":discard", "[PATH]", 0, 1, 0, shell_discard, "forget these changes"},
     {":restart", "", 0, 0, 0, do_restart, "forget all variables; the files stay"},
-    {":quit", "", 0, 0, 0, do_quit, "end the session, and everything in it"},
+    {":quit", "", 0, 0, 0, do_quit, "end the session, and everything in it; so does exit()"},
 };
 
 static const struct command *commands(size_t *ret_count)
@@ -354,6 +354,22 @@ static int unknown(const char *word, struct error *err)
     return error_hint(err, "`:help` lists the commands");
 }
 
+/* Words by which people leave other shells. */
+static bool is_farewell(const char *line)
+{
+    static const char *const words[] = {":exit", ":q", "exit", "quit", "exit()", "quit()"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(line, words[i]) == 0)
+            return true;
+    return false;
+}
+
+bool shell_is_command(const char *line)
+{
+    return *line == ':' || is_farewell(line);
+}
+
 static int run_command(struct shell *shell, char *line, struct error *err)
 {
     char *words[WORDS_MAX] = {line}; /* a colon at least */
@@ -378,7 +394,9 @@ void shell_command(struct shell *shell, const char *line)
 {
     cleanup_free char *copy = strdup(line);
     struct error err = {0};
-    int r = copy ? run_command(shell, copy, &err) : error_memory(&err);
+    int r = !copy               ? error_memory(&err)
+            : is_farewell(line) ? do_quit(shell, NULL, 0, &err)
+                                : run_command(shell, copy, &err);
 
     if (r > 0)
         return;

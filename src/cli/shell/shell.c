@@ -117,7 +117,7 @@ static void on_line(void *owner, const char *line)
 
     if (shell->text.len || *line != ' ') /* a space in front: not to be remembered */
         editor_remember(shell->editor, line);
-    if (!shell->text.len && *line == ':')
+    if (!shell->text.len && shell_is_command(line))
         shell_command(shell, line);
     else
         take(shell, line, false);

@@ -85,6 +85,9 @@ void shell_interrupt(struct shell *shell);
 /* A line that begins with a colon; shell_ask() follows. */
 void shell_command(struct shell *shell, const char *line);
 
+/* A line that begins with a colon, or a word that leaves a shell: `exit`, `quit()`. */
+bool shell_is_command(const char *line);
+
 /* Adds the commands that begin so, for completion. */
 void shell_command_names(struct editor_words *words, const char *prefix);
 
