@@ -553,7 +553,7 @@ def test_git_itself_says_which_directory_is_missing(who, linked, ada):
         return [(d["what"], d["hint"]) for d in who.run(code, "--allow", f"{path}:rw", "--language", "bash", env=ada).json["denials"]]
 
     for path in (tree, repo / "lib"):
-        assert denied(path) == [(f"use git in {path}: its data are in {repo}", f"ask the user to allow {repo} as well, for writing if you commit")]
+        assert denied(path) == [(f"use git in {path}: its data are in {repo}", f"`--allow {repo}` grants it (`:rw` to commit)")]
     assert denied(tree, "false") == denied(repo, "git status; echo 'fatal: not a git repository: /x' >&2") == []
     trap = who.directory("trap")
     for target in (f"{repo}/.git/worktrees/tree", f"{repo}/.git/modules/lib", "/etc/.git/worktrees/x", "../.git/modules/x"):

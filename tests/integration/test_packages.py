@@ -96,7 +96,7 @@ def test_pip_inside_asks_the_index_of_the_settings(who, index):
     code = "pip install -q smallest && python3 -c 'import smallest; print(smallest.answer)'"
     assert who.run(code, "-l", "bash", "--config", config, "--net", f"localhost:{index.port}").json["stdout"] == "42\n"
     refused = who.run("pip install smallest 2>&1", "-l", "bash", "--config", config).json
-    assert f"`--net localhost:{index.port}`" in refused["stdout"], refused
+    assert f"grant localhost:{index.port} (`net`)" in refused["stdout"], refused
 
 
 def test_what_a_session_installs_is_its_own(who, index):
