@@ -119,7 +119,7 @@ def test_pip_without_an_index_names_what_would_allow_it(who, command):
 def test_pip_started_by_python_names_what_would_allow_it(who):
     code = "import subprocess, sys; print(subprocess.run([sys.executable, '-m', 'pip', 'install', '-i', 'https://packages.example.org/simple', 'smallest'], capture_output=True, text=True).stderr)"
     result = who.run(code).json
-    assert "`--net packages.example.org`" in result["stdout"] and "--with smallest`" in result["stdout"], result
+    assert "grant packages.example.org (`net`)" in result["stdout"] and "an environment with smallest" in result["stdout"], result
 
 
 @NEEDS_PIP
@@ -128,7 +128,7 @@ def test_pip_says_what_the_gate_refused(who):
     with Host(answers={"/simple/smallest/": (404, {}, b"no")}) as host, Bait() as bait:
         code = "\n".join(f"pip install -i http://localhost:{port}/simple/ smallest 2>&1" for port in (bait.port, host.port))
         result = who.run(code, "-l", "bash", "--net", f"localhost:{host.port}").json
-        assert f"`--net localhost:{bait.port}`" in result["stdout"] and "Retrying" not in result["stdout"], result
+        assert f"grant localhost:{bait.port} (`net`)" in result["stdout"] and "Retrying" not in result["stdout"], result
         assert result["stdout"].count("belljar: ") == 1 and bait.touched == [], result
         assert [refusal["grant"] for refusal in result["net"]["refused"]] == [f"localhost:{bait.port}"], result
 
