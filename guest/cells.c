@@ -41,12 +41,12 @@ static PyObject *new_stream(int fd, const char *mode)
     return raw;
 }
 
-static bool is_usable(PyObject *file)
+static bool is_usable(PyObject *file, const char *method)
 {
     PyObject *closed;
     bool result;
 
-    if (!file || file == Py_None || !PyObject_HasAttrString(file, "write"))
+    if (!file || file == Py_None || !PyObject_HasAttrString(file, method))
         return false;
     closed = PyObject_GetAttrString(file, "closed");
     result = closed != Py_True;
@@ -61,7 +61,7 @@ static void heal_output(const char *name, int fd, int kept)
     PyObject *fresh;
 
     reopen(fd, kept);
-    if (is_usable(PySys_GetObject(name)))
+    if (is_usable(PySys_GetObject(name), "write"))
         return;
     fresh = new_stream(fd, "w");
     if (fresh && PySys_SetObject(name, fresh) < 0)
@@ -98,12 +98,19 @@ static int set_input(const struct wire_cell *cell)
 
     if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
         return -1;
-    (void)close(fd);
+    if (fd != STDIN_FILENO) /* which an earlier cell had closed */
+        (void)close(fd);
     fresh = new_stream(STDIN_FILENO, "r");
     if (!fresh || PySys_SetObject("stdin", fresh) < 0)
         PyErr_Clear();
     Py_XDECREF(fresh);
     return 0;
+}
+
+/* False: a cell has closed it, exit() does. */
+static bool has_input(void)
+{
+    return fcntl(STDIN_FILENO, F_GETFD) >= 0 && is_usable(PySys_GetObject("stdin"), "readline");
 }
 
 /* --- interrupts: they are for the cell that runs, never for the next one --- */
@@ -202,7 +209,7 @@ static int run_cell(const struct cells_fds *fds, const struct wire_cell *cell)
 
     heal_output("stdout", STDOUT_FILENO, fds->kept_out);
     heal_output("stderr", STDERR_FILENO, fds->kept_err);
-    if ((cell->flags & WIRE_RUN_STDIN) && set_input(cell) < 0) {
+    if (((cell->flags & WIRE_RUN_STDIN) || !has_input()) && set_input(cell) < 0) {
         (void)report_failed(fds->report, "standard input could not be set up");
         _exit(EXIT_FAILED);
     }

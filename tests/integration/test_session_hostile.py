@@ -273,3 +273,12 @@ def test_an_interrupt_that_gets_lost_is_sent_again(session):
 def test_a_cell_that_ignores_interrupts_is_killed(session):
     answer = session.run("import time\nwhile True:\n    try:\n        time.sleep(600)\n    except KeyboardInterrupt:\n        pass", timeout_s=1)
     assert (answer["status"], answer["session_state"]) == ("timeout", "lost"), answer
+
+
+@pytest.mark.parametrize("closes", ["exit()", "import os; os.close(0)", "import sys; sys.stdin.close()"])
+def test_standard_input_that_was_closed_comes_back(session, closes):
+    session.run(closes)
+    answer = session.run("f = open('/workspace/f', 'w'); print(f.fileno() > 2)\ninput()")
+    assert (answer["stdout"], answer["error"]["name"]) == ("True\n", "EOFError"), answer
+    answer = session.run("print(input(), f.closed)", stdin="given\n")
+    assert answer["stdout"] == "given False\n", answer
