@@ -268,10 +268,11 @@ static int put_entry(struct work *w, int dir, const char *name, unsigned depth)
 /* The settings of git that say who commits: every kernel writes its own when it starts. */
 static bool is_made_anew(const struct work *w, const char *name)
 {
+    static const char path[] = WIRE_GIT_CONFIG;
     size_t len = w->tree ? strlen(w->tree) : 0; /* layers have no path */
 
-    return len && !*w->name && strncmp(WIRE_GIT_CONFIG, w->tree, len) == 0 &&
-           WIRE_GIT_CONFIG[len] == '/' && strcmp(WIRE_GIT_CONFIG + len + 1, name) == 0;
+    return len && !*w->name && strncmp(path, w->tree, len) == 0 && path[len] == '/' &&
+           strcmp(path + len + 1, name) == 0;
 }
 
 static int put_entries(struct work *w, int dir, unsigned depth)

@@ -39,8 +39,8 @@ TEST(anything_else_is_none)
         "A<b>a <c>",
         "A\x1b[1m <a>",
         "A\xff <a@b>",
-        "\xe2\x80\xae"
-        "A <a@b>",
+        ("\xe2\x80\xae"
+         "A <a@b>"),
         "Ada >a@b<",
     };
     char text[2 * IDENTITY_PART_BYTES];
