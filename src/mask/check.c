@@ -1,4 +1,5 @@
 /* Checksums, and how random a text looks. */
+#include "base/utf8.h"
 #include "mask/internal.h"
 
 static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -109,6 +110,20 @@ size_t masker_base64_decode(const char *text, size_t len, unsigned char *out, si
         }
     }
     return n;
+}
+
+bool masker_is_basic(const char *text, size_t len)
+{
+    unsigned char plain[128];
+    size_t n = masker_base64_decode(text, len, plain, sizeof(plain));
+
+    if (n < 5 || !memchr(plain, ':', n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (plain[i] < 0x20 || plain[i] == 0x7f)
+            return false;
+    /* A longer one may be cut within a character. */
+    return n == sizeof(plain) || utf8_valid((const char *)plain, n) == n;
 }
 
 /* ---- randomness ---- */
@@ -252,6 +267,8 @@ bool masker_check(enum masker_check check, const char *text, size_t len, bool is
                (len >= 32 && masker_is_mixed(text, len) && masker_entropy(text, len) > 3.0);
     case MASKER_BECH32: /* as with CRC32: what has this prefix is nothing public */
         return has_bech32(text, len) || is_whole_word;
+    case MASKER_DSN:
+        return !masker_is_placeholder(text, (size_t)((const char *)memchr(text, '@', len) - text));
     case MASKER_SNOWFLAKE:
         return is_snowflake(text, len);
     case MASKER_JWT:

@@ -33,7 +33,7 @@
 #define MASKER_GAPS_MAX (2 * MASKER_BLOCK)
 
 /* Room for the rows of the table. */
-#define MASKER_KINDS_MAX 256
+#define MASKER_KINDS_MAX 448
 
 /* Kinds that have no row. */
 #define MASKER_KIND_VALUE 0x10000u
@@ -95,12 +95,15 @@ enum masker_run_kind {
     RUN_QUERY,      /* of a signature in a URL */
     RUN_WORD,       /* up to a blank or the end of the line */
     RUN_NAME,
-    RUN_ENTITY,  /* up to &quot; or the end of the line */
-    RUN_SEGMENT, /* up to the end of the line, or of what a string calls one */
-    RUN_KEY,     /* up to the END of a private key */
-    RUN_QUOTED,  /* and behind it: three quotes, MASKER_LEVELS levels, and three in a row */
+    RUN_PERCENT,         /* in a URL that is a part of another */
+    RUN_ESCAPED_ELEMENT, /* of &lt;name&gt; */
+    RUN_MARKED, /* up to an escaped quote or the end of the line: one for each (escape.c) */
+    RUN_SEGMENT = RUN_MARKED + 24, /* up to the end of the line, or of what a string calls one */
+    RUN_KEY,                       /* up to the END of a private key */
+    RUN_QUOTED, /* and behind it: three quotes, MASKER_LEVELS levels, and three in a row */
 };
 
+#define MASKER_MARKS  (RUN_SEGMENT - RUN_MARKED)
 #define MASKER_LEVELS 4
 #define MASKER_RUNS   (RUN_QUOTED + 3 * (MASKER_LEVELS + 1))
 
@@ -117,8 +120,10 @@ struct masker_run {
 /* The last place of one of some words. */
 struct masker_seen {
     const char *words;
-    size_t to;   /* places before were looked at */
-    size_t last; /* + 1; 0: nowhere */
+    size_t longest; /* of them */
+    uint32_t first; /* a bit for the lower five of what each begins with */
+    size_t to;      /* places before were looked at */
+    size_t last;    /* + 1; 0: nowhere */
 };
 
 #define MASKER_SEEN_MAX 16
@@ -144,6 +149,61 @@ struct masker_memory {
         secret_last; /* "kind: Secret" was looked for up to here; was seen here, + 1 */
 };
 
+/* The meaning of a name for its value. */
+enum masker_name {
+    NAME_NONE,   /* names no secret */
+    NAME_WEAK,   /* names one if the value looks like one */
+    NAME_TOKEN,  /* a token or key: never a number or a plain word */
+    NAME_SECRET, /* whatever stands there */
+    NAME_PHRASE, /* whatever stands there, spaces included */
+};
+
+/* ---- tables (table.c) ---- */
+
+#define MASKER_COLUMNS_MAX    40 /* of a table that is read */
+#define MASKER_SECRET_COLUMNS 6
+
+enum masker_table_style {
+    TABLE_NONE,
+    TABLE_FIELDS,
+    TABLE_CELLS,
+    TABLE_LEFT,
+    TABLE_RIGHT,
+    TABLE_MARKED
+};
+
+/* The form of its rows (rows.c). */
+enum masker_rows { ROWS_LINES, ROWS_WRITTEN, ROWS_HTML, ROWS_LISTS };
+
+#define MASKER_PREFIX_MAX 4
+
+struct masker_cell {
+    size_t start, end;
+};
+
+struct masker_secret_column {
+    unsigned index;
+    enum masker_name what;
+};
+
+/* The table that is being read, or the last one. */
+struct masker_table {
+    enum masker_table_style style;
+    enum masker_rows rows;
+    unsigned depth;           /* of ROWS_WRITTEN: the backslashes of a newline, */
+    unsigned char quote;      /* and the string's quote */
+    unsigned char prefix_len; /* what all lines begin with: > or # and the like */
+    char prefix[MASKER_PREFIX_MAX];
+    unsigned char delimiter; /* of TABLE_FIELDS */
+    bool is_sure;            /* other columns show that it is one of accounts: words count, too */
+    bool is_login;           /* and that people log in there: words with digits are tokens */
+    bool is_ruled;           /* dashes tell where aligned columns begin and end */
+    unsigned columns, n_secret;
+    struct masker_secret_column secret[MASKER_SECRET_COLUMNS];
+    struct masker_cell places[MASKER_COLUMNS_MAX]; /* of aligned columns, in characters */
+    uint64_t next; /* where its next line begins in the stream; headers before were read */
+};
+
 struct masker {
     struct masker_options options;
     bool is_broken;
@@ -159,14 +219,15 @@ struct masker {
     bool was_over;   /* text was withheld because of that */
 
     struct buf view;
-    uint64_t view_offset;            /* of view.data[0] in the stream */
-    uint64_t lines;                  /* before `emitted` */
-    size_t emitted;                  /* everything before has come out */
-    size_t done;                     /* anchors before are decided */
-    size_t masked_start, masked_end; /* the last masked thing */
-    size_t rules_done;               /* the operator's rules have seen everything before, */
-    size_t rules_to;                 /* and in this look everything before this, */
-    bool rules_cut;                  /* which is in the middle of a line */
+    uint64_t view_offset; /* of view.data[0] in the stream */
+    uint64_t lines;       /* before `emitted` */
+    size_t emitted;       /* everything before has come out */
+    size_t done;          /* anchors before are decided */
+    size_t rules_done;    /* the operator's rules have seen everything before, */
+    size_t rules_to;      /* and in this look everything before this, */
+    bool rules_cut;       /* which is in the middle of a line */
+
+    unsigned char *inside; /* bits: these bytes of the view are in something that was found */
 
     struct masker_gap *gaps;
     size_t n_gaps, gaps_size, gaps_out; /* those before gaps_out have come out */
@@ -189,18 +250,23 @@ struct masker {
 
     uint64_t block_from, block_to; /* the last value of several lines: places in the stream */
 
+    struct masker_table table;
+
     enum masker_swallow swallow;
     bool pem_has_begun; /* its first line has been taken */
 
     /* of one look at the view */
     struct masker_span *spans;
     size_t n_spans, spans_size;
-    size_t hold;              /* nothing from here on may come out */
-    size_t redo;              /* anchors from here on are to be looked at again */
-    struct masker_span cover; /* of what was found, that which reaches farthest */
-    size_t pem;               /* where a private key begins; SIZE_MAX: nowhere */
+    size_t hold;       /* nothing from here on may come out */
+    size_t redo;       /* anchors from here on are to be looked at again */
+    size_t anchor_end; /* of the anchor that is looked at; 0: none */
+    size_t pem;        /* where a private key begins; SIZE_MAX: nowhere */
     unsigned hold_kind, pem_kind;
     size_t tried[MASKER_KINDS_MAX]; /* tokens of that kind were looked for up to here */
+    size_t *headers; /* lines that may be headers of tables: places of words in them */
+    size_t n_headers, headers_size;
+    size_t headers_to; /* looked at up to here */
     struct masker_memory remembered;
     struct masker_memory *memory; /* the same, for matchers */
 
@@ -231,6 +297,13 @@ void masker_found(struct masker *s, unsigned kind, size_t from, size_t start, si
 
 /* Ask again when there is more; until then nothing from `hold` on comes out. */
 void masker_wait(struct masker *s, unsigned kind, size_t from, size_t hold);
+
+/* Behind the blanks at `at`, a few at most; behind at most `max` bytes of the set. */
+size_t masker_skip_blanks(const struct masker *s, size_t at);
+size_t masker_skip_any(const struct masker *s, size_t at, const char *set, size_t max);
+
+/* The text stands here, in any case. */
+bool masker_is_at(const struct masker *s, size_t at, const char *text);
 
 /* An invisible thing stands right before this byte. */
 bool masker_has_gap(const struct masker *s, size_t at);
@@ -284,6 +357,20 @@ bool masker_is_quote_of(enum masker_run_kind kind, unsigned char quote);
 /* Its end without the punctuation behind it. */
 size_t masker_trim_bare(const struct masker *s, size_t start, size_t end);
 
+/* ---- escaped quotes and signs (escape.c) ---- */
+
+enum masker_sign_form { SIGN_FORM_TEXT, SIGN_FORM_URL, SIGN_FORM_ELEMENT };
+
+enum masker_read masker_quote_at(const struct masker *s, size_t at, unsigned *ret_quote,
+                                 size_t *ret_end);
+enum masker_read masker_sign_at(const struct masker *s, size_t at, enum masker_sign_form *ret_form,
+                                size_t *ret_end);
+enum masker_read masker_ends_marked(const struct masker *s, unsigned quote, size_t at);
+enum masker_read masker_ends_escaped(const struct masker *s, size_t at);
+bool masker_ends_percent(const struct masker *s, size_t at);
+size_t masker_skip_percent(const struct masker *s, size_t at);
+size_t masker_skip_escape(const struct masker *s, size_t start, size_t from);
+
 /* ---- parts ---- */
 
 /* The constructor of clean text. It is for maskers only. */
@@ -330,6 +417,40 @@ size_t masker_segment_end(const struct masker *s, size_t at, size_t *ret_next);
 /* Consumes what belongs to a private key from s->emitted on; false: it may go on. */
 bool masker_swallow_pem(struct masker *s);
 
+void masker_match_command(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_echo(struct masker *s, unsigned kind, size_t from, size_t to);
+
+void masker_match_call(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_account(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_before(struct masker *s, unsigned kind, size_t from, size_t to);
+
+void masker_match_here(struct masker *s, unsigned kind, size_t from, size_t to);
+
+void masker_match_sql(struct masker *s, unsigned kind, size_t from, size_t to);
+
+/* The state of reading a sentence. */
+struct masker_sentence {
+    size_t at;
+    unsigned words, is_free; /* words that were read; those that may be anything */
+    bool has_verb;
+    bool is_url;           /* blanks are written as in a URL */
+    bool is_verb, is_code; /* the name: "pass", or one with underscores */
+    size_t start, end;     /* the secret */
+};
+
+/* A value in the sentence behind a name that begins at `name` and ends at `at`. True: it was found,
+ * or more must come. */
+bool masker_match_sentence(struct masker *s, unsigned kind, size_t from, size_t name, size_t at,
+                           enum masker_name what);
+
+void masker_match_use(struct masker *s, unsigned kind, size_t from, size_t to);
+
+/* Finds values in secret columns: a line that may be a header, all lines, and when it is known how
+ * much came out. */
+void masker_table_candidate(struct masker *s, size_t from);
+void masker_table_scan(struct masker *s);
+void masker_table_settle(struct masker *s);
+
 /* ---- review (review.c) ---- */
 
 static inline bool masker_is_review(const struct masker *s)
@@ -356,20 +477,13 @@ double masker_entropy(const char *text, size_t len);
 bool masker_is_mixed(const char *text, size_t len); /* as chance mixes characters */
 bool masker_looks_random(const char *text,
                          size_t len); /* the floor for what a name alone makes suspicious */
+bool masker_is_basic(const char *text, size_t len); /* user:password in base64 */
 bool masker_is_luhn(const char *digits, size_t len);
 bool masker_has_checksum(enum masker_check check, const char *text, size_t len);
 int masker_base64_value(unsigned char c); /* both alphabets; -1: none of it */
 size_t masker_base64_decode(const char *text, size_t len, unsigned char *out, size_t size);
 
 /* ---- names and values (name.c, value.c) ---- */
-
-enum masker_name {
-    NAME_NONE,   /* names no secret */
-    NAME_WEAK,   /* names one if the value looks like one */
-    NAME_TOKEN,  /* a token or key: never a number or a plain word */
-    NAME_SECRET, /* whatever stands there */
-    NAME_PHRASE, /* whatever stands there, spaces included */
-};
 
 enum masker_list {
     LIST_NEUTRAL,
@@ -383,6 +497,12 @@ enum masker_list {
     LIST_COUNTS,
     LIST_PUBLIC,
     LIST_NOTHING,
+    LIST_VERBS,
+    LIST_FILLERS,
+    LIST_OPENERS,
+    LIST_ACCOUNTS,
+    LIST_LOGINS,
+    LIST_SPEECH,
     MASKER_LISTS
 };
 
@@ -416,6 +536,8 @@ struct masker_value {
     bool is_env;      /* name=value without spaces */
     bool is_constant; /* NAME or --name: what follows is no piece of code */
     bool has_line;    /* name and value are all of the line */
+    bool is_text;     /* no code stands in its place: words with dots between them are words */
+    bool ends_line;   /* nothing follows it */
 };
 
 /* The value that begins at `at`, quotes and all; `bare`: what ends it without quotes. READ_MORE:
@@ -437,6 +559,19 @@ bool masker_is_half_call(const struct masker *s, const struct masker_value *valu
 void masker_found_value(struct masker *s, unsigned kind, size_t from,
                         const struct masker_value *value);
 bool masker_is_placeholder(const char *text, size_t len);
+
+/* Words with one sign between them, as people make passwords of them: river-stone-maple. Words with
+ * blanks between them must be four. False: the words are those of a sentence, or of code. */
+bool masker_is_phrase(const char *text, size_t len);
+
+/* A word that says something about a password, and is none: mismatched, SecureString. */
+bool masker_describes(const char *text, size_t len);
+
+/* A technical term with digits: sha256, oauth2, base64-encoded, 16-byte. */
+bool masker_is_technical(const char *text, size_t len);
+
+/* The kind of a secret that its place alone tells. */
+unsigned masker_generic_kind(void);
 
 /* ---- values of several lines (block.c) ---- */
 
@@ -460,6 +595,42 @@ enum masker_read masker_begins_block(const struct masker *s, size_t at, size_t *
  */
 void masker_read_block(struct masker *s, unsigned kind, size_t from, enum masker_name what,
                        size_t at, size_t column);
+
+/* ---- split over lines (wrapped.c) ---- */
+
+/* A JSON web token over several lines; true: it is one, or may be. */
+bool masker_match_jwt_lines(struct masker *s, unsigned kind, size_t from);
+
+/* Masks parts of a value that was found which stand behind it: more strings, lines of base64. */
+void masker_follow_value(struct masker *s, unsigned kind, size_t from,
+                         const struct masker_value *value);
+
+/* The rest of a word that a backslash continues in the next line. */
+enum masker_read masker_find_rest(const struct masker *s, const struct masker_value *value,
+                                  struct masker_value *ret);
+
+/* The value that begins in the next line. READ_VALUE: *at is where; READ_MORE: it may. */
+enum masker_read masker_next_line(const struct masker *s, size_t *at);
+
+/* ---- values that are not at once behind the name (nested.c) ---- */
+
+/* Would it be taken for a secret with less than a name and a sign before it? */
+bool masker_is_strong(const struct masker *s, enum masker_name what, size_t start, size_t end);
+
+/* Has it letters and digits, or signs, as a word of a text has not? */
+bool masker_is_unlike_words(const struct masker *s, size_t start, size_t end);
+
+/* ["a", "b"] or {"value": "a"} begins here. Masks strings in it. Waits for its end. */
+bool masker_begins_nested(const struct masker *s, size_t at);
+void masker_read_nested(struct masker *s, unsigned kind, size_t from, enum masker_name what,
+                        size_t at);
+
+/* Skips what stands before the string in Some("..."). READ_MORE: it may be one. */
+enum masker_read masker_skip_wrapper(const struct masker *s, size_t *at);
+
+/* A value alone in the line below a name that is alone in its line or behind a prompt. */
+void masker_match_below(struct masker *s, unsigned kind, size_t from, size_t start, size_t end,
+                        enum masker_name what);
 
 /* ---- commands behind values (shell.c) ---- */
 
@@ -494,4 +665,10 @@ static inline bool masker_is_space(unsigned char c)
 static inline bool masker_is_hex(unsigned char c)
 {
     return masker_is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
+}
+
+/* Is it a byte of the set? */
+static inline bool masker_is_in(const char *set, unsigned char c)
+{
+    return c && strchr(set, c);
 }

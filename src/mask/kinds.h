@@ -18,6 +18,14 @@ enum masker_matcher {
     MASKER_SCHEME,   /* Bearer value, Basic value, anywhere */
     MASKER_COOKIE,   /* Cookie: name=value; ... */
     MASKER_LOGIN,    /* curl -u user:password, .netrc, .pgpass */
+    MASKER_COMMAND,  /* an argument of a well-known command */
+    MASKER_CALL,     /* an argument of a call that logs in */
+    MASKER_ACCOUNT,  /* credentials: user / value */
+    MASKER_BEFORE,   /* value="..." name="token" */
+    MASKER_ECHO,     /* echo value | command */
+    MASKER_HERE,     /* command <<< value */
+    MASKER_USE,      /* use value as the password */
+    MASKER_SQL,      /* a value in a statement */
     MASKER_MANIFEST, /* data: of a Kubernetes Secret */
     MASKER_NEAR,     /* a UUID or a bare key behind the name of the service */
     MASKER_PEM,      /* -----BEGIN ... PRIVATE KEY-----, up to its end */
@@ -39,6 +47,7 @@ enum masker_check {
     MASKER_BECH32, /* checksum of BIP 173 */
     MASKER_SNOWFLAKE, /* first part is a decimal number in base64 */
     MASKER_JWT,       /* first two parts are JSON in base64 */
+    MASKER_DSN,       /* the password of user:password@tcp(host) */
     MASKER_NOT_WORDS  /* not made of dictionary-like words */
 };
 

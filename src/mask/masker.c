@@ -67,6 +67,8 @@ void masker_free(struct masker *s)
     masker_free(s->literal);
     free(s->gaps);
     free(s->spans);
+    free(s->headers);
+    free(s->inside);
     free(s);
 }
 
@@ -102,11 +104,59 @@ const struct masker_kind *masker_kind_at(unsigned index)
     return index < masker_kind_count ? &masker_kinds[index] : NULL;
 }
 
+/* ---- what is inside something that was found ---- */
+
+/* Words in a secret name nothing. It must not matter whether it has come out already, so this is
+ * remembered as long as the bytes are in the view; and it counts only for anchors that come behind
+ * the one that found it, wherever the stream was cut. */
+static void cover(struct masker *s, size_t start, size_t end)
+{
+    if (!s->anchor_end)
+        return;
+    start = start + 1 > s->anchor_end ? start + 1 : s->anchor_end;
+    end = end < VIEW_MAX ? end : VIEW_MAX;
+    if (start >= end)
+        return;
+    if (!s->inside) {
+        s->inside = calloc(1, VIEW_MAX / 8);
+        if (!s->inside) {
+            s->is_broken = true;
+            return;
+        }
+    }
+    masker_charge(s, (end - start) / 16);
+    for (; start < end && start % 8; start++)
+        s->inside[start / 8] |= (unsigned char)(1 << start % 8);
+    if (end - start >= 8)
+        memset(s->inside + start / 8, 0xff, (end - start) / 8);
+    for (start = end - (end > start ? (end - start) % 8 : 0); start < end; start++)
+        s->inside[start / 8] |= (unsigned char)(1 << start % 8);
+}
+
+static bool is_inside(const struct masker *s, size_t at)
+{
+    return s->inside && at < VIEW_MAX && s->inside[at / 8] >> at % 8 & 1;
+}
+
+/* `drop`: a multiple of 8; `len`: of the view before. */
+static void move_inside(struct masker *s, size_t drop, size_t len)
+{
+    size_t bytes = (len + 7) / 8 < VIEW_MAX / 8 ? (len + 7) / 8 : VIEW_MAX / 8;
+
+    if (!s->inside)
+        return;
+    memmove(s->inside, s->inside + drop / 8, bytes - drop / 8);
+    memset(s->inside + bytes - drop / 8, 0, drop / 8);
+}
+
 /* ---- what matchers say ---- */
 
 void masker_found(struct masker *s, unsigned kind, size_t from, size_t start, size_t end)
 {
-    if (end <= s->emitted || start >= end || s->is_broken)
+    if (start >= end || s->is_broken)
+        return;
+    cover(s, start, end);
+    if (end <= s->emitted)
         return;
     if (s->n_spans == s->spans_size) {
         size_t size = s->spans_size ? 2 * s->spans_size : 16;
@@ -122,8 +172,6 @@ void masker_found(struct masker *s, unsigned kind, size_t from, size_t start, si
     if (start < s->emitted)
         start = s->emitted;
     s->spans[s->n_spans++] = (struct masker_span){start, end, from, kind};
-    if (end > s->cover.end)
-        s->cover = s->spans[s->n_spans - 1];
 }
 
 void masker_wait(struct masker *s, unsigned kind, size_t from, size_t hold)
@@ -176,12 +224,12 @@ static int on_anchor(unsigned id, unsigned long long from, unsigned long long to
     if (masker_is_review(s) && !masker_is_certain(id))
         return 0;
     /* Inside something that goes anyway, or behind what waits: it is looked at again. */
-    if ((start > s->masked_start && start < s->masked_end) || start >= s->hold)
-        return 0;
-    if (start > s->cover.start && start < s->cover.end && is_generic(id))
+    if (start >= s->hold || (is_generic(id) && is_inside(s, start)))
         return 0;
     masker_charge(s, ANCHOR_WORK);
+    s->anchor_end = end;
     masker_match(s, id, start, end);
+    s->anchor_end = 0;
     masker_check_work(s, start);
     return s->is_broken || s->pem != SIZE_MAX || s->over != SIZE_MAX;
 }
@@ -190,9 +238,8 @@ static int look(struct masker *s, struct error *err)
 {
     hs_error_t r;
 
-    s->n_spans = 0;
+    s->n_spans = s->n_headers = s->headers_to = 0;
     s->hold = s->redo = s->view.len;
-    s->cover = (struct masker_span){0};
     s->pem = SIZE_MAX;
     s->over = SIZE_MAX;
     memset(s->tried, 0, sizeof(s->tried));
@@ -213,6 +260,8 @@ static int look(struct masker *s, struct error *err)
         masker_values_scan(s);
     if (s->options.rules && s->over == SIZE_MAX)
         masker_rules_scan(s);
+    if (s->over == SIZE_MAX)
+        masker_table_scan(s);
     if (!s->is_final && s->pem == SIZE_MAX && s->over == SIZE_MAX)
         masker_hold_tail(s);
     if (s->over != SIZE_MAX && s->over < s->hold)
@@ -313,8 +362,7 @@ static int mask_all(struct masker *s, unsigned kind, size_t start, size_t end, s
     count_lines(s, start, end);
     if (end > start)
         (void)add_gaps(s, end - 1, false, err); /* invisible things inside go with it */
-    s->masked_start = start;
-    s->emitted = s->masked_end = end;
+    s->emitted = end;
     return 0;
 }
 
@@ -343,8 +391,6 @@ static int mask(struct masker *s, unsigned kind, size_t start, size_t end, struc
             return -1;
         at = stop > at ? stop : at + 1;
     }
-    s->masked_start = start;
-    s->masked_end = end;
     return 0;
 }
 
@@ -385,6 +431,13 @@ static size_t merge_spans(struct masker *s)
     return kept + 1;
 }
 
+/* No table goes on behind it: its rows may not be there any more. */
+static void begin_swallow(struct masker *s, enum masker_swallow what)
+{
+    s->swallow = what;
+    s->table.style = TABLE_NONE;
+}
+
 /* The waiting text has become too long for anything but a secret. */
 static int give_up_waiting(struct masker *s, struct error *err)
 {
@@ -398,7 +451,7 @@ static int give_up_waiting(struct masker *s, struct error *err)
     }
     if (mask(s, s->hold_kind, s->emitted, s->emitted + MASKER_HOLD_MAX, err) < 0)
         return -1;
-    s->swallow = SWALLOW_RUN;
+    begin_swallow(s, SWALLOW_RUN);
     s->done = s->emitted;
     return 0;
 }
@@ -410,7 +463,7 @@ static int withhold(struct masker *s, struct error *err)
     if (s->emitted < s->view.len && mask(s, MASKER_KIND_OVER, s->emitted, s->view.len, err) < 0)
         return -1;
     s->emitted = s->done = s->view.len;
-    s->swallow = SWALLOW_LINE;
+    begin_swallow(s, SWALLOW_LINE);
     return 0;
 }
 
@@ -431,6 +484,7 @@ static int settle(struct masker *s, struct error *err)
         return -1;
     if (s->options.rules)
         masker_rules_settle(s);
+    masker_table_settle(s);
     s->done = s->redo < limit ? s->redo : limit;
     /* The beginning of an anchor may stand at the end of the view. */
     if (!s->is_final && s->done + MASKER_ANCHOR_MAX > s->view.len + 1)
@@ -458,7 +512,7 @@ static bool swallow(struct masker *s)
     }
     if (s->emitted > 0)
         (void)add_gaps(s, s->emitted - 1, false, NULL);
-    s->masked_end = s->done = s->emitted;
+    s->done = s->emitted;
     if (s->rules_done < s->emitted)
         s->rules_done = s->emitted;
     if (has_ended || s->is_final)
@@ -473,16 +527,15 @@ static void compact(struct masker *s)
 
     if (s->options.rules && s->rules_done < low)
         low = s->rules_done;
-    drop = low > MASKER_LOOK_BACK ? low - MASKER_LOOK_BACK : 0;
+    drop = low > MASKER_LOOK_BACK ? (low - MASKER_LOOK_BACK) / 8 * 8 : 0;
     if (drop < MASKER_LOOK_BACK && s->gaps_out < GAPS_OUT_MAX && s->gap_bytes.len < MASKER_BLOCK)
         return;
     masker_charge(s, (s->view.len - drop) / 16 + s->n_gaps); /* moving is cheaper than looking */
+    move_inside(s, drop, s->view.len);
     buf_consume(&s->view, drop);
     s->view_offset += drop;
     s->emitted -= drop;
     s->done -= drop;
-    s->masked_start -= s->masked_start < drop ? s->masked_start : drop;
-    s->masked_end -= s->masked_end < drop ? s->masked_end : drop;
     s->rules_done -= s->rules_done < drop ? s->rules_done : drop;
     /* Gaps that came out are remembered by their place, once, as long as it is in the view. */
     for (size_t i = 0; i < s->n_gaps; i++) {
@@ -529,7 +582,7 @@ static int process(struct masker *s, struct error *err)
         if (s->pem != SIZE_MAX && s->emitted == s->pem) {
             if (mask(s, s->pem_kind, s->pem, s->pem + 1, err) < 0)
                 return -1;
-            s->swallow = SWALLOW_PEM;
+            begin_swallow(s, SWALLOW_PEM);
             s->done = s->emitted;
             continue;
         }
@@ -592,13 +645,17 @@ int masker_feed(struct masker *s, const void *data, size_t len, struct clean_tex
 
 static void restart(struct masker *s)
 {
+    if (s->inside)
+        memset(s->inside, 0,
+               (s->view.len + 7) / 8 < VIEW_MAX / 8 ? (s->view.len + 7) / 8 : VIEW_MAX / 8);
     buf_clear(&s->view);
     buf_clear(&s->gap_bytes);
     s->n_gaps = s->gaps_out = 0;
     s->view_offset = 0;
     s->lines = 1;
-    s->emitted = s->done = s->masked_start = s->masked_end = s->rules_done = 0;
+    s->emitted = s->done = s->rules_done = 0;
     s->block_from = s->block_to = 0;
+    s->table = (struct masker_table){0};
     s->swallow = SWALLOW_NONE;
     s->is_final = false;
 }

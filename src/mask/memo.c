@@ -55,14 +55,24 @@ static enum masker_read ends(const struct masker *s, enum masker_run_kind kind, 
     unsigned char c = masker_at(s, at);
     bool goes_on;
 
+    if (kind >= RUN_MARKED && kind < RUN_SEGMENT)
+        return masker_ends_marked(s, kind - RUN_MARKED, at);
     switch (kind) {
     case RUN_ELEMENT:
         goes_on = !masker_is_space(c) && c != '<';
         break;
     case RUN_CDATA:
         return ends_with_text(s, at, "]]>");
-    case RUN_ENTITY:
-        return ends_with_text(s, at, "&quot;");
+    case RUN_PERCENT:
+        goes_on = masker_is_alnum(c) || (c && strchr("-._~*!()", c)) ||
+                  (c == '%' && !masker_ends_percent(s, at));
+        break;
+    case RUN_ESCAPED_ELEMENT:
+        if (masker_is_space(c) || c == '<' || c == '"')
+            return READ_VALUE;
+        if (c == '%')
+            return masker_ends_percent(s, at) ? READ_VALUE : READ_NONE;
+        return c == '&' ? masker_ends_escaped(s, at) : READ_NONE;
     case RUN_CREDENTIAL:
         goes_on = masker_is_credential_char(c);
         break;
@@ -169,24 +179,31 @@ bool masker_in_vain(struct masker_run *run, size_t start)
 
 static bool is_word_at(const struct masker *s, size_t at, size_t end, const char *words)
 {
-    while (*words) {
-        size_t len = strcspn(words, " ");
+    unsigned char first = masker_at(s, at) | 32;
 
-        if (at + len <= end && (masker_at(s, at) | 32) == ((unsigned char)*words | 32) &&
-            strncasecmp(masker_view(s, at), words, len) == 0)
-            return true;
-        words += len + (words[len] == ' ');
+    while (*words) {
+        if (((unsigned char)*words | 32) == first) {
+            size_t len = strcspn(words, " ");
+
+            if (at + len <= end && strncasecmp(masker_view(s, at), words, len) == 0)
+                return true;
+        }
+        while (*words && *words++ != ' ')
+            ;
     }
     return false;
 }
 
-static size_t longest_word(const char *words)
+/* The length of the longest word. *ret_first: a bit for the lower five of what they begin with. */
+static size_t longest_word(const char *words, uint32_t *ret_first)
 {
     size_t longest = 0;
 
+    *ret_first = 0;
     while (*words) {
         size_t len = strcspn(words, " ");
 
+        *ret_first |= (uint32_t)1 << (*words & 31);
         longest = len > longest ? len : longest;
         words += len + (words[len] == ' ');
     }
@@ -211,16 +228,19 @@ static struct masker_seen *seen_of(const struct masker *s, const char *words)
         i++;
     if (i == MASKER_SEEN_MAX)
         return NULL;
-    if (!seen[i].words)
+    if (!seen[i].words) {
         seen[i] = (struct masker_seen){.words = words};
+        seen[i].longest = longest_word(words, &seen[i].first);
+    }
     return &seen[i];
 }
 
 bool masker_near(const struct masker *s, size_t at, const char *words)
 {
-    size_t low = at > NEAR_MAX ? at - NEAR_MAX : 0, longest = longest_word(words);
-    size_t sure = at > longest ? at - longest : 0; /* a word that begins before ends before `at` */
+    size_t low = at > NEAR_MAX ? at - NEAR_MAX : 0;
     struct masker_seen *seen = seen_of(s, words);
+    size_t longest = seen ? seen->longest : 0;
+    size_t sure = at > longest ? at - longest : 0; /* a word that begins before ends before `at` */
 
     /* A caller that asks for an earlier place, or for more words than there is room for, pays for
      * it. */
@@ -228,7 +248,7 @@ bool masker_near(const struct masker *s, size_t at, const char *words)
         return is_among(s, low, at, at, words);
     for (seen->to = seen->to > low ? seen->to : low; seen->to < sure; seen->to++) {
         masker_charge(s, 1);
-        if (is_word_at(s, seen->to, at, words))
+        if (seen->first >> (masker_at(s, seen->to) & 31) & 1 && is_word_at(s, seen->to, at, words))
             seen->last = seen->to + 1;
     }
     return (seen->last && seen->last > low) || is_among(s, sure > low ? sure : low, at, at, words);

@@ -9,6 +9,10 @@
 /* A shorter line without a digit or a capital is a word that follows a key that was cut off. */
 #define RUN_MIN 16
 
+/* A line of a key has so many characters; behind a prefix that is no longer than this. */
+#define LINE_MIN   48
+#define PREFIX_MAX ((size_t)100)
+
 void masker_match_pem(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t at = to;
@@ -17,7 +21,7 @@ void masker_match_pem(struct masker *s, unsigned kind, size_t from, size_t to)
         while (at < s->view.len && at - to < 8 && masker_at(s, at) != '\n')
             at++;
         if (masker_is_open(s, at + 1)) {
-            masker_wait(s, kind, from, s->view.len);
+            masker_wait(s, kind, from, from);
         } else if (at + 1 < s->view.len && masker_at(s, at) == '\n') {
             if (masker_is_review(s)) {
                 masker_review_pem(s, kind, from, at + 1);
@@ -30,7 +34,8 @@ void masker_match_pem(struct masker *s, unsigned kind, size_t from, size_t to)
         return;
     }
     while (at < s->view.len && at - to < HEADER_MAX &&
-           (masker_at(s, at) == ' ' || masker_is_digit(masker_at(s, at)) ||
+           (masker_at(s, at) == ' ' || masker_at(s, at) == '%' || masker_at(s, at) == '+' ||
+            masker_is_digit(masker_at(s, at)) ||
             (masker_at(s, at) >= 'A' && masker_at(s, at) <= 'Z')))
         at++;
     masker_charge(s, at - to);
@@ -40,7 +45,9 @@ void masker_match_pem(struct masker *s, unsigned kind, size_t from, size_t to)
         return;
     }
     if (at >= s->view.len || masker_at(s, at) != '-' ||
-        !memmem(masker_view(s, to), at - to, "PRIVATE KEY", 11))
+        (!memmem(masker_view(s, to), at - to, "PRIVATE KEY", 11) &&
+         !memmem(masker_view(s, to), at - to, "PRIVATE%20KEY", 13) &&
+         !memmem(masker_view(s, to), at - to, "PRIVATE+KEY", 11)))
         return;
     if (masker_is_review(s)) {
         masker_review_pem(s, kind, from, at);
@@ -63,7 +70,7 @@ size_t masker_segment_end(const struct masker *s, size_t at, size_t *ret_next)
 
 static bool is_run_char(unsigned char c)
 {
-    return masker_is_alnum(c) || c == '+' || c == '/' || c == '=';
+    return masker_is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '%';
 }
 
 static bool is_field(const char *text, size_t len)
@@ -77,12 +84,30 @@ static bool is_field(const char *text, size_t len)
     return false;
 }
 
+/* A line of a log, or one with a number before it: it ends with a line of the key. */
+static bool ends_with_key(const char *text, size_t len)
+{
+    size_t run;
+
+    if (len > 4 && memcmp(text + len - 4, "<br>", 4) == 0)
+        len -= 4;
+    while (len && strchr(" \t\r\"',+;)", text[len - 1]))
+        len--;
+    for (run = len; run && is_run_char((unsigned char)text[run - 1]);)
+        run--;
+    return len - run >= LINE_MIN && run <= PREFIX_MAX;
+}
+
 /* The part of a line that belongs to the key. */
 static size_t key_part(const char *text, size_t len)
 {
     size_t at = 0, run, words = 0;
     bool is_plain = true;
 
+    if (ends_with_key(text, len))
+        return len;
+    if (len == 4 && memcmp(text, "<br>", 4) == 0)
+        return len;
     while (at < len && strchr(" \t\r\"'+,>|#()", text[at]))
         at++;
     if (at == len || is_field(text + at, len - at))

@@ -141,6 +141,13 @@ static bool is_float(const char *text, size_t len)
            !memchr(text, ' ', len) && !memchr(text, '-', len);
 }
 
+/* 415-555-0100 or 415.555.0100, which needs no word before it. */
+static bool is_north_american(const char *text, size_t len, unsigned digits)
+{
+    return len == 12 && digits == 10 && text[0] >= '2' && text[4] >= '2' && text[3] == text[7] &&
+           strchr("-.", text[3]);
+}
+
 static void match_phone(struct masker *s, unsigned kind, size_t from)
 {
     unsigned char first = masker_at(s, from), prev = before(s, from);
@@ -166,8 +173,9 @@ static void match_phone(struct masker *s, unsigned kind, size_t from)
     if (first == '+' ? n.digits < 8 || n.digits > 15
         : first == '('
             ? n.digits != 10
-            : n.digits < 9 || n.digits > 12 || n.groups < 2 || !has_phone_word(s, from) ||
-                  is_date(masker_view(s, from), n.end - from))
+            : !is_north_american(masker_view(s, from), n.end - from, n.digits) &&
+                  (n.digits < 9 || n.digits > 12 || n.groups < 2 || !has_phone_word(s, from) ||
+                   is_date(masker_view(s, from), n.end - from)))
         return;
     masker_found(s, kind, from, from, n.end);
 }

@@ -26,10 +26,32 @@ static bool is_database_scheme(const struct masker *s, size_t from)
 }
 
 /* The password of the authority at `to`, or of what there is of it. */
-static enum masker_read find_password(const struct masker *s, size_t to, struct masker_value *value)
+static enum masker_read find_password(const struct masker *s, size_t to, bool is_escaped,
+                                      struct masker_value *value)
 {
     size_t at = to, colon = 0, sign = 0;
 
+    /* ann%3AX%40host */
+    for (; is_escaped && at < s->view.len && at - to < AUTHORITY_MAX; at++) {
+        if (masker_is_at(s, at, "%3A") && !colon)
+            colon = at + 3;
+        else if (masker_is_at(s, at, "%40"))
+            sign = at;
+        if (masker_is_space(masker_at(s, at)) || masker_is_in("/?#\"'<>`\\&+", masker_at(s, at)) ||
+            masker_is_at(s, at, "%2F") || masker_is_at(s, at, "%20") || masker_is_at(s, at, "%22"))
+            break;
+    }
+    if (is_escaped && masker_is_open(s, at + 2)) {
+        value->start = colon ? colon : to;
+        return READ_MORE;
+    }
+    if (is_escaped) {
+        masker_charge(s, 2 * (at - to));
+        value->start = colon;
+        value->end = sign;
+        value->is_quoted = true;
+        return colon && colon < sign ? READ_VALUE : READ_NONE;
+    }
     while (at < s->view.len && at - to < AUTHORITY_MAX && !masker_is_space(masker_at(s, at)) &&
            !strchr("/?#\"'<>`\\", masker_at(s, at))) {
         if (masker_at(s, at) == ':' && !colon)
@@ -47,6 +69,17 @@ static enum masker_read find_password(const struct masker *s, size_t to, struct 
     return sign && value->end > value->start ? READ_VALUE : READ_NONE;
 }
 
+/* [:password], &lt;password&gt;: how a URL is made up. */
+static bool is_syntax(const char *text, size_t len)
+{
+    if (len < 4 || (text[len - 1] != ']' && text[0] != ']' && memcmp(text, "&lt;", 4) != 0))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (masker_is_digit((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
 void masker_match_url(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     bool is_database = strcmp(masker_kinds[kind].name, "database_url") == 0;
@@ -56,7 +89,7 @@ void masker_match_url(struct masker *s, unsigned kind, size_t from, size_t to)
 
     if (is_database_scheme(s, from) != is_database)
         return;
-    switch (find_password(s, to, &value)) {
+    switch (find_password(s, to, masker_at(s, from) == '%', &value)) {
     case READ_MORE:
         masker_wait(s, kind, from, value.start);
         return;
@@ -68,7 +101,7 @@ void masker_match_url(struct masker *s, unsigned kind, size_t from, size_t to)
     text = masker_view(s, value.start);
     len = value.end - value.start;
     /* Without a colon it is a name, or a token that stands for one. */
-    if (value.is_quoted ? len >= 3 && !masker_is_placeholder(text, len)
+    if (value.is_quoted ? len >= 3 && !masker_is_placeholder(text, len) && !is_syntax(text, len)
                         : len >= 20 && masker_is_mixed(text, len))
         masker_found(s, kind, from, value.start, value.end);
 }
@@ -104,10 +137,23 @@ void masker_match_near(struct masker *s, unsigned kind, size_t from, size_t to)
 
 /* ---- data: of a Kubernetes Secret ---- */
 
+/* Base64 of text, which hardly any word is by chance. */
+static bool is_encoded_text(const char *text, size_t len)
+{
+    unsigned char plain[64];
+    size_t n = masker_base64_decode(text, len, plain, sizeof(plain));
+
+    for (size_t i = 0; i < n; i++)
+        if (plain[i] != '\n' && (plain[i] < 0x20 || plain[i] > 0x7e))
+            return len >= 24 &&
+                   masker_is_mixed(text, len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX);
+    return n > 0;
+}
+
 /* One "key: value" of a mapping, in YAML or in JSON. Returns where it ends, 0 when there is none,
  * SIZE_MAX when more must come. */
 static size_t match_pair(struct masker *s, unsigned kind, size_t from, size_t at, bool is_plain,
-                         bool is_json)
+                         bool is_json, bool is_sure)
 {
     struct masker_value value = {0};
     size_t line = at;
@@ -141,7 +187,8 @@ static size_t match_pair(struct masker *s, unsigned kind, size_t from, size_t at
                        masker_at(s, value.start + n) == '='))
         n++;
     masker_charge(s, n);
-    if (len >= 6 && (is_plain || (n == len && len >= 8 && len % 4 == 0)))
+    if (len >= 6 && (is_plain || (n == len && len >= 8 && len % 4 == 0 &&
+                                  (is_sure || is_encoded_text(masker_view(s, value.start), len)))))
         masker_found_value(s, kind, from, &value);
     return value.end + (value.is_quoted ? 1 : 0);
 }
@@ -185,24 +232,27 @@ static size_t last_secret(const struct masker *s, size_t low, size_t to)
 
 /* The lines before say that this is a Secret, or can be nothing better: kubectl sorts its fields,
  * and then the kind stands behind the data. */
-static bool is_of_secret(const struct masker *s, size_t from)
+static bool is_of_secret(const struct masker *s, size_t from, bool *ret_is_sure)
 {
     size_t low = from > MASKER_LOOK_BACK ? from - MASKER_LOOK_BACK : 0;
 
-    if (last_secret(s, low, from))
+    *ret_is_sure = last_secret(s, low, from) != 0;
+    if (*ret_is_sure)
         return true;
     low = from > 40 ? from - 40 : 0;
-    return memmem(masker_view(s, low), from - low, "apiVersion: v1\n", 15) != NULL;
+    return memmem(masker_view(s, low), from - low, "apiVersion: v1\n", 15) ||
+           memmem(masker_view(s, low), from - low, "\"apiVersion\": \"v1\",", 19) ||
+           memmem(masker_view(s, low), from - low, "\"apiVersion\":\"v1\",", 18);
 }
 
 void masker_match_manifest(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     bool is_plain = from >= 6 && strncasecmp(masker_view(s, from - 6), "string", 6) == 0;
     size_t name = is_plain ? from - 6 : from, at = to;
-    bool is_json = masker_at(s, to - 1) != ':';
+    bool is_json = masker_at(s, to - 1) != ':', is_sure = false;
 
     if (from < s->tried[kind] || (name && masker_is_alnum(masker_at(s, name - 1))) ||
-        !is_of_secret(s, from))
+        !is_of_secret(s, from, &is_sure))
         return;    /* or in a mapping that was read from its beginning */
     if (is_json) { /* "data": { */
         if (masker_is_open(s, to))
@@ -212,7 +262,7 @@ void masker_match_manifest(struct masker *s, unsigned kind, size_t from, size_t 
         at = to + 1;
     }
     while (at - to < MANIFEST_MAX) {
-        size_t next = match_pair(s, kind, from, at, is_plain, is_json);
+        size_t next = match_pair(s, kind, from, at, is_plain, is_json, is_sure);
 
         if (next == SIZE_MAX)
             goto wait;

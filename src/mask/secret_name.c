@@ -1,5 +1,6 @@
 /* Does a name say that what is assigned to it is secret? `DB_PASSWORD` and `apiKey` do,
  * `max_tokens` and `primary_key` do not. */
+#include "base/cleanup.h"
 #include "mask/internal.h"
 
 #define WORDS_MAX 12
@@ -15,17 +16,24 @@ static bool is_one_of(const char *word, enum masker_list list)
     return masker_lists_of(word, strlen(word)) >> list & 1;
 }
 
-static bool ends_with(const char *word, const char *list)
+struct ending {
+    const char *text;
+    size_t len;
+};
+
+#define ENDING(text)                                                                               \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+
+static bool ends_with(const char *word, const struct ending *endings, size_t count)
 {
     size_t len = strlen(word);
 
-    for (const char *at = list; *at;) {
-        size_t n = strcspn(at, " ");
-
-        if (n < len && memcmp(at, word + len - n, n) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (endings[i].len < len &&
+            memcmp(endings[i].text, word + len - endings[i].len, endings[i].len) == 0)
             return true;
-        at += n + (at[n] == ' ');
-    }
     return false;
 }
 
@@ -65,9 +73,11 @@ static bool is_neutral(const char *word)
     return is_one_of(word, LIST_NEUTRAL) || strspn(word, "0123456789") == strlen(word);
 }
 
-static const char ends_password[] = "password passwd passphrase pwd";
-static const char ends_token[] =
-    "token secret apikey secretkey accesskey privatekey sessid sessionid";
+static const struct ending ends_password[] = {ENDING("password"), ENDING("passwd"),
+                                              ENDING("passphrase"), ENDING("pwd")};
+static const struct ending ends_token[] = {
+    ENDING("token"),     ENDING("secret"),     ENDING("apikey"), ENDING("secretkey"),
+    ENDING("accesskey"), ENDING("privatekey"), ENDING("sessid"), ENDING("sessionid")};
 
 static enum masker_name judge_key(const struct words *words, unsigned last)
 {
@@ -85,10 +95,13 @@ static enum masker_name judge(const struct words *words, unsigned last)
     if (is_one_of(word, LIST_PHRASES) || (last && strcmp(word, "phrase") == 0 &&
                                           is_one_of(words->items[last - 1], LIST_PHRASE_FIRST)))
         return NAME_PHRASE;
-    if (is_one_of(word, LIST_PASSWORDS) || ends_with(word, ends_password))
+    if (is_one_of(word, LIST_PASSWORDS) ||
+        ends_with(word, ends_password, ARRAY_SIZE(ends_password)))
         return NAME_SECRET;
-    if (is_one_of(word, LIST_TOKENS) || ends_with(word, ends_token))
+    if (is_one_of(word, LIST_TOKENS) || ends_with(word, ends_token, ARRAY_SIZE(ends_token)))
         return NAME_TOKEN;
+    if (last && strcmp(word, "code") == 0 && is_one_of(words->items[last - 1], LIST_PHRASE_FIRST))
+        return NAME_SECRET;
     if (strcmp(word, "key") == 0)
         return judge_key(words, last);
     if (strcmp(word, "id") == 0 && last && strcmp(words->items[last - 1], "session") == 0)

@@ -25,11 +25,6 @@ static bool is_blank(unsigned char c)
     return c == ' ' || c == '\t';
 }
 
-static bool is_in(const char *set, unsigned char c)
-{
-    return c && strchr(set, c);
-}
-
 /* ---- where a command begins ---- */
 
 /* The word that ends before `at`, when a line or a command begins with it: export, and the like. */
@@ -45,7 +40,7 @@ static bool is_introduced(const struct masker *s, size_t at)
             continue;
         for (size_t n = 0; start && n < BLANKS_MAX && is_blank(masker_at(s, start - 1)); n++)
             start--;
-        return !start || is_in("\n;&|($\"'`", masker_at(s, start - 1));
+        return !start || masker_is_in("\n;&|($\"'`", masker_at(s, start - 1));
     }
     return false;
 }
@@ -60,14 +55,14 @@ enum masker_shell masker_shell_at(const struct masker *s, size_t name)
     if (!at)
         return SHELL_MAYBE;
     c = masker_at(s, at - 1);
-    if (is_in("\n\"'`({", c))
+    if (masker_is_in("\n\"'`({", c))
         return SHELL_MAYBE;
     if (at == name)
-        return is_in(";&|", c) ? SHELL_MAYBE : SHELL_NO;
+        return masker_is_in(";&|", c) ? SHELL_MAYBE : SHELL_NO;
     /* a prompt */
     if (c == '$')
-        return at == 1 || is_in("\n ", masker_at(s, at - 2)) ? SHELL_YES : SHELL_NO;
-    return is_in(";&|", c) || is_introduced(s, at) ? SHELL_YES : SHELL_NO;
+        return at == 1 || masker_is_in("\n ", masker_at(s, at - 2)) ? SHELL_YES : SHELL_NO;
+    return masker_is_in(";&|", c) || is_introduced(s, at) ? SHELL_YES : SHELL_NO;
 }
 
 /* ---- what follows ---- */
@@ -77,9 +72,9 @@ static bool is_pair(const struct masker *s, size_t at, size_t end)
 {
     size_t i = at;
 
-    while (i < end && (masker_is_alnum(masker_at(s, i)) || is_in("_-.", masker_at(s, i))))
+    while (i < end && (masker_is_alnum(masker_at(s, i)) || masker_is_in("_-.", masker_at(s, i))))
         i++;
-    return i > at && i < end && is_in("=:", masker_at(s, i));
+    return i > at && i < end && masker_is_in("=:", masker_at(s, i));
 }
 
 /* Do arguments follow the word that ends here? */
@@ -91,7 +86,7 @@ static enum masker_read find_arguments(const struct masker *s, size_t at)
         end++;
     if (masker_is_open(s, end))
         return READ_MORE;
-    if (end == at || end >= s->view.len || is_in("\r\n#;", masker_at(s, end)))
+    if (end == at || end >= s->view.len || masker_is_in("\r\n#;", masker_at(s, end)))
         return READ_NONE;
     for (stop = end; stop < s->view.len && stop - end < WORD_MAX;)
         if (masker_is_space(masker_at(s, stop++)))
@@ -117,9 +112,9 @@ static bool is_command(const struct masker *s, size_t at, size_t end, size_t *re
             letters++;
         } else if (masker_is_digit(c)) {
             had_digit = true;
-        } else if (is_in("./~_-+", c)) {
+        } else if (masker_is_in("./~_-+", c)) {
             had_digit = false;
-        } else if (!is_in("\"'\\", c)) {
+        } else if (!masker_is_in("\"'\\", c)) {
             return false;
         }
     }
@@ -132,11 +127,12 @@ static bool begins_substitution(const struct masker *s, size_t at, size_t end)
 {
     unsigned char next;
 
-    if (at + 3 >= end || !is_in("({", masker_at(s, at + 1)))
+    if (at + 3 >= end || !masker_is_in("({", masker_at(s, at + 1)))
         return false;
     next = masker_at(s, at + 2);
-    return (masker_is_alnum(next) || is_in("_/.~\"'$!#(", next)) &&
-           (masker_is_alnum(masker_at(s, at + 3)) || is_in("_/.~\"'$:} ", masker_at(s, at + 3)));
+    return (masker_is_alnum(next) || masker_is_in("_/.~\"'$!#(", next)) &&
+           (masker_is_alnum(masker_at(s, at + 3)) ||
+            masker_is_in("_/.~\"'$:} ", masker_at(s, at + 3)));
 }
 
 /* $(...), ${...}, $IFS, {touch,file} */
@@ -182,9 +178,9 @@ static bool begins_command(const struct masker *s, const struct masker_value *va
     size_t word = at, stop, letters = 0;
     bool is_plain;
 
-    while (word < end && is_in(OPERATORS, masker_at(s, word)))
+    while (word < end && masker_is_in(OPERATORS, masker_at(s, word)))
         word++;
-    for (stop = word; stop < end && !is_in(OPERATORS "()` \t\n", masker_at(s, stop));)
+    for (stop = word; stop < end && !masker_is_in(OPERATORS "()` \t\n", masker_at(s, stop));)
         stop++;
     masker_charge(s, 2 * (stop - at));
     if (word == stop)
@@ -230,14 +226,14 @@ size_t masker_find_command(const struct masker *s, const struct masker_value *va
     for (size_t at = value->start; at < end; at++) {
         unsigned char c = masker_at(s, at);
 
-        if (is_in("$`", c) &&
+        if (masker_is_in("$`", c) &&
             masker_begins_expansion(s, at, end, value->shell, value->has_arguments))
             return at;
-        if (!is_in(OPERATORS, c))
+        if (!masker_is_in(OPERATORS, c))
             continue;
         if (begins_command(s, value, at, end))
             return at;
-        while (at + 1 < end && is_in(OPERATORS, masker_at(s, at + 1)))
+        while (at + 1 < end && masker_is_in(OPERATORS, masker_at(s, at + 1)))
             at++;
     }
     return end;
@@ -253,7 +249,7 @@ enum masker_read masker_read_arguments(const struct masker *s, struct masker_val
     to = to - value->start < MASKER_JUDGE_MAX ? to : value->start + MASKER_JUDGE_MAX;
     masker_charge(s, (to - value->start) / 4);
     for (size_t at = value->start; at < to && r == READ_NONE; at++)
-        if (is_in(OPERATORS "$`", masker_at(s, at)))
+        if (masker_is_in(OPERATORS "$`", masker_at(s, at)))
             r = READ_VALUE;
     if (r == READ_VALUE)
         r = find_arguments(s, end);

@@ -178,12 +178,19 @@ static size_t match_token(struct masker *s, unsigned kind, size_t from)
     walk.start = start;
     if (!is_wanted(s, kind, &walk, is_word))
         return 0;
+    if (k->check == MASKER_DSN) {
+        if (!start || masker_at(s, start - 1) != ':')
+            return 0;
+        walk.group_end = from; /* the anchor, which may come out */
+    }
     masker_found(s, kind, from, walk.group_start, walk.group_end);
     return end;
 }
 
 void masker_match_token(struct masker *s, unsigned kind, size_t from)
 {
+    if (masker_kinds[kind].check == MASKER_JWT && masker_match_jwt_lines(s, kind, from))
+        return;
     (void)match_token(s, kind, from);
 }
 
@@ -326,6 +333,15 @@ void masker_hold_tail(struct masker *s)
 
 /* ---- */
 
+unsigned masker_generic_kind(void)
+{
+    static unsigned kind;
+
+    while (strcmp(masker_kinds[kind].name, "generic_secret") != 0)
+        kind++;
+    return kind;
+}
+
 void masker_match(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     switch (masker_kinds[kind].matcher) {
@@ -355,6 +371,30 @@ void masker_match(struct masker *s, unsigned kind, size_t from, size_t to)
         break;
     case MASKER_LOGIN:
         masker_match_login(s, kind, from, to);
+        break;
+    case MASKER_COMMAND:
+        masker_match_command(s, kind, from, to);
+        break;
+    case MASKER_CALL:
+        masker_match_call(s, kind, from, to);
+        break;
+    case MASKER_ACCOUNT:
+        masker_match_account(s, kind, from, to);
+        break;
+    case MASKER_BEFORE:
+        masker_match_before(s, kind, from, to);
+        break;
+    case MASKER_ECHO:
+        masker_match_echo(s, kind, from, to);
+        break;
+    case MASKER_HERE:
+        masker_match_here(s, kind, from, to);
+        break;
+    case MASKER_USE:
+        masker_match_use(s, kind, from, to);
+        break;
+    case MASKER_SQL:
+        masker_match_sql(s, kind, from, to);
         break;
     case MASKER_MANIFEST:
         masker_match_manifest(s, kind, from, to);

@@ -114,6 +114,12 @@ static enum masker_read ends_at_sign(const struct masker *s, const struct bare *
 
     if (masker_is_open(s, at + 1))
         return READ_MORE;
+    if (c == '&' || c == '\\') {
+        enum masker_read r = masker_ends_escaped(s, at);
+
+        if (r != READ_NONE)
+            return r;
+    }
     next = at + 1 < s->view.len ? masker_at(s, at + 1) : '\n';
     if (c == '\\')
         return bare->ends & ENDS_ESCAPE && next && strchr("nrt\"'", next) ? READ_VALUE : READ_NONE;

@@ -59,7 +59,7 @@ static enum masker_read read_bare(const struct masker *s, size_t at, enum masker
                                   struct masker_value *ret)
 {
     ret->start = at;
-    ret->is_quoted = kind == RUN_ENTITY || kind == RUN_CDATA;
+    ret->is_quoted = kind == RUN_CDATA || (kind >= RUN_MARKED && kind < RUN_SEGMENT);
     ret->run = masker_run_end(s, kind, at);
     ret->end = ret->run->end;
     if (ret->run->is_more || masker_is_open(s, ret->end) || ret->end - at >= VALUE_MAX)
@@ -109,26 +109,20 @@ static enum masker_read is_text_at(const struct masker *s, size_t at, const char
     return n && masker_is_open(s, at + n) ? READ_MORE : READ_NONE;
 }
 
-/* Text that encloses a value as quotes do: &quot; and <![CDATA[. */
+/* Text that encloses a value as quotes do: &quot; and the like, and <![CDATA[. */
 static enum masker_read read_marked(const struct masker *s, size_t at, struct masker_value *ret)
 {
-    static const struct {
-        const char *mark;
-        enum masker_run_kind kind;
-    } marks[] = {
-        {"&quot;", RUN_ENTITY},
-        {"<![CDATA[", RUN_CDATA},
-    };
+    static const char cdata[] = "<![CDATA[";
+    unsigned quote;
+    size_t end;
+    enum masker_read r = masker_quote_at(s, at, &quote, &end);
 
-    for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-        enum masker_read r = is_text_at(s, at, marks[i].mark);
-
-        if (r == READ_VALUE)
-            return read_bare(s, at + strlen(marks[i].mark), marks[i].kind, ret);
-        if (r == READ_MORE)
-            return r;
-    }
-    return READ_NONE;
+    if (r == READ_VALUE)
+        return read_bare(s, end, RUN_MARKED + quote, ret);
+    if (r == READ_MORE)
+        return r;
+    r = is_text_at(s, at, cdata);
+    return r == READ_VALUE ? read_bare(s, at + sizeof(cdata) - 1, RUN_CDATA, ret) : r;
 }
 
 enum masker_read masker_read_value(const struct masker *s, size_t at, enum masker_run_kind bare,
@@ -305,6 +299,14 @@ static bool has_variable(const char *text, size_t len)
     return false;
 }
 
+static bool has_digit(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (masker_is_digit((unsigned char)text[i]))
+            return true;
+    return false;
+}
+
 /* [1, 2], {"a": 1}, <name>: no text that only begins as one. */
 static bool is_enclosed(const char *text, size_t len)
 {
@@ -312,7 +314,8 @@ static bool is_enclosed(const char *text, size_t len)
         return false;
     if (len > 1 && text[0] != '<' && strchr("\"'[{ ", text[1]))
         return true;
-    if (!masker_is_mixed(text + 1, len - 1))
+    if (!masker_is_mixed(text + 1, len - 1) ||
+        (text[0] == '<' && !has_digit(text, len))) /* <Buffer|TypedArray> */
         return true;
     return text[0] != '<' && memcspn(text, len, "\"':,)]}") < len &&
            memcspn(text, len, "$@^%!#*~?;&|\\=<>`") == len;
@@ -323,7 +326,12 @@ static bool is_template(const char *text, size_t len)
     static const char *const words[] = {"***", "...", "\xe2\x80\xa6", "\xe2\x80\xa2\xe2\x80\xa2",
                                         "xxxxx"};
 
+    size_t rule = memcspn(text, len, "|");
+
     if (is_enclosed(text, len) || has_variable(text, len))
+        return true;
+    /* required|min:8 */
+    if (rule < len && masker_lists_of(text, rule) >> LIST_NOTHING & 1)
         return true;
     if (text[0] == '$' && len > 1 &&
         (strchr("{(", text[1]) || (text[1] >= 'A' && text[1] <= 'Z') || text[1] == '_'))
@@ -339,8 +347,9 @@ static bool is_pattern(const char *text, size_t len)
 {
     const char *set = memmem(text, len, "[^", 2), *group = memmem(text, len, ")+", 2);
 
-    return memmem(text, len, "(?:", 3) || memmem(text, len, "(?i", 3) ||
-           (set && memchr(set, ']', len - (size_t)(set - text))) ||
+    return memmem(text, len, "(?:", 3) ||
+           (len > 2 && memcmp(text, "/^", 2) == 0 && !has_digit(text, len)) ||
+           memmem(text, len, "(?i", 3) || (set && memchr(set, ']', len - (size_t)(set - text))) ||
            (group && memchr(text, '(', (size_t)(group - text)));
 }
 
@@ -358,6 +367,42 @@ bool masker_is_placeholder(const char *text, size_t len)
     if (len >= 4 && (strncasecmp(text, "your", 4) == 0 || strncasecmp(text, "env.", 4) == 0))
         return true;
     return holds(text, len, words, ARRAY_SIZE(words));
+}
+
+static bool begins_with(const char *text, size_t len, const char *const *words, size_t n_words)
+{
+    for (size_t k = 0; k < n_words; k++) {
+        size_t n = strlen(words[k]);
+
+        if (n <= len && strncasecmp(text, words[k], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool masker_is_technical(const char *text, size_t len)
+{
+    static const char *const words[] = {
+        "base64", "base32",  "sha1",     "sha2",   "sha3",   "sha-",    "sha5",   "md5",
+        "utf8",   "utf-8",   "oauth",    "bcrypt", "argon2", "pbkdf",   "x509",   "x.509",
+        "25519",  "aes",     "rsa",      "http",   "ipv4",   "ipv6",    "python", "rfc",
+        "pkcs",   "hs256",   "rs256",    "es256",  "hmac",   "byte",    "-bit",   "char",
+        "digit",  "ascii",   "8601",     "k8s",    "i18n",   "2fa",     "mp3",    "mp4",
+        "jwt",    "saml",    "openid",   "uuid4",  "uuidv",  "ldap",    "p256",   "secp256",
+        "tls1",   "tlsv",    "ssl",      "fido",   "u2f",    "v1",      "v2",     "v3",
+        "cve-",   "varchar", "nvarchar", "-day",   "-hour",  "-minute", "-second"};
+    size_t digits = 0;
+
+    /* Only at the start of a part: by chance, every hundredth password has one of them in it. */
+    for (size_t i = 0; i < len && len < 24; i++)
+        if ((!i || text[i] == '-' || !masker_is_alnum((unsigned char)text[i - 1])) &&
+            begins_with(text + i, len - i, words, ARRAY_SIZE(words)))
+            return true;
+    while (digits < len && masker_is_digit((unsigned char)text[digits]))
+        digits++;
+    /* 3rd, 8-character, 30days */
+    return digits && digits < 5 && len < 16 &&
+           (text[digits] == '-' || text[digits] == '.' || text[digits] == ',' || len - digits <= 3);
 }
 
 struct shape {
@@ -427,6 +472,21 @@ static bool is_sigil_name(const char *text, size_t len)
            (text[0] == '$' && strchr("[({.", text[i]));
 }
 
+/* Type<Other>, and a call that goes on behind a blank: next(t for t in tokens. */
+static bool is_generic_name(const char *text, size_t len, size_t i)
+{
+    if (i < 3 || i + 1 >= len || text[i] != '<' ||
+        !((text[0] >= 'A' && text[0] <= 'Z') || memmem(text, i, "::", 2)))
+        return false;
+    for (size_t k = 0; k < len; k++)
+        if (!masker_is_alnum((unsigned char)text[k]) && !strchr("_:<>,*& ", text[k]))
+            return false;
+    for (size_t k = 0; k < i; k++)
+        if (masker_is_digit((unsigned char)text[k]))
+            return false;
+    return text[i + 1] < '0' || text[i + 1] > '9';
+}
+
 /* os.environ["X"], config.password, getpass(), self.token: code that says where the secret is.
  * `goes_on`: a bracket is closed behind the text. */
 static bool is_reference(const char *text, size_t len, bool goes_on, const struct shape *n)
@@ -440,6 +500,8 @@ static bool is_reference(const char *text, size_t len, bool goes_on, const struc
     while (i < len && (masker_is_alnum((unsigned char)text[i]) || strchr("_.:>", text[i]) ||
                        (text[i] == '-' && i + 1 < len && text[i + 1] == '>')))
         i++;
+    if (is_generic_name(text, len, i))
+        return true;
     if (i < len && (text[i] == '(' || text[i] == '['))
         return i > 0 && (i < 2 || is_identifier(text, i)) &&
                (i + 1 == len || strchr("\"'", text[i + 1]) || goes_on || closes_call(text, len));
@@ -491,16 +553,41 @@ static bool is_uuid(const char *text, size_t len)
     return true;
 }
 
+/* Names of things: com.example.name, SOME_NAME, _SomeName, some-name. */
+static bool is_name_of_thing(const char *text, size_t len, const struct shape *n)
+{
+    if (n->digits || n->marks || n->slashes || n->turns * 3 >= len)
+        return false;
+    return n->dots || memchr(text, '_', len) || memchr(text, '-', len) ||
+           (n->upper && n->lower && n->upper * 4 <= len);
+}
+
 static bool is_weak_secret(const char *text, size_t len, const struct shape *n)
 {
-    if (is_uuid(text, len) || n->spaces)
+    if (is_uuid(text, len) || n->spaces || is_name_of_thing(text, len, n))
         return false;
     return masker_looks_random(text, len);
 }
 
-static bool is_token_value(const struct masker_value *value, size_t len, const struct shape *n)
+/* 0x000d, ::1a:2b */
+static bool is_number(const char *text, size_t len)
 {
-    if (n->digits == len)
+    size_t i = 0, colons = 0;
+
+    if (len <= 10 && len > 2 && text[0] == '0' && (text[1] | 32) == 'x')
+        i = 2;
+    for (; i < len; i++) {
+        colons += text[i] == ':';
+        if (!masker_is_hex((unsigned char)text[i]) && text[i] != ':')
+            return false;
+    }
+    return colons >= 2 || (text[0] == '0' && (text[1] | 32) == 'x' && len <= 10);
+}
+
+static bool is_token_value(const char *text, const struct masker_value *value, size_t len,
+                           const struct shape *n)
+{
+    if (n->digits == len || is_number(text, len) || is_name_of_thing(text, len, n))
         return false;
     if (n->digits || n->marks || n->turns * 3 >= len)
         return true;
@@ -509,13 +596,33 @@ static bool is_token_value(const struct masker_value *value, size_t len, const s
     return value->is_env && len >= 8;
 }
 
-static bool is_password_value(const struct masker_value *value, size_t len, const struct shape *n)
+static bool is_password_value(const char *text, const struct masker_value *value, size_t len,
+                              const struct shape *n)
 {
-    if ((n->digits || n->marks || n->turns * 3 >= len) && n->digits < len)
+    if (n->digits || n->marks || n->turns * 3 >= len || value->is_quoted || value->is_env)
         return true;
-    if (value->is_quoted || value->is_env)
-        return true;
-    return value->has_line && len >= 8;
+    return (value->has_line || (value->ends_line && !n->slashes && !n->dots)) && len >= 8 &&
+           !masker_describes(text, len);
+}
+
+/* password: !secret name, as YAML marks what it reads elsewhere. */
+static bool is_tag(const char *text, size_t len)
+{
+    size_t n = 1;
+
+    while (n < len && (text[n] | 32) >= 'a' && (text[n] | 32) <= 'z')
+        n++;
+    return text[0] == '!' && n == len && len <= 12;
+}
+
+/* 1*tchar, as a grammar has it. */
+static bool is_repeated(const char *text, size_t len)
+{
+    size_t i = len > 2 && text[2] == '<' ? 3 : 2;
+
+    while (i < len && (text[i] | 32) >= 'a' && (text[i] | 32) <= 'z')
+        i++;
+    return i == len && masker_is_digit((unsigned char)text[0]) && text[1] == '*';
 }
 
 /* A variable that holds another one: password=user_password. */
@@ -540,6 +647,18 @@ static bool is_grouped(const char *text, size_t len)
                               !masker_is_mixed(text + 1, len - 1));
 }
 
+/* next(t for t in: a name of letters, a bracket, and words behind it. */
+static bool goes_on_below(const struct masker *s, const struct masker_value *value)
+{
+    size_t i = value->start;
+
+    while (i < value->end &&
+           ((masker_at(s, i) >= 'a' && masker_at(s, i) <= 'z') || masker_at(s, i) == '_'))
+        i++;
+    return i - value->start >= 3 && i < value->end && masker_at(s, i) == '(' &&
+           value->end < s->view.len && strchr(" ,", masker_at(s, value->end));
+}
+
 /* Is a bracket closed in the line behind the value that was not opened there? `f(a, b)` and
  * `f("a b")` are cut at the blank. READ_MORE: it is not known yet. */
 static enum masker_read find_bracket(const struct masker *s, const struct masker_value *value)
@@ -550,8 +669,13 @@ static enum masker_read find_bracket(const struct masker *s, const struct masker
         unsigned char c = masker_at(s, at);
 
         if (c == '\n')
-            return at > value->end && masker_at(s, at - 1) == ',' ? READ_VALUE : READ_NONE;
-        if (c == '(' || c == '[')
+            return at > value->end && (masker_at(s, at - 1) == ',' || goes_on_below(s, value))
+                       ? READ_VALUE
+                       : READ_NONE;
+        /* A bracket in quotes is text. */
+        if (masker_is_in("\"'", c) && at + 2 < s->view.len && masker_at(s, at + 2) == c)
+            at += 2;
+        else if (c == '(' || c == '[')
             depth++;
         else if ((c == ')' || c == ']') && depth-- == 0)
             return READ_VALUE;
@@ -587,6 +711,7 @@ bool masker_is_secret_value(const struct masker *s, enum masker_name name,
     size_t whole = value->end - value->start;
     size_t len = whole < MASKER_JUDGE_MAX ? whole : MASKER_JUDGE_MAX;
     struct shape n;
+    bool is_phrase;
 
     if (!text || len < 6 || name == NAME_NONE ||
         memcmp(text, "-----", 5) == 0) /* a key or certificate */
@@ -595,10 +720,15 @@ bool masker_is_secret_value(const struct masker *s, enum masker_name name,
     n = shape_of(text, len);
     if (name == NAME_PHRASE && value->is_quoted)
         return !masker_is_placeholder(text, whole);
-    if (n.spaces || masker_is_placeholder(text, whole))
+    is_phrase = name == NAME_SECRET && !n.digits && !n.marks && !n.slashes && len == whole &&
+                masker_is_phrase(text, len);
+    if ((n.spaces && !(is_phrase && value->is_quoted)) || masker_is_placeholder(text, whole))
         return false;
+    if (is_phrase && (value->is_quoted || value->is_text || memchr(text, '-', len)))
+        return true;
     if (!value->is_quoted &&
-        (is_grouped(text, len) || is_reference(text, whole, goes_on(s, value), &n) ||
+        (is_tag(text, len) || is_repeated(text, len) || is_grouped(text, len) ||
+         is_reference(text, whole, goes_on(s, value), &n) ||
          (!value->is_constant && is_variable(text, whole, &n))))
         return false;
     if (is_color(text, len))
@@ -607,11 +737,11 @@ bool masker_is_secret_value(const struct masker *s, enum masker_name name,
         return false;
     switch (name) {
     case NAME_WEAK:
-        return is_weak_secret(text, len, &n);
+        return is_weak_secret(text, len, &n) || (len >= 16 && masker_is_basic(text, len));
     case NAME_TOKEN:
-        return is_token_value(value, len, &n);
+        return is_token_value(text, value, len, &n);
     default:
-        return is_password_value(value, len, &n);
+        return is_password_value(text, value, len, &n);
     }
 }
 

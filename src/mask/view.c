@@ -213,18 +213,36 @@ static int add_byte(struct masker *s, unsigned char c, struct error *err)
 
 typedef unsigned char wide __attribute__((vector_size(16)));
 
+/* Is there a byte that is not zero? */
+static bool is_any(wide c)
+{
+    uint64_t halves[2];
+
+    memcpy(halves, &c, sizeof(halves));
+    return (halves[0] | halves[1]) != 0;
+}
+
+/* Are these 32 bytes all ASCII, without control characters? Most text is. */
+static bool is_ascii(const unsigned char *data)
+{
+    wide a, b;
+
+    memcpy(&a, data, sizeof(a));
+    memcpy(&b, data + sizeof(a), sizeof(b));
+    return !is_any((wide)((a - ' ' >= 0x7f - ' ') & (a != '\n')) |
+                   (wide)((b - ' ' >= 0x7f - ' ') & (b != '\n')));
+}
+
 /* Is there a byte among these 16 that add_byte() has to look at? */
 static bool has_odd(const unsigned char *data)
 {
-    uint64_t halves[2];
     wide c, odd;
 
     memcpy(&c, data, sizeof(c));
     odd = (wide)((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r'));
     odd |= (wide)((c == 0x7f) | (c == 0xc2) | (c == 0xcd) | (c == 0xe1) | (c == 0xe2) |
                   (c == 0xef) | (c == 0xf3));
-    memcpy(halves, &odd, sizeof(halves));
-    return (halves[0] | halves[1]) != 0;
+    return is_any(odd);
 }
 
 static bool is_plain(unsigned char c)
@@ -237,8 +255,14 @@ static size_t plain_length(const unsigned char *data, size_t len)
 {
     size_t n = 0;
 
-    while (len - n >= sizeof(wide) && !has_odd(data + n))
-        n += sizeof(wide);
+    for (;;) {
+        if (len - n >= 2 * sizeof(wide) && is_ascii(data + n))
+            n += 2 * sizeof(wide);
+        else if (len - n >= sizeof(wide) && !has_odd(data + n))
+            n += sizeof(wide);
+        else
+            break;
+    }
     while (n < len && is_plain(data[n]))
         n++;
     return n;

@@ -2,7 +2,7 @@
  * which they stand. */
 #include "mask/internal.h"
 
-#define TABLE_SIZE 2048 /* a power of two, several times as many as there are words */
+#define TABLE_SIZE 4096 /* a power of two, several times as many as there are words */
 
 static const char *const lists[MASKER_LISTS] = {
     /* Words behind the one that matters: PASSWORD_PROD, token_v2, secret_key_base. */
@@ -18,7 +18,8 @@ static const char *const lists[MASKER_LISTS] = {
         "rsa hmac jwt crypto cipher wallet webhook consumer subscription integration security "
         "vault server project team user developer stripe openai anthropic github gitlab google aws "
         "azure gcp slack sendgrid mailgun twilio datadog sentry heroku django flask rails laravel "
-        "fernet salt write read ingest license activation cloudflare algolia firebase recaptcha "
+        "fernet salt unseal recovery connection wifi insert write read ingest license activation "
+        "cloudflare algolia firebase recaptcha "
         "maps pusher segment mixpanel bot dd instrumentation functions function host db database "
         "redis cookie symmetric token pgp gpg tls ssl kms data oauth sas restricted live prod test "
         "dev",
@@ -30,13 +31,15 @@ static const char *const lists[MASKER_LISTS] = {
         "routing message event metric label tag i18n translation locale feature flag bucket s3 "
         "file path route answer the a publishable pub name type",
     [LIST_PASSWORDS] =
-        "password passwd passwort pwd passphrase passcode pass pw pswd passw userpass dbpass",
+        "password passwd passwort pwd passphrase passcode pass pw pswd passw userpass dbpass "
+        "sshpass rootpass adminpass passe contrase psk kennwort wachtwoord senha heslo adgangskode "
+        "salasana bindpw requirepass masterauth rootpw",
     [LIST_TOKENS] = "token secret apikey accesskey secretkey privatekey authkey masterkey "
                     "encryptionkey signingkey accountkey jwt sessionid sessid phpsessid jsessionid "
                     "authtoken pat",
     [LIST_PHRASES] = "passphrase mnemonic",
     [LIST_PHRASE_FIRST] = "seed recovery pass backup",
-    [LIST_WEAK] = "auth credential credentials sess secrets sid",
+    [LIST_WEAK] = "auth clave jeton credential credentials sess secrets sid",
     [LIST_COUNTS] = "max min num n total count",
     [LIST_PUBLIC] = "public publishable",
     /* Values that stand for others, or for none. */
@@ -50,7 +53,47 @@ static const char *const lists[MASKER_LISTS] = {
         "varchar any auto yes no on off private public removed rotated valid supplied present "
         "absent ignored pending active inactive filtered sensitive protected encrypted apikey "
         "api_key api-key admin user pass here todo tbd n/a na prompt input function lambda hunter "
-        "strong weak",
+        "strong weak sufficient requisite include substack deprecated unchanged confirmed passwort "
+        "kennwort wachtwoord contrase\u00f1a senha heslo adgangskode salasana has\u0142o "
+        "l\u00f6senord "
+        "lozinka parola jelsz\u00f3 parol passord paswoord parool mot_de_passe jeton geheim "
+        "mandatory supported unsupported stopped running obligatory forgotten mismatch documented "
+        "credentials credential keyring keychain publickey bail nullable sometimes",
+    /* In a sentence: words behind which the value may follow, words that may stand between, and
+     * those behind which others may. */
+    [LIST_VERBS] = "is was be are to now lautet ist est es \u00e8 \u00e9 equals reads - -> = : "
+                   "\u2192 \u2013 's s as with from",
+    [LIST_FILLERS] =
+        "has been set changed reset updated will should the a user account string value it "
+        "new old temporary key phrase token code generated provided received supplied 1 2 3 again "
+        "authentication following proceed installation shown displayed only once not below this "
+        "expires in change",
+    [LIST_OPENERS] = "for of",
+    /* Columns of tables of accounts. */
+    [LIST_ACCOUNTS] =
+        "user username login email mail id name account host hostname server url site website "
+        "service role uid database db system domain environment env client customer owner machine "
+        "created created_at user_id userid user_name e-mail nutzer benutzer benutzername app "
+        "last_login lastlogin first_name last_name phone port",
+    /* And those of people who log in: beside them a token is no word of a language. */
+    [LIST_LOGINS] = "user username login email mail user_name e-mail host hostname nutzer "
+                    "benutzer benutzername last_login account client customer owner",
+    /* Words of sentences and of code, which no passphrase has. */
+    [LIST_SPEECH] =
+        "the and for you your with this that must should can cannot will was are has have not but "
+        "from into please enter type repeat again confirm use using least most same new old "
+        "current contain contains contained letters digits numbers characters character long "
+        "short blank keep leave field fields value values invalid valid wrong required optional "
+        "does did match matches matching empty missing incorrect see one two any all at is it its "
+        "be self this config settings setting conf cfg os env environ environment process args "
+        "options opts params param request req ctx context app get set user users data event "
+        "props state form model models module var vars local typing type types string text str "
+        "def class return import export func function new hash hashed salt reset forgot forgotten "
+        "change changed update updated hint policy file path name names email login auth session "
+        "client server admin root db database test tests default input output result row item "
+        "items list dict map object node com org net www http https io py js java util utils lang "
+        "common core api web der die das und ist ein eine ihr ihre bitte les des une est votre "
+        "pas con los las una por para sua seu uma",
 };
 
 struct word {

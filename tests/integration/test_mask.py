@@ -205,7 +205,11 @@ def test_errors_are_masked(who):
     assert found["error"]["message"] == f"no {LABEL}"
     assert LABEL in found["error"]["traceback"] and LABEL in found["stderr"]
     found = run_json(who, f"import {SECRET}")
-    assert found["status"] == "refused" and found["violations"][0]["name"] == LABEL
+    assert found["status"] == "error" and found["error"]["message"] == f"No module named '{LABEL}'", found
+    assert LABEL in found["error"]["traceback"] and LABEL in found["stderr"] and SECRET[4:] not in json.dumps(found)
+    found = run_json(who, f"from subprocess import {SECRET}")
+    assert found["status"] == "refused" and found["violations"][0]["name"] == f"subprocess.{LABEL}", found
+    assert SECRET[4:] not in json.dumps(found)
 
 
 def test_a_secret_is_masked_before_output_is_cut(who):

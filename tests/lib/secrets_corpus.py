@@ -351,6 +351,8 @@ def personal_rows(make, count):
             f"+49151{make.text(string.digits, 8)}",
             f"({make.random.randrange(201, 989)}) 555-{make.random.randrange(1000, 9999)}",
             f"+1-{make.random.randrange(201, 989)}-555-{make.random.randrange(1000, 9999)}",
+            f"{make.random.randrange(201, 989)}-555-{make.random.randrange(1000, 9999)}",
+            f"{make.random.randrange(201, 989)}.{make.random.randrange(200, 999)}.{make.random.randrange(1000, 9999)}",
             f"+33 6 {make.random.randrange(10, 99)} {make.random.randrange(10, 99)} {make.random.randrange(10, 99)} {make.random.randrange(10, 99)}",
         )
         yield row("phone", "pii", make.pick("call {} today", "{}", "tel: {}", "phone={}", "Ann, {}").format(phone), [phone])

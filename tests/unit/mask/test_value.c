@@ -235,6 +235,40 @@ TEST(lists_and_urls_and_headers)
 }
 
 /* Each line by itself, and all that have no blank behind one that is secret. */
+TEST(values_that_are_far_from_their_name)
+{
+    static const char *const cases[] = {
+        "{\"password\": [\"@\"], \"n\": 1}\n",
+        "{\"password\": {\"type\": 1, \"value\": \"@\"}}\n",
+        "variable \"password\" {\n  default = \"@\"\n}\n",
+        "const password string = \"@\"\n",
+        "public string Password { get; set; } = \"@\";\n",
+        "password: Some(\"@\"),\n",
+        "password: SecretStr = Field(default='@')\n",
+        "process.env.PASSWORD || '@';\n",
+        "password <- '@'\n",
+        "<key>password</key>\n<string>@</string>\n",
+        "<entry key=\"password\">@</entry>\n",
+        "<ns:password type=\"text\">@</ns:password>\n",
+        "&lt;add key=&quot;password&quot; value=&quot;@&quot;/&gt;\n",
+        "**password:** @\n",
+        "password ....... @\n",
+        ">>> password\n'@'\n",
+        "use @ as the password\n",
+        "docker login -u ann --password-stdin <<< @\n",
+    };
+
+    check_all(cases, ARRAY_SIZE(cases));
+}
+
+TEST(blanks_behind_a_name_are_not_waited_for)
+{
+    begin(NULL);
+    assert_string_equal(feed("the password for \t\t\t\t\t\t x\n"),
+                        "the password for \t\t\t\t\t\t x\n");
+    assert_string_equal(feed("go on\n"), "go on\n");
+}
+
 TEST(values_of_several_lines)
 {
     static const char *const cases[] = {
@@ -297,6 +331,11 @@ TEST(code_is_no_value)
         "passwd = getpass.getpass(\"Enter it for %s at %s: \" %\n",
         "password=${PASSWORD}\n",
         "if (password == other_password) { run(); }\n",
+        "struct EarlyPass : PassInfoMixin<EarlyPass> {\n",
+        "token = next(t for t in tokens\n",
+        "REL_TOKEN = 0x000D,\n",
+        "def visit(n: ast.Pass) -> PassStmt:\n",
+        "Pass :meth:`peek` a value\n",
     };
 
     begin(NULL);

@@ -1,0 +1,549 @@
+/* The name of a secret, and the sign between it and the value, in every notation. */
+#include "mask/sign.h"
+
+#include "base/cleanup.h"
+
+#define BLANKS_MAX   SIGN_BLANKS_MAX
+#define NAME_MAX_LEN 64
+
+bool sign_is_name_char(unsigned char c)
+{
+    return masker_is_alnum(c) || c == '_' || c == '-' || c == '.';
+}
+
+/* ---- the name ---- */
+
+static size_t name_end(const struct masker *s, size_t from, size_t to)
+{
+    size_t end = masker_run_end(s, RUN_NAME, to)->end, most = from + NAME_MAX_LEN;
+
+    return end < most || to > most ? end : most;
+}
+
+/* <name>, <ns:name> */
+static bool is_element_at(const struct masker *s, size_t start)
+{
+    size_t i = start;
+
+    if (i && masker_at(s, i - 1) == ':')
+        for (i--; i && start - i < 20 && masker_is_alnum(masker_at(s, i - 1));)
+            i--;
+    return i && masker_at(s, i - 1) == '<';
+}
+
+bool sign_is_wide(unsigned kind)
+{
+    const char *at = masker_kinds[kind].pattern;
+
+    while (*at && (unsigned char)*at < 0x80)
+        at++;
+    return *at != '\0';
+}
+
+void sign_find_name(const struct masker *s, unsigned kind, size_t from, size_t to,
+                    struct sign_name *name)
+{
+    size_t i;
+
+    *name = (struct sign_name){.start = from, .end = to};
+    while (name->start && from - name->start < NAME_MAX_LEN &&
+           sign_is_name_char(masker_at(s, name->start - 1)))
+        name->start--;
+    if (to > from && masker_at(s, to - 1) >= 0x80 && sign_is_wide(kind))
+        name->end = to;
+    else if (to > from && !sign_is_name_char(masker_at(s, to - 1)))
+        name->end--;
+    else
+        name->end = name_end(s, from, to);
+    masker_charge(s, from - name->start + 1);
+    /* "\nTOKEN" as written in a string: the n is not of the name. */
+    if (name->start && name->start < from && masker_at(s, name->start - 1) == '\\' &&
+        strchr("nrt", masker_at(s, name->start)))
+        name->start++;
+    name->start = masker_skip_escape(s, name->start, from);
+    name->is_flag =
+        masker_at(s, name->start) == '-' && !(name->start && masker_at(s, name->start - 1) == '\\');
+    name->is_element = is_element_at(s, name->start);
+    for (i = name->start; i && (masker_at(s, i - 1) == ' ' || masker_at(s, i - 1) == '\t') &&
+                          name->start - i < BLANKS_MAX;
+         i--)
+        ;
+    name->has_line = !i || masker_at(s, i - 1) == '\n';
+}
+
+/* ---- the sign between name and value ---- */
+
+/* Behind quotes, commas and blanks, as they are or escaped. */
+static size_t skip_closers(const struct masker *s, size_t at, const char *set, size_t max)
+{
+    size_t end = at + max, next;
+    unsigned quote;
+
+    while (at < s->view.len && at < end) {
+        next = masker_skip_percent(s, at);
+        if (next == at && masker_quote_at(s, at, &quote, &next) != READ_VALUE)
+            next = at + (masker_at(s, at) && strchr(set, masker_at(s, at)));
+        if (next == at)
+            break;
+        at = next;
+    }
+    masker_charge(s, 8);
+    return at;
+}
+
+/* - name: TOKEN\n  value: X, {"name": "TOKEN", "value": "X"}, <input name="token" value="X"> */
+static enum sign find_value_field(const struct masker *s, size_t at, size_t *ret_at)
+{
+    static const char *const words[] = {"value", "content", "defaultvalue", "outputvalue",
+                                        "parametervalue"};
+    size_t i = skip_closers(s, at, "\\\"', \t\r\n", BLANKS_MAX), n = 0, word = 0;
+    enum masker_sign_form form;
+
+    /* The text may still become the word, or be the value itself. */
+    *ret_at = i;
+    for (; word < ARRAY_SIZE(words); word++) {
+        for (n = 0; words[word][n] && i + n < s->view.len &&
+                    (masker_at(s, i + n) | 32) == (unsigned char)words[word][n];)
+            n++;
+        if (!words[word][n])
+            break;
+        if (masker_is_open(s, i + n))
+            return SIGN_MORE;
+    }
+    if (word == ARRAY_SIZE(words))
+        return SIGN_NONE;
+    if (masker_is_open(s, i + n + 8))
+        return SIGN_MORE;
+    i = skip_closers(s, i + n, "\\\"' ", 8);
+    if (masker_is_open(s, i))
+        return SIGN_MORE;
+    switch (masker_sign_at(s, i, &form, &n)) {
+    case READ_MORE:
+        return SIGN_MORE;
+    case READ_VALUE:
+        *ret_at = form == SIGN_FORM_URL ? masker_skip_percent(s, n) : masker_skip_blanks(s, n);
+        return form == SIGN_FORM_URL ? SIGN_URL : SIGN_COLON;
+    case READ_NONE:
+        break;
+    }
+    if (i >= s->view.len || !strchr(":=", masker_at(s, i)))
+        return SIGN_NONE;
+    *ret_at = masker_skip_blanks(s, i + 1);
+    return SIGN_COLON;
+}
+
+/* Behind "name" or "key", a sign and quotes, as they are or escaped. */
+static bool is_field_name(const struct masker *s, const struct sign_name *name)
+{
+    static const char *const signs[] = {":",   "=",   "&#61;", "\\u003d", "\\u003D",
+                                        "%3D", "%3A", "%253D", "%253A"};
+    static const char *const quotes[] = {"\"",    "'",     " ",          "\\",      "&quot;",
+                                         "&#34;", "&#39;", "&amp;quot;", "\\u0022", "\\x22",
+                                         "%22",   "%27",   "%2522",      "&#x27;"};
+    size_t i = name->start, n;
+    bool has_sign = false;
+
+    if (!i || strchr("\n\t(,<.[", masker_at(s, i - 1)))
+        return false;
+    for (unsigned round = 0; round < 16; round++) {
+        size_t before = i;
+
+        /* The last character of one of them. */
+        if (!i || !masker_is_in("\"' \\;27:=dDA", masker_at(s, i - 1)))
+            break;
+        for (size_t k = 0; k < ARRAY_SIZE(quotes) && i == before; k++) {
+            n = strlen(quotes[k]);
+            i -= i >= n && memcmp(masker_view(s, i - n), quotes[k], n) == 0 ? n : 0;
+        }
+        for (size_t k = 0; k < ARRAY_SIZE(signs) && i == before && !has_sign; k++) {
+            n = strlen(signs[k]);
+            if (i >= n && memcmp(masker_view(s, i - n), signs[k], n) == 0) {
+                i -= n;
+                has_sign = true;
+            }
+        }
+        if (i == before)
+            break;
+    }
+    masker_charge(s, 16);
+    return has_sign && ((i >= 4 && strncasecmp(masker_view(s, i - 4), "name", 4) == 0) ||
+                        (i >= 3 && strncasecmp(masker_view(s, i - 3), "key", 3) == 0));
+}
+
+static enum sign read_equals(const struct masker *s, size_t at, size_t *ret_at)
+{
+    at++;
+    if (at < s->view.len && masker_at(s, at) == '~') {
+        if (masker_is_open(s, at + 1)) {
+            *ret_at = at;
+            return SIGN_MORE;
+        }
+        if (at + 1 < s->view.len && masker_at(s, at + 1) == ' ')
+            return SIGN_NONE; /* a pattern follows */
+    } else if (at < s->view.len && strchr("=>", masker_at(s, at))) {
+        at++;
+        if (at < s->view.len && masker_at(s, at) == '>')
+            at++; /* ==> */
+    }
+    *ret_at = masker_skip_blanks(s, at);
+    return SIGN_EQUALS;
+}
+
+bool sign_is_element(enum sign sign)
+{
+    return sign == SIGN_ELEMENT || sign == SIGN_ESCAPED || sign == SIGN_TAGGED;
+}
+
+/* Quotes and brackets behind the name, as they are or escaped. READ_MORE: one may be there. */
+static enum masker_read close_name(const struct masker *s, size_t *at)
+{
+    size_t from = *at, end;
+    enum masker_sign_form form;
+    unsigned quote;
+    enum masker_read r = masker_sign_at(s, *at, &form, &end);
+
+    if (r != READ_NONE)
+        return r == READ_MORE ? r : READ_NONE;
+    for (unsigned n = 0; n < 3; n++) {
+        r = masker_quote_at(s, *at, &quote, at);
+        if (r == READ_MORE)
+            return r;
+        if (r == READ_NONE)
+            break;
+    }
+    if (*at == from)
+        *at = masker_skip_any(s, *at, "\\\"'`])", 8);
+    return READ_NONE;
+}
+
+/* Marks of Markdown, and the brackets of an array. */
+static size_t skip_marks(const struct masker *s, size_t at)
+{
+    size_t end = masker_skip_any(s, at, "*", 3);
+
+    if (end == at && at < s->view.len && masker_at(s, at) == '[') {
+        end = masker_skip_any(s, at + 1, "0123456789", 5);
+        end = end < s->view.len && masker_at(s, end) != ']' ? at : end + 1;
+    }
+    return end < s->view.len ? end : s->view.len;
+}
+
+/* Behind the marks and closing tags that may stand before a value: **Name:** X, <b>Name:</b> X. */
+static size_t skip_markup(const struct masker *s, size_t at)
+{
+    size_t end = masker_skip_any(s, at, "*", 3);
+
+    if (end < s->view.len && masker_at(s, end) == '<' && end + 1 < s->view.len &&
+        masker_at(s, end + 1) == '/') {
+        size_t i = end + 2;
+
+        while (i < s->view.len && i - end < 12 && masker_is_alnum(masker_at(s, i)))
+            i++;
+        if (i < s->view.len && masker_at(s, i) != '>')
+            return at;
+        end = i < s->view.len ? i + 1 : i;
+    }
+    return end == at ? at : masker_skip_blanks(s, end);
+}
+
+/* Behind the end of one element and the beginning of the next, where that one holds values:
+ * <key>name</key><string>X</string>. 0: it is no such place; SIZE_MAX: more must come. */
+static size_t find_next_element(const struct masker *s, size_t at, bool *ret_is_sure)
+{
+    static const char *const elements[] = {"<string>", "<value>", "<td>",
+                                           "<dd>",     "<code>",  "<span>",
+                                           "<strong>", "<b>",     "<span class=\"value\">"};
+    size_t i = at + 2;
+
+    if (masker_is_open(s, i))
+        return SIZE_MAX;
+    if (i >= s->view.len || masker_at(s, at + 1) != '/')
+        return 0;
+    while (i < s->view.len && i - at < 16 && masker_is_alnum(masker_at(s, i)))
+        i++;
+    if (masker_is_open(s, i))
+        return SIZE_MAX;
+    if (i >= s->view.len || masker_at(s, i) != '>')
+        return 0;
+    i = masker_skip_any(s, i + 1, " \t\r\n", BLANKS_MAX);
+    masker_charge(s, i - at);
+    for (size_t k = 0; k < ARRAY_SIZE(elements); k++) {
+        size_t n = 0;
+
+        while (elements[k][n] && i + n < s->view.len &&
+               masker_at(s, i + n) == (unsigned char)elements[k][n])
+            n++;
+        if (elements[k][n] && masker_is_open(s, i + n))
+            return SIZE_MAX;
+        if (!elements[k][n]) {
+            *ret_is_sure = k < 2;
+            return i + n;
+        }
+    }
+    return 0;
+}
+
+/* <name a="b">: behind it. 0 and SIZE_MAX as above. */
+static size_t skip_attributes(const struct masker *s, size_t at)
+{
+    size_t i = at;
+
+    while (i < s->view.len && i - at < 120 && !strchr("<>\n", masker_at(s, i)))
+        i++;
+    masker_charge(s, i - at);
+    if (masker_is_open(s, i) && i - at < 120)
+        return SIZE_MAX;
+    return i < s->view.len && masker_at(s, i) == '>' && masker_at(s, i - 1) != '/' &&
+                   memchr(masker_view(s, at), '=', i - at)
+               ? i + 1
+               : 0;
+}
+
+/* name type = "X": the string. 0 and SIZE_MAX as above. */
+static size_t skip_type(const struct masker *s, size_t at)
+{
+    size_t i = at;
+
+    while (i < s->view.len && i - at < 40 &&
+           (masker_is_alnum(masker_at(s, i)) || strchr("_.*&<>[]?:;{} ", masker_at(s, i))))
+        i++;
+    masker_charge(s, i - at);
+    if (masker_is_open(s, i + 2) && i - at < 40)
+        return SIZE_MAX;
+    if (i + 2 >= s->view.len || masker_at(s, i) != '=' || masker_at(s, i - 1) != ' ' ||
+        masker_at(s, i + 1) != ' ' || !strchr("\"'`", masker_at(s, i + 2)))
+        return 0;
+    return i + 2;
+}
+
+/* The signs that are more than one character, or far from the name. */
+enum sign sign_find_far(const struct masker *s, const struct sign_name *name, size_t *ret_at)
+{
+    size_t closed = name->closed, at = name->behind;
+    unsigned char c = at < s->view.len ? masker_at(s, at) : 0;
+    size_t found = 0;
+    bool is_sure = false;
+    enum sign sign = SIGN_LOOSE;
+
+    if (c == '<') {
+        if (at + 1 < s->view.len && masker_at(s, at + 1) == '-') {
+            *ret_at = masker_skip_blanks(s, at + 2);
+            return SIGN_EQUALS;
+        }
+        found = find_next_element(s, at, &is_sure);
+        sign = is_sure ? SIGN_ELEMENT : SIGN_TAGGED;
+    } else if (c == '>' && name->is_quoted && is_field_name(s, name)) {
+        found = at + 1;
+        sign = SIGN_TAGGED;
+    } else if ((c == '|' || c == '?') && at + 1 < s->view.len && masker_at(s, at + 1) == c) {
+        found = masker_skip_blanks(s, at + 2);
+        if (!masker_is_open(s, found) &&
+            (found >= s->view.len || !strchr("\"'", masker_at(s, found))))
+            found = 0;
+    } else if (c == '.' && at > closed) {
+        found = masker_skip_any(s, at, ". :", BLANKS_MAX);
+        if (!masker_is_open(s, found) && (found - at < 4 || !strchr(" :", masker_at(s, found - 1))))
+            found = 0;
+    } else if (c == '{' && name->is_quoted && at > closed) {
+        found = at;
+        sign = SIGN_NESTED;
+    } else if (at > closed && name->is_element) {
+        found = skip_attributes(s, at);
+        sign = SIGN_TAGGED;
+    } else if (at > closed && (masker_is_alnum(c) || c == '{')) {
+        found = skip_type(s, at);
+    }
+    if (!found)
+        return SIGN_NONE;
+    *ret_at = found < s->view.len ? found : s->view.len;
+    return masker_is_open(s, found == SIZE_MAX ? s->view.len : found + 1) ? SIGN_MORE : sign;
+}
+
+/* A sign that is escaped. */
+static enum sign find_escaped_sign(const struct masker *s, size_t at, size_t *ret_at)
+{
+    enum masker_sign_form form;
+    size_t end;
+
+    switch (masker_sign_at(s, at, &form, &end)) {
+    case READ_NONE:
+        return SIGN_NONE;
+    case READ_MORE:
+        *ret_at = at; /* or a value that begins so */
+        return SIGN_MORE;
+    case READ_VALUE:
+        break;
+    }
+    if (form == SIGN_FORM_TEXT) {
+        *ret_at = masker_skip_blanks(s, end);
+        return SIGN_EQUALS;
+    }
+    *ret_at = form == SIGN_FORM_URL ? masker_skip_percent(s, end) : end;
+    /* A blank may still become whole. */
+    if (masker_is_open(s, *ret_at + 5))
+        return SIGN_MORE;
+    return form == SIGN_FORM_URL ? SIGN_URL : SIGN_ESCAPED;
+}
+
+/* Pass :meth:`name`, as documents of Python have it. */
+static bool is_role(const struct masker *s, size_t closed, size_t at)
+{
+    size_t i = at + 1;
+
+    if (at == closed)
+        return false;
+    while (i < s->view.len && i - at < 16 && masker_at(s, i) >= 'a' && masker_at(s, i) <= 'z')
+        i++;
+    return i > at + 1 && i + 1 < s->view.len && masker_at(s, i) == ':' &&
+           masker_at(s, i + 1) == '`';
+}
+
+/* host:port:user:password:database, which says what stands where. */
+static bool is_list_of_names(const struct masker *s, const struct sign_name *name, size_t at)
+{
+    size_t i = at + 1;
+
+    if (at != name->end || name->start < 2 || masker_at(s, name->start - 1) != ':' ||
+        !masker_is_alnum(masker_at(s, name->start - 2)))
+        return false;
+    while (i < s->view.len && i - at < 40 &&
+           ((masker_at(s, i) | 32) >= 'a' || masker_at(s, i) == ':' || masker_at(s, i) == '_') &&
+           (masker_at(s, i) | 32) <= 'z')
+        i++;
+    return memchr(masker_view(s, at + 1), ':', i - at - 1) != NULL;
+}
+
+/* machine host login ann password X, also over lines. */
+static bool is_netrc(const struct masker *s, const struct sign_name *name)
+{
+    return name->end - name->start == 8 && masker_is_at(s, name->start, "password") &&
+           name->start > 4 && masker_near(s, name->start, "login") &&
+           masker_near(s, name->start, "machine");
+}
+
+/* requirepass X: a line of settings that have no sign. */
+static bool is_directive(const struct masker *s, const struct sign_name *name)
+{
+    static const char *const names[] = {"requirepass", "masterauth", "bindpw", "rootpw"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names) && name->has_line; i++)
+        if (strlen(names[i]) == name->end - name->start && masker_is_at(s, name->start, names[i]))
+            return true;
+    return false;
+}
+
+/* ALTER USER ann WITH PASSWORD 'X' */
+static bool is_clause(const struct masker *s, const struct sign_name *name)
+{
+    return name->end - name->start == 8 && masker_is_at(s, name->start, "password") &&
+           masker_near(s, name->start, "user role login alter create grant");
+}
+
+/* The sign behind the name. *ret_at: where the value begins, or may. */
+enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_at)
+{
+    size_t closed = name->end, at;
+    enum masker_read r = close_name(s, &closed);
+    enum sign escaped;
+    unsigned char c;
+
+    at = masker_skip_blanks(s, skip_marks(s, closed));
+    if (at < s->view.len &&
+        (masker_at(s, at) == '%' ||
+         (masker_at(s, at) == '+' && at + 1 < s->view.len && masker_at(s, at + 1) == '%')))
+        at = masker_skip_percent(s, at);
+    if (r == READ_MORE) {
+        *ret_at = name->end;
+        return SIGN_MORE;
+    }
+
+    name->is_quoted = closed > name->end;
+    name->closed = closed;
+    name->behind = at;
+    *ret_at = at;
+    if (masker_is_open(s, at + 1)) {
+        /* Behind a blank it may be the value's first letter; a line ends at once. */
+        if (at == closed || at >= s->view.len || strchr("\r\n", masker_at(s, at)))
+            *ret_at = s->view.len;
+        return SIGN_MORE;
+    }
+    if (at >= s->view.len)
+        return SIGN_NONE;
+    c = masker_at(s, at);
+    escaped = find_escaped_sign(s, at, ret_at);
+    if (escaped != SIGN_NONE)
+        return escaped;
+    if (is_field_name(s, name)) {
+        enum sign sign = find_value_field(s, closed, ret_at);
+
+        /* It may still be the value that begins here. */
+        if (sign == SIGN_MORE)
+            *ret_at = at;
+        if (sign != SIGN_NONE)
+            return sign;
+        *ret_at = at;
+    }
+    if (c == '=')
+        return read_equals(s, at, ret_at);
+    if (c == '+' && name->is_flag && at == closed) { /* a blank in a form */
+        *ret_at = at + 1;
+        return SIGN_URL;
+    }
+    if (strchr("?|+", c) && at + 1 < s->view.len && masker_at(s, at + 1) == '=') {
+        *ret_at = masker_skip_blanks(s, at + 2);
+        return SIGN_EQUALS;
+    }
+    if (c == ':') {
+        if ((at + 1 < s->view.len && masker_at(s, at + 1) == ':') || is_role(s, closed, at) ||
+            is_list_of_names(s, name, at))
+            return SIGN_NONE;
+        at += at + 1 < s->view.len && masker_at(s, at + 1) == '=' ? 2 : 1;
+        *ret_at = skip_markup(s, masker_skip_blanks(s, at));
+        return SIGN_COLON;
+    }
+    if (c == 0xef && masker_is_at(s, at, "\xef\xbc\x9a")) { /* a wide colon */
+        *ret_at = masker_skip_blanks(s, at + 3);
+        return SIGN_COLON;
+    }
+    /* The name has taken the hyphen of "->". */
+    if (c == '>' && closed == at && masker_at(s, name->end - 1) == '-') {
+        *ret_at = masker_skip_blanks(s, at + 1);
+        return SIGN_EQUALS;
+    }
+    if (c == '-' && at + 1 < s->view.len && masker_at(s, at + 1) == '>' &&
+        !(closed > name->end && masker_at(s, closed - 1) == ')')) { /* f(a: Pass) -> Type */
+        *ret_at = masker_skip_blanks(s, at + 2);
+        return SIGN_EQUALS;
+    }
+    if (c == '>' && name->is_element) {
+        *ret_at = at + 1;
+        return SIGN_ELEMENT;
+    }
+    if (c == '(' && at == name->end) {
+        if (masker_is_open(s, at + 2)) {
+            *ret_at = s->view.len;
+            return SIGN_MORE;
+        }
+        if (at + 1 < s->view.len && strchr("\"'", masker_at(s, at + 1))) {
+            *ret_at = at + 1;
+            return SIGN_CALL;
+        }
+    }
+    if (c == ',' && name->is_quoted) {
+        *ret_at = masker_skip_blanks(s, at + 1);
+        return SIGN_COMMA;
+    }
+    /* :password "X", ("password" . "X") */
+    if (at > closed && c == '"' && name->start && masker_at(s, name->start - 1) == ':' &&
+        (name->start < 2 || !masker_is_alnum(masker_at(s, name->start - 2))))
+        return SIGN_EQUALS;
+    if (at > closed && c == '.' && name->is_quoted && masker_is_at(s, at, ". \"")) {
+        *ret_at = at + 2;
+        return SIGN_EQUALS;
+    }
+    if (at > closed &&
+        (name->is_flag || (closed == name->end && (is_netrc(s, name) || is_directive(s, name))) ||
+         (c == '\'' && is_clause(s, name))))
+        return SIGN_BLANK;
+    return SIGN_NONE;
+}
