@@ -19,7 +19,7 @@ def main(out, *modules):
             data = marshal.dumps(code)
             c.write(f"static const unsigned char code_{number}[] = {{{','.join(map(str, data))}}};\n")
             is_package = os.path.basename(path) == "__init__.py"
-            rows.append(f'    {{"{name}", code_{number}, sizeof(code_{number}), {int(is_package)}, NULL}},\n')
+            rows.append(f'    {{"{name}", code_{number}, sizeof(code_{number}), {int(is_package)}}},\n')
         c.write(f"\nconst struct _frozen library_modules[] = {{\n{''.join(rows)}    {{0}},\n}};\n")
 
 

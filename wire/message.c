@@ -52,7 +52,7 @@ static const struct {
     [WIRE_SIGNAL] = {"signal", 8},
     [WIRE_SESSION] = {"session", 0},
     [WIRE_CELL] = {"cell", CELL_MAX},
-    [WIRE_DONE] = {"done", 4},
+    [WIRE_DONE] = {"done", 4 + 4 + WIRE_DIRECTORY_MAX},
     [WIRE_IMAGE] = {"image", 12},
     [WIRE_RESTORE] = {"restore", 64 * KIB},
     [WIRE_RESTORED] = {"restored", 0},
@@ -60,6 +60,7 @@ static const struct {
     [WIRE_SAVED] = {"saved", STATE_MAX},
     [WIRE_CALL] = {"call", CALL_MAX},
     [WIRE_REPLY] = {"reply", REPLY_MAX},
+    [WIRE_REMOVE] = {"remove", 8},
 };
 
 static const char *const layer_names[] = {
@@ -208,7 +209,7 @@ static bool unpack_flag(struct unpack *u)
 /* clang-format off */
 #define SETUP(F) \
     F(SPAN, python) F(STRINGS, preload) F(STRINGS, binds) F(FLAG, warm) F(FLAG, steady) \
-    F(STRINGS, modules) F(STRINGS, paths) F(STRINGS, variables)
+    F(STRINGS, modules) F(STRINGS, paths) F(STRINGS, variables) F(SPAN, directory)
 MESSAGE(setup, SETUP, unpack_ok(u))
 
 #define READY(F) \
@@ -220,17 +221,17 @@ MESSAGE(ready, READY, unpack_ok(u))
 MESSAGE(failure, FAILURE, unpack_ok(u))
 
 #define EXITED(F) \
-    F(U32, kernel) F(U32, status) F(U64, cpu_us) F(U64, max_rss_kb)
-MESSAGE(exited, EXITED, unpack_ok(u) && m->kernel < WIRE_KERNELS)
+    F(U32, process) F(U32, status) F(U64, cpu_us) F(U64, max_rss_kb)
+MESSAGE(exited, EXITED, unpack_ok(u) && m->process < WIRE_PROCESSES)
 
 #define RUN(F) \
     F(U32, flags) F(U32, descriptors) F(U32, processes) F(U32, cpu_s) F(U64, file_bytes) \
     F(U64, data_bytes) F(SPAN, code) F(SPAN, policy) F(STRINGS, env) F(STRINGS, args) \
-    F(U64, seed) F(SPAN, script)
-MESSAGE(run, RUN, unpack_ok(u))
+    F(U64, seed) F(SPAN, script) F(U32, language) F(U32, memory_mb) F(SPAN, directory)
+MESSAGE(run, RUN, unpack_ok(u) && m->language <= RUN_COMMAND)
 
 #define CELL(F) \
-    F(U32, flags) F(U32, number) F(SPAN, code) F(SPAN, input)
+    F(U32, flags) F(U32, number) F(SPAN, code) F(SPAN, input) F(SPAN, language)
 MESSAGE(cell, CELL, unpack_ok(u))
 
 #define IMAGE(F) \
@@ -247,7 +248,7 @@ MESSAGE(restore, RESTORE, unpack_ok(u) && m->images >= 1 && m->images <= WIRE_IM
 MESSAGE(violation, VIOLATION, !u->failed)
 
 #define EXCEPTION(F) \
-    F(SPAN, name) F(SPAN, message) F(SPAN, traceback) F(U32, line) F(U32, advice) \
+    F(SPAN, name) F(SPAN, message) F(SPAN, traceback) F(U32, line) F(U32, column) F(U32, advice) \
     F(STRINGS, names)
 MESSAGE(exception, EXCEPTION, unpack_ok(u))
 

@@ -5,7 +5,7 @@
  *
  *     zygote   supervisor <-> belljar-zygote     one per zygote
  *     init     supervisor <-> pid 1              one per sandbox
- *     kernel   supervisor <-> python or bash     one per kernel; hostile from WIRE_STARTED on
+ *     kernel   supervisor <-> python, bash, ...  one per kernel; hostile from WIRE_STARTED on
  *
  * The kernel's has two halves: a socket on which the code comes and which is closed before it runs,
  * and a pipe for what the kernel says. A pipe carries no descriptors: closing one that a program
@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/language.h"
 #include "wire/pack.h"
 
 #define WIRE_VERSION 1
@@ -37,11 +38,12 @@ enum wire_type {
     /* init -> supervisor */
     WIRE_SEALED, /* u32 layers: every step was applied; + a descriptor of /workspace, and for each
                     copy-on-write grant two: its layer, and what the program sees; the socket of the
-                    gate; where a directory is granted for writing: the root and the listener of
-                    calls for the broker, else the listener of refused calls, if there is one */
+                    gate; the master of the terminal; where a directory is granted for writing: the
+                    root and the listener of calls for the broker, else the listener of refused
+                    calls, if there is one */
     WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for
                     its own */
-    WIRE_EXITED, /* struct wire_exited: a kernel process ended */
+    WIRE_EXITED, /* struct wire_exited: a kernel, or a command, ended */
     /* supervisor -> kernel */
     WIRE_RUN, /* struct wire_run (+ a descriptor for stdin) */
     /* kernel -> supervisor */
@@ -54,13 +56,15 @@ enum wire_type {
     WIRE_PROGRESS,  /* struct wire_progress */
     /* The corpora of tests know the numbers above: new ones come after them. */
     /* supervisor -> init, in sessions */
-    WIRE_KERNEL, /* u32 language + descriptors: start a kernel, the one before it being gone */
-    WIRE_SIGNAL, /* u32 language, u32 signal: for that kernel and what it started */
+    WIRE_KERNEL, /* u32 process + descriptors: start a kernel, the one before it being gone, or a
+                    command */
+    WIRE_SIGNAL, /* u32 process, u32 signal: for that process and what it started */
     /* supervisor -> kernel, in sessions */
     WIRE_SESSION, /* a pipe: everything else comes on it, a WIRE_RUN without code and cells */
     WIRE_CELL,    /* struct wire_cell, on that pipe */
     /* kernel -> supervisor, in sessions */
-    WIRE_DONE, /* u32 exit code: a cell ended, and the kernel waits for the next */
+    WIRE_DONE, /* u32 exit code, and text where the kernel is not where it started: its working
+                  directory. A cell ended, and the kernel waits for the next */
     /* Copies of sessions. supervisor -> Python kernel, in place of a cell */
     WIRE_IMAGE,   /* struct wire_image + descriptors: write your memory and files */
     WIRE_RESTORE, /* struct wire_restore + descriptors: become the copy of one who did */
@@ -74,6 +78,8 @@ enum wire_type {
     WIRE_CALL, /* struct wire_call */
     /* supervisor -> Python kernel, on a pipe of its own */
     WIRE_REPLY, /* struct wire_reply */
+    /* supervisor -> zygote, at the level `process` */
+    WIRE_REMOVE, /* u64 id: nobody needs the files of that sandbox, which is gone */
     WIRE_TYPE_END
 };
 
@@ -168,6 +174,8 @@ struct wire_setup {
     struct wire_strings modules;   /* that profiles allow here beyond their own lists */
     struct wire_strings paths;     /* further places of modules; they are shown by `binds` */
     struct wire_strings variables; /* "NAME=value": set for every program */
+    struct span directory; /* at the level `process`: where sandboxes have their files. Empty: in
+                              namespaces. */
 };
 
 struct wire_ready {
@@ -203,6 +211,7 @@ enum wire_spawn_flag {
         1, /* run the warm-up in the child, so that its copy-on-write faults are paid */
     WIRE_SPAWN_NO_MEMFD = 2, /* no cgroup counts memory: no memory outside of processes */
     WIRE_SPAWN_GATE = 4,     /* hosts are granted: WIRE_SEALED brings a listening socket along */
+    WIRE_SPAWN_TERMINAL = 8, /* it has a terminal: WIRE_SEALED brings the master along */
 };
 
 /* The address of the gate inside the sandbox. It never changes, because a copy of a session
@@ -232,23 +241,34 @@ struct wire_failure {
     struct span hint;
 };
 
-/* The kernels of a sandbox. The first is born with it, and serves a run in either language. The
- * checker is a fresh process that checks one cell against the policy and never runs any code. */
-enum wire_kernel { WIRE_KERNEL_PYTHON, WIRE_KERNEL_BASH, WIRE_KERNEL_CHECKER, WIRE_KERNELS };
+/* The kernels of a sandbox, numbered as their languages. The first is born with it, and serves a
+ * run in any language. The checker is a fresh process that checks one cell against the policy and
+ * never runs any code. */
+enum wire_kernel {
+#define X(id, ...) WIRE_KERNEL_##id = RUN_##id,
+    LANGUAGES(X)
+#undef X
+        WIRE_KERNEL_CHECKER,
+    WIRE_KERNELS
+};
+
+/* Commands beside the kernels of a session, at once. A command begins as a kernel that serves one
+ * WIRE_RUN. Pid 1 numbers its processes: the kernels, then the commands. */
+#define WIRE_COMMANDS  32
+#define WIRE_PROCESSES (WIRE_KERNELS + WIRE_COMMANDS)
 
 /* Descriptors of WIRE_KERNEL, in this order: kernel socket, report pipe, stdout, stderr, reply
  * pipe. */
 #define WIRE_KERNEL_FDS 5
 
 struct wire_exited {
-    uint32_t kernel;
-    uint32_t status; /* as of wait(2) */
+    uint32_t process; /* below WIRE_PROCESSES */
+    uint32_t status;  /* as of wait(2) */
     uint64_t cpu_us;
     uint64_t max_rss_kb;
 };
 
 enum wire_run_flag {
-    WIRE_RUN_BASH = 1,
     WIRE_RUN_AUTO_PRINT = 2,
     WIRE_RUN_NO_EXEC = 4,   /* the profile's kernel shape */
     WIRE_RUN_STDIN = 8,     /* a descriptor comes along */
@@ -258,7 +278,10 @@ enum wire_run_flag {
     WIRE_RUN_INSTALLS = 128,   /* some modules are installed when they are imported */
     WIRE_RUN_CHECK_CELL = 256, /* `code` is one cell: it is checked, and nothing of it is run */
     WIRE_RUN_CHECK_ONLY =
-        512, /* `code` is a program: the same, and what it imports is looked for */
+        512,                  /* `code` is a program: the same, and what it imports is looked for */
+    WIRE_RUN_TERMINAL = 2048, /* it runs on the sandbox's terminal, and leads its session */
+    WIRE_RUN_TYPED = 4096,    /* a person types what it reads: sys.stdin calls `input.line` */
+    WIRE_RUN_ONE_STREAM = 8192, /* its standard error goes to its standard output */
 };
 
 /* The text that a Bash kernel gets on its standard input for a cell, before the cell's text and a
@@ -271,7 +294,8 @@ enum wire_run_flag {
 #define WIRE_BASH_READ(name)                                                                       \
     "\\builtin unset -n " name "; \\builtin unset -v " name "; "                                   \
     "IFS= \\builtin read -r -d '' " name " || \\builtin exit 125; "
-#define WIRE_BASH_STARTED "__belljar_runs=1; \\builtin printf \"$__belljar_started\" >&62; "
+#define WIRE_BASH_STARTED                                                                          \
+    "\\__belljar_begin; __belljar_runs=1; \\builtin printf \"$__belljar_started\" >&62; "
 #define WIRE_BASH_CELL                                                                             \
     WIRE_BASH_READ("__belljar_code")                                                               \
     WIRE_BASH_STARTED "\\builtin eval \"$__belljar_code\" <&59 2>&61\n"
@@ -290,6 +314,9 @@ enum wire_run_flag {
     "\\builtin eval \"$__belljar_code\" <&59 >/dev/null || \\builtin :\n"
 #define WIRE_BASH_STATE_MAX 262144
 
+/* The longest working directory that WIRE_DONE tells; of a longer one nothing is told. */
+#define WIRE_DIRECTORY_MAX 1024
+
 enum wire_saved {
     WIRE_SAVED_ALL = 'a',
     WIRE_SAVED_BUT_FILES = 'f', /* it has files open, which are not in it */
@@ -298,10 +325,11 @@ enum wire_saved {
 
 /* A cell of a session; limits, rules and variables came with WIRE_RUN. */
 struct wire_cell {
-    uint32_t flags;  /* WIRE_RUN_AUTO_PRINT, _AS_PRINT, _STDIN: `input` is standard input */
+    uint32_t flags;  /* WIRE_RUN_AUTO_PRINT, _AS_PRINT, _TYPED, _STDIN: `input` is standard input */
     uint32_t number; /* 1, 2, ...: names the cell in tracebacks */
     struct span code;
     struct span input;
+    struct span language; /* its name */
 };
 
 struct wire_run {
@@ -317,6 +345,9 @@ struct wire_run {
     struct wire_strings args; /* the program's name and what follows it; none: it has no name */
     uint64_t seed;            /* with WIRE_RUN_SEED */
     struct span script; /* the path of the program's file, where the sandbox has it; else empty */
+    uint32_t language; /* enum run_language; of RUN_COMMAND, `code` is its words, each with a NUL */
+    uint32_t memory_mb;    /* the limit of the whole sandbox */
+    struct span directory; /* of RUN_COMMAND: where it starts; empty: as every program */
 };
 
 /* Descriptors of WIRE_IMAGE: two files, for memory and for files, the pipe on which it is said how
@@ -326,8 +357,12 @@ struct wire_run {
 enum wire_image_flag {
     WIRE_IMAGE_FLAT = 1,    /* refer to no earlier image */
     WIRE_IMAGE_NO_FORK = 2, /* the profile starts no processes */
-    WIRE_IMAGE_BASH = 4,    /* there is a Bash kernel, which is not copied */
 };
+
+/* Among the flags: there is a kernel of that language, which is not copied. */
+#define WIRE_IMAGE_KERNEL(kernel) (256u << (kernel))
+
+_Static_assert(RUN_LANGUAGES <= 24, "flags have a bit for each kernel");
 
 struct wire_image {
     uint32_t flags;
@@ -395,6 +430,7 @@ enum wire_advice {
 struct wire_exception {
     struct span name, message, traceback;
     uint32_t line;
+    uint32_t column; /* 0: not known */
     uint32_t advice; /* enum wire_advice; an unknown one means none */
     struct wire_strings names;
 };

@@ -45,7 +45,8 @@ enum policy_list {
     X(POWER_NATIVE, "native")       /* ctypes, extension modules from anywhere */                  \
     X(POWER_EVALUATE, "evaluate")   /* exec, eval, compile, marshal, code objects */               \
     X(POWER_UNPICKLE, "unpickle")   /* pickles that name any class */                              \
-    X(POWER_INTROSPECTION, "introspection") /* frames, gc, tracing, hooks */
+    X(POWER_INTROSPECTION, "introspection") /* frames, gc, tracing, hooks */                       \
+    X(POWER_WORKSPACE, "workspace") /* the files of POWER_FILES that lie in /workspace and /tmp */
 
 enum policy_power_index {
 #define X(power, name) power##_INDEX,
@@ -69,7 +70,9 @@ enum policy_flag {
     POLICY_NO_PROCESSES =
         1u << 2, /* the kernel refuses them anyway: nobody may try, libraries included */
     POLICY_PROJECT_ALLOWED = 1u << 3, /* modules of the granted directory in which programs start */
-    POLICY_FLAGS_ALL = (1u << 4) - 1,
+    /* A module of which names are listed may be imported whole: programs see those names of it. */
+    POLICY_PARTS_SHOWN = 1u << 4,
+    POLICY_FLAGS_ALL = (1u << 5) - 1,
 };
 
 struct policy_row {

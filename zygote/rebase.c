@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +32,11 @@
 #define LIBRARY_MAX   ((uintptr_t)512 << 10)
 #define LIBRARY_PARTS 8
 
+/* From the thread's address: variables of threads lie below it, what the C library and Linux keep
+ * about the thread, above. More than either has. */
+#define THREAD_BELOW ((uintptr_t)64 << 10)
+#define THREAD_ABOVE ((uintptr_t)16 << 10)
+
 #define RUNS_MAX 16384 /* Linux allows a process 65,530 mappings */
 
 #define MMAP_MAX_DEFAULT 65536 /* of the C library */
@@ -53,16 +59,15 @@ static bool holds(const struct mapping *m, const void *address)
     return (uintptr_t)address >= m->start && (uintptr_t)address < m->end;
 }
 
-/* Left as they are: what is shared, what cannot be read, Linux's own, the stack, the thread's
- * block (Linux writes there at any time), and this program's data, which the code below works
- * with. */
+/* Left as they are: what is shared, what cannot be read, Linux's own, the stack, and this program's
+ * data, which the code below works with. */
 static bool is_eligible(const struct mapping *m)
 {
     if (!m->is_private || !(m->prot & PROT_READ))
         return false;
     if (m->name[0] == '[' && !m->is_anonymous)
         return false;
-    return !holds(m, &errno) && !holds(m, &own_data) && !holds(m, &runs[RUNS_MAX - 1]);
+    return !holds(m, &own_data) && !holds(m, &runs[RUNS_MAX - 1]);
 }
 
 static int add_run(uintptr_t start, uintptr_t end, int prot, struct error *err)
@@ -91,7 +96,7 @@ static int add_last_run(const struct mapping *m, bool is_first, uintptr_t start,
 }
 
 /* Pages that exist and are ours: present or swapped out, and not of a file. */
-static int find_runs(int pagemap, const struct mapping *m, struct error *err)
+static int find_runs_within(int pagemap, const struct mapping *m, struct error *err)
 {
     uintptr_t start = 0, end = 0;
     size_t before = n_runs;
@@ -121,6 +126,22 @@ static int find_runs(int pagemap, const struct mapping *m, struct error *err)
         }
     }
     return add_last_run(m, n_runs == before, start, end, err);
+}
+
+/* But for the thread's block, where Linux and the C library write at any time. It is a few
+ * kilobytes, and memory that was mapped later lies beside it, in one mapping with it. */
+static int find_runs(int pagemap, const struct mapping *m, struct error *err)
+{
+    uintptr_t thread = (uintptr_t)pthread_self() / PAGE * PAGE;
+    struct mapping below = *m, above = *m;
+
+    if (!holds(m, (const void *)pthread_self()))
+        return find_runs_within(pagemap, m, err);
+    below.end = thread - m->start > THREAD_BELOW ? thread - THREAD_BELOW : m->start;
+    above.start = m->end - thread > THREAD_ABOVE ? thread + THREAD_ABOVE : m->end;
+    if (below.start < below.end && find_runs_within(pagemap, &below, err) < 0)
+        return -1;
+    return above.start < above.end ? find_runs_within(pagemap, &above, err) : 0;
 }
 
 /* A library's tables, code, constants and what was written once when it was loaded: neighbours of
@@ -178,21 +199,57 @@ static int collect(char *text, struct error *err)
     return add_library(pagemap, &library, err);
 }
 
+/* Bytes of the run that were copied; fewer than all before a page that cannot be read. */
+static ssize_t copy_run(int file, const struct page_range *run, off_t at, struct error *err)
+{
+    size_t done = 0;
+
+    while (done < run->len) {
+        ssize_t n =
+            pwrite(file, (const char *)run->start + done, run->len - done, at + (off_t)done);
+
+        if (n < 0 && errno == EFAULT)
+            return (ssize_t)(done / PAGE * PAGE);
+        if (n <= 0)
+            return error_errno(err, "write the memory file");
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+/* The page at `done` of a run stays as it is, and what is behind it is a run of its own. */
+static int leave_page(size_t index, size_t done, struct error *err)
+{
+    struct page_range *run = &runs[index];
+    struct page_range rest = {run->start + done + PAGE, run->len - done - PAGE, run->prot};
+    size_t after = n_runs - index - 1, here = done ? 1 : 0, behind = rest.len ? 1 : 0;
+
+    if (n_runs + here + behind - 1 > RUNS_MAX)
+        return error_set(err, E_TOO_LARGE, "memory is too scattered");
+    run->len = done;
+    memmove(run + here + behind, run + 1, after * sizeof(*run));
+    if (behind)
+        run[here] = rest;
+    n_runs += here + behind - 1;
+    return 0;
+}
+
+/* A page in the middle of readable memory may be a guard (Linux 6.13), such as the C library (2.42)
+ * has below the stacks of threads, also of those that have ended. */
 static int copy_out(int file, struct error *err)
 {
     off_t at = 0;
 
-    for (size_t i = 0; i < n_runs; i++) {
-        size_t done = 0;
+    for (size_t i = 0; i < n_runs;) {
+        ssize_t done = copy_run(file, &runs[i], at, err);
 
-        while (done < runs[i].len) {
-            ssize_t n = pwrite(file, (const char *)runs[i].start + done, runs[i].len - done, at);
-
-            if (n <= 0)
-                return error_errno(err, "write the memory file");
-            done += (size_t)n;
-            at += n;
-        }
+        if (done < 0)
+            return -1;
+        at += done;
+        if ((size_t)done < runs[i].len && leave_page(i, (size_t)done, err) < 0)
+            return -1;
+        if (done > 0)
+            i++;
     }
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +17,9 @@
 #include "guest/init.h"
 #include "guest/kernel.h"
 #include "guest/oom_rank.h"
+#include "sandbox/domain.h"
 #include "sandbox/ns.h"
+#include "sandbox/places.h"
 #include "sandbox/recipe.h"
 #include "sandbox/root.h"
 #include "wire/frame.h"
@@ -77,7 +80,7 @@ static void __attribute__((noreturn)) fail(int control, const struct error *err)
                               .hint = span_of(err->hint),
                           });
     (void)frame_send(control, WIRE_FAILED, &p, NULL, 0);
-    _exit(1);
+    domain_exit(1);
 }
 
 /* Connections to this socket are accepted outside (egress/egress.h). */
@@ -105,21 +108,23 @@ static size_t count_layer_fds(const struct wire_spawn *spec)
 
 /* The supervisor works on the files through descriptors that are opened here, inside, before a byte
  * of the program has arrived. They are sent and closed: no kernel ever has them. The same holds for
- * the socket that leads to the gate, for what the write broker needs, and for the listener of
- * refused calls. */
+ * the socket that leads to the gate, the master of the terminal, for what the write broker needs,
+ * and for the listener of refused calls. */
 static void report_sealed(int control, struct recipe *recipe)
 {
     size_t count = 1 + count_layer_fds(recipe->spec);
-    int fds[1 + 2 * WIRE_COW_MAX + 3];
+    int fds[1 + 2 * WIRE_COW_MAX + 4];
     struct pack p;
 
-    fds[0] = open("/workspace", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fds[0] = open(places_workspace(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     memcpy(fds + 1, recipe->layer_fds, (count - 1) * sizeof(*fds));
     if (recipe->spec->flags & WIRE_SPAWN_GATE) {
         fds[count] = listen_for_gate();
         if (fds[count++] < 0)
-            _exit(1);
+            domain_exit(1);
     }
+    if (recipe->terminal_fd >= 0)
+        fds[count++] = take_fd(recipe->terminal_fd);
     if (recipe_has_broker(recipe)) {
         fds[count] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fds[count++] < 0)
@@ -130,7 +135,7 @@ static void report_sealed(int control, struct recipe *recipe)
     pack_init(&p, 16);
     pack_u32(&p, recipe->layers);
     if (fds[0] < 0 || frame_send(control, WIRE_SEALED, &p, fds, count) < 0)
-        _exit(1);
+        domain_exit(1);
     pack_done(&p);
     for (size_t i = 0; i < count; i++)
         (void)close(fds[i]);
@@ -140,30 +145,46 @@ static void report_sealed(int control, struct recipe *recipe)
 static int keep_own(int control, int score, const struct recipe *recipe)
 {
     size_t count = count_layer_fds(recipe->spec);
-    int keep[3 + 2 * WIRE_COW_MAX];
+    int keep[4 + 2 * WIRE_COW_MAX];
 
     keep[0] = control;
     keep[1] = score;
     memcpy(keep + 2, recipe->layer_fds, count * sizeof(*keep));
+    if (recipe->terminal_fd >= 0)
+        keep[2 + count++] = recipe->terminal_fd;
     if (recipe->listener_fd >= 0)
         keep[2 + count++] = recipe->listener_fd;
     return close_others(keep, 2 + count);
 }
 
+/* In a child of pid 1, before anything else. */
+static void leave_init(void)
+{
+    init_leave();
+    if (places_are_on_host() && domain_enter_inner(NULL) < 0)
+        _exit(1);
+}
+
 /* In a child of pid 1: a further kernel of a session. */
 static void become_kernel(const int fds[WIRE_KERNEL_FDS])
 {
+    leave_init();
     kernel_main(&(struct kernel_fds){fds[0], fds[1], fds[2], fds[3], fds[4]}, 0);
 }
 
 /* In the clone: pid 1 of the sandbox, with nothing done yet. */
 static void __attribute__((noreturn))
-become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync,
-            uint64_t namespaces, uint64_t ready)
+become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, const char *directory,
+            int sync, uint64_t namespaces, uint64_t ready)
 {
     cleanup_error struct error err = {0};
     struct recipe recipe = {
-        .spec = spec, .sync_fd = sync, .namespaces = namespaces, .prepared = ready};
+        .spec = spec,
+        .directory = directory,
+        .sync_fd = sync,
+        .namespaces = namespaces,
+        .prepared = ready,
+    };
     bool touch = spec->flags & WIRE_SPAWN_TOUCH;
     int score;
     pid_t kernel;
@@ -174,8 +195,10 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
     memcpy(recipe.grant_fds, fds->grants, sizeof(recipe.grant_fds));
     (void)signal(SIGCHLD, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
+    if (directory) /* until it is sealed: otherwise its files in /proc are not its own */
+        (void)prctl(PR_SET_DUMPABLE, 1);
     score = oom_rank_open(); /* before it has given up the right to */
-    if (recipe_seal(&recipe, &err) < 0)
+    if ((directory ? recipe_process_seal : recipe_seal)(&recipe, &err) < 0)
         fail(fds->init, &err);
 
     if (init_prepare() < 0) {
@@ -189,7 +212,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
         fail(fds->init, &err);
     }
     if (kernel == 0) {
-        init_leave();
+        leave_init();
         kernel_main(
             &(struct kernel_fds){fds->kernel, fds->report, fds->out, fds->err, fds->replies},
             KERNEL_HOLD | (touch ? KERNEL_TOUCH : 0));
@@ -197,7 +220,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
 
     oom_rank_as_init();
     if (keep_own(fds->init, score, &recipe) < 0)
-        _exit(1);
+        domain_exit(1);
     report_sealed(fds->init, &recipe);
     init_main(fds->init, kernel, become_kernel);
 }
@@ -222,41 +245,45 @@ bool spawn_is_prepared(void)
     return is_prepared;
 }
 
-int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, pid_t *ret_pid,
-                  int *ret_pidfd, struct error *err)
+/* Clones the sandbox's first process, which waits for a byte on `*ret_sync`. */
+static pid_t clone_init(const struct wire_spawn *spec, const struct spawn_fds *fds,
+                        const char *directory, int *ret_pidfd, int *ret_sync)
 {
-    uint64_t namespaces = recipe_namespaces(), ready = prepared;
-    cleanup_close int pidfd = -1;
+    uint64_t namespaces = directory ? 0 : recipe_namespaces(), ready = directory ? 0 : prepared;
     int sync[2];
     pid_t pid;
 
     if (pipe2(sync, O_CLOEXEC) < 0)
-        return error_errno(err, "pipe2");
-    is_prepared = false;
-    prepared = 0; /* whatever comes of it: nobody else gets them */
-    pid = ns_clone(namespaces & ~ready, &pidfd);
-    if (pid < 0 && errno == EINVAL) { /* a kernel without time namespaces: the layer will be
-                                         missing, and said to be */
+        return -1;
+    pid = ns_clone(namespaces & ~ready, ret_pidfd);
+    if (pid < 0 && errno == EINVAL && namespaces) { /* a kernel without time namespaces: the layer
+                                                       will be missing, and said to be */
         namespaces &= ~(uint64_t)CLONE_NEWTIME;
-        pid = ns_clone(namespaces & ~ready, &pidfd);
+        pid = ns_clone(namespaces & ~ready, ret_pidfd);
     }
     if (pid == 0)
-        become_init(spec, fds, sync[0], namespaces, ready);
+        become_init(spec, fds, directory, sync[0], namespaces, ready);
     (void)close(sync[0]);
-    if (pid < 0) {
-        int r = error_errno(err, "create the sandbox's namespaces");
+    *ret_sync = sync[1];
+    return pid;
+}
 
-        (void)close(sync[1]);
-        return r;
-    }
+int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, const char *directory,
+                  pid_t *ret_pid, int *ret_pidfd, struct error *err)
+{
+    cleanup_close int pidfd = -1, sync = -1;
+    pid_t pid = clone_init(spec, fds, directory, &pidfd, &sync);
 
-    if (map_ids(pid, spec->uid, err) < 0 || write(sync[1], "", 1) != 1) {
-        (void)close(sync[1]);
+    is_prepared = directory != NULL;
+    prepared = 0; /* whatever comes of it: nobody else gets them */
+    if (pid < 0)
+        return error_errno(err, directory ? "start the sandbox's first process"
+                                          : "create the sandbox's namespaces");
+    if ((!directory && map_ids(pid, spec->uid, err) < 0) || write(sync, "", 1) != 1) {
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
         return error_wrap(err, "map the ids");
     }
-    (void)close(sync[1]);
     *ret_pid = pid;
     *ret_pidfd = take_fd(pidfd);
     return 0;

@@ -19,10 +19,10 @@ struct spawn_fds {
     int grants[WIRE_GRANTS_MAX];
 };
 
-/* Returns the pid of the new pid 1 and its pidfd. The caller still owns its copies of the
- * descriptors. */
-int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, pid_t *ret_pid,
-                  int *ret_pidfd, struct error *err);
+/* `directory`: the sandbox's own, at the level `process`; NULL: in namespaces. Returns the pid of
+ * the new pid 1 and its pidfd. The caller still owns its copies of the descriptors. */
+int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, const char *directory,
+                  pid_t *ret_pid, int *ret_pidfd, struct error *err);
 
 /* Makes what the next sandbox needs and a client should not wait for (recipe_prepare()); to be
  * called when nobody waits, or not at all. */

@@ -176,6 +176,19 @@ static int preload(const struct wire_strings *names, char **ret_missing, size_t 
     return 0;
 }
 
+/* A first plot would spend most of its time on importing pyplot and on looking for fonts. */
+static void preload_plots(void)
+{
+    PyObject *loaded = PyImport_GetModuleDict();
+
+    if (!PyDict_GetItemString(loaded, "matplotlib"))
+        return;
+    Py_XDECREF(PyImport_ImportModule("_belljar_plots"));
+    PyErr_Clear(); /* an old or broken matplotlib: programs that plot will say so */
+    if (PyDict_GetItemString(loaded, "_belljar_plots"))
+        (void)PyDict_DelItemString(loaded, "_belljar_plots");
+}
+
 static int check_helpers(const struct wire_strings *paths, struct error *err)
 {
     for (uint32_t i = 0; i < paths->count; i++) {
@@ -242,6 +255,8 @@ int warm_python_start(const struct wire_setup *setup, char **ret_missing, size_t
     }
     if (preload(&setup->preload, ret_missing, ret_n_missing, err) < 0)
         return -1;
+    if (setup->warm)
+        preload_plots();
     if (python_prepare() < 0) {
         PyErr_Clear();
         return error_set(err, E_INTERNAL, "the interpreter lacks functions the kernel needs");
@@ -290,6 +305,7 @@ static void fill_holes(void)
 int warm_python_freeze(bool warm, struct error *err)
 {
     interpreter_find_generators();
+    interpreter_tell_libraries();
     if (warm) {
         /* asyncio for cells that await: an interrupt in the middle of its import, forty ms, would
          * leave half of it behind for good. */
@@ -325,7 +341,22 @@ int warm_python_freeze(bool warm, struct error *err)
     return 0;
 }
 
+const char *warm_python_build(void)
+{
+    return Py_GetVersion();
+}
+
 const char *warm_python_version(void)
 {
-    return PY_VERSION;
+    static char version[32];
+
+    /* A shared library can be newer than the headers. */
+    (void)snprintf(version, sizeof(version), "%.*s", (int)strcspn(Py_GetVersion(), " "),
+                   Py_GetVersion());
+    return version;
+}
+
+const char *warm_python_minor(void)
+{
+    return Py_STRINGIFY(PY_MAJOR_VERSION) "." Py_STRINGIFY(PY_MINOR_VERSION);
 }

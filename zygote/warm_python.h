@@ -14,4 +14,9 @@ int warm_python_start(const struct wire_setup *setup, char **ret_missing, size_t
  */
 int warm_python_freeze(bool warm, struct error *err);
 
+/* "3.13.5 (main, Jun 25 2025, 18:55:22) [GCC 14.2.0]": known before Python is started. */
+const char *warm_python_build(void);
+
+/* "3.13.5" of the interpreter that runs, and "3.13" of the headers. */
 const char *warm_python_version(void);
+const char *warm_python_minor(void);

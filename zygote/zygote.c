@@ -8,10 +8,16 @@
  *
  * It holds no secret, runs no user code, has one thread. It dies when the socket ends or the
  * supervisor does; every sandbox lives in its pid namespace and dies with it.
+ *
+ * At the level `process` there are no namespaces: it is an ordinary user, Landlock confines it, and
+ * it keeps the domain of its sandboxes (sandbox/domain.h), which it ends before it ends itself.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -23,7 +29,12 @@
 #include "guest/image/image.h"
 #include "guest/interpreter.h"
 #include "guest/kernel.h"
+#include "sandbox/domain.h"
+#include "sandbox/ns.h"
+#include "sandbox/recipe.h"
+#include "sandbox/remove_tree.h"
 #include "sandbox/root.h"
+#include "sandbox/seccomp.h"
 #include "wire/frame.h"
 #include "zygote/rebase.h"
 #include "zygote/spawn.h"
@@ -35,8 +46,10 @@ extern const struct root_file library_files[]; /* made by tools/embed-files.py *
 #define STEADY 4
 
 struct child {
-    pid_t pid;
+    pid_t pid; /* -1: it is gone, and its files are there */
     uint64_t id;
+    char *directory;  /* at the level `process`: its own */
+    bool is_unwanted; /* nobody needs what is in it */
 };
 
 struct zygote {
@@ -44,7 +57,9 @@ struct zygote {
     struct child *boxes;
     size_t n_boxes;
     size_t size;
-    bool is_warm; /* more than one sandbox is made here */
+    bool is_warm;    /* more than one sandbox is made here */
+    bool is_on_host; /* the level `process`: no namespaces */
+    char *directory; /* then: where all of them have theirs */
 };
 
 static void send_or_die(enum wire_type type, struct pack *p, const int *fds, size_t n_fds)
@@ -53,7 +68,7 @@ static void send_or_die(enum wire_type type, struct pack *p, const int *fds, siz
 
     pack_done(p);
     if (r < 0)
-        _exit(0); /* the supervisor is gone */
+        domain_exit(0); /* the supervisor is gone */
 }
 
 static void send_failure(enum wire_type type, uint64_t id, const struct error *err)
@@ -78,18 +93,86 @@ static void __attribute__((noreturn)) give_up(const struct error *err)
     _exit(1);
 }
 
-static void remember(struct zygote *z, pid_t pid, uint64_t id)
+/* There is room before the first sandbox is made: with a seed, objects have the same addresses in
+ * each of them, and so nothing may be allocated between two. */
+static void make_room(struct zygote *z)
 {
-    if (z->n_boxes == z->size) {
-        size_t size = z->size ? z->size * 2 : 64;
-        struct child *grown = realloc(z->boxes, size * sizeof(*grown));
+    size_t size = z->size ? z->size * 2 : 64;
+    struct child *grown = realloc(z->boxes, size * sizeof(*grown));
 
-        if (!grown)
-            _exit(1);
-        z->boxes = grown;
-        z->size = size;
+    if (!grown)
+        domain_exit(1);
+    z->boxes = grown;
+    z->size = size;
+}
+
+static void remember(struct zygote *z, pid_t pid, uint64_t id, char *directory)
+{
+    if (z->n_boxes == z->size)
+        make_room(z);
+    z->boxes[z->n_boxes++] = (struct child){.pid = pid, .id = id, .directory = directory};
+}
+
+/* On the host a sandbox whose first process was killed may have others left, which are ours by now
+ * and cannot be told from those of its neighbours. */
+static void check_end(const struct zygote *z, int status)
+{
+    if (z->directory && !WIFEXITED(status))
+        domain_exit(1);
+}
+
+/* --- files of sandboxes on the host --- */
+
+static char *make_directory(const struct zygote *z, struct error *err)
+{
+    cleanup_free char *path = NULL;
+
+    if (asprintf(&path, "%s/XXXXXX", z->directory) < 0) {
+        path = NULL;
+        (void)error_memory(err);
+        return NULL;
     }
-    z->boxes[z->n_boxes++] = (struct child){pid, id};
+    if (!mkdtemp(path)) {
+        (void)error_errno(err, "make a directory in `%s`", z->directory);
+        return NULL;
+    }
+    return take_ptr(path);
+}
+
+/* In a process of its own, since there may be much. It writes where we do and nowhere else. */
+static void remove_directory(const char *path)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(remove_tree(AT_FDCWD, path) < 0 ? 1 : 0);
+}
+
+static void forget(struct zygote *z, struct child *box)
+{
+    if (box->directory)
+        remove_directory(box->directory);
+    free(box->directory);
+    *box = z->boxes[--z->n_boxes];
+}
+
+static void handle_remove(struct zygote *z, const struct frame *frame)
+{
+    struct unpack u;
+    uint64_t id;
+
+    unpack_init(&u, frame->body, frame->len);
+    id = unpack_u64(&u);
+    if (!unpack_ok(&u))
+        domain_exit(1);
+    for (size_t i = 0; i < z->n_boxes; i++) {
+        if (z->boxes[i].id != id)
+            continue;
+        z->boxes[i].is_unwanted = true;
+        if (z->boxes[i].pid < 0)
+            forget(z, &z->boxes[i]);
+        return;
+    }
 }
 
 static void reap(struct zygote *z)
@@ -108,7 +191,10 @@ static void reap(struct zygote *z)
             pack_u64(&p, z->boxes[i].id);
             pack_u32(&p, (uint32_t)status);
             send_or_die(WIRE_GONE, &p, NULL, 0);
-            z->boxes[i] = z->boxes[--z->n_boxes];
+            check_end(z, status);
+            z->boxes[i].pid = -1;
+            if (!z->boxes[i].directory || z->boxes[i].is_unwanted)
+                forget(z, &z->boxes[i]);
             break;
         }
     }
@@ -150,6 +236,7 @@ static void handle_spawn(struct zygote *z, const struct frame *frame)
 {
     cleanup_error struct error err = {0};
     cleanup_close int pidfd = -1;
+    cleanup_free char *directory = NULL;
     struct wire_spawn spec;
     struct spawn_fds fds;
     struct unpack u;
@@ -158,14 +245,17 @@ static void handle_spawn(struct zygote *z, const struct frame *frame)
 
     unpack_init(&u, frame->body, frame->len);
     if (!wire_unpack_spawn(&u, &spec) || take_fds(z, &spec, &fds) < 0)
-        _exit(1); /* the supervisor does not do that */
-    if (spawn_sandbox(&spec, &fds, &pid, &pidfd, &err) < 0) {
+        domain_exit(1); /* the supervisor does not do that */
+    if ((z->directory && !(directory = make_directory(z, &err))) ||
+        spawn_sandbox(&spec, &fds, directory, &pid, &pidfd, &err) < 0) {
+        if (directory)
+            remove_directory(directory);
         close_fds(&spec, &fds);
         send_failure(WIRE_SPAWN_FAILED, spec.id, &err);
         return;
     }
     close_fds(&spec, &fds);
-    remember(z, pid, spec.id);
+    remember(z, pid, spec.id, take_ptr(directory));
     pack_init(&p, 8);
     pack_u64(&p, spec.id);
     send_or_die(WIRE_SPAWNED, &p, &pidfd, 1);
@@ -191,19 +281,24 @@ static void __attribute__((noreturn)) serve(struct zygote *z)
 
     for (;;) {
         struct pollfd fd = {.fd = SOCKET, .events = POLLIN};
-        int n = ppoll(&fd, 1, z->is_warm && !spawn_is_prepared() ? &quiet : NULL, &waiting);
+        int n = ppoll(&fd, 1, z->is_warm && !z->is_on_host && !spawn_is_prepared() ? &quiet : NULL,
+                      &waiting);
         struct frame frame;
 
         if (n < 0 && errno != EINTR)
-            _exit(1);
+            domain_exit(1);
         if (n == 0)
             spawn_prepare();
         reap(z);
         if (!fd.revents)
             continue;
-        if (frame_wait(&z->decoder, SOCKET, &frame) != 1 || frame.type != WIRE_SPAWN)
-            _exit(0);
-        handle_spawn(z, &frame);
+        if (frame_wait(&z->decoder, SOCKET, &frame) != 1 ||
+            (frame.type != WIRE_SPAWN && frame.type != WIRE_REMOVE))
+            domain_exit(0);
+        if (frame.type == WIRE_SPAWN)
+            handle_spawn(z, &frame);
+        else
+            handle_remove(z, &frame);
     }
 }
 
@@ -244,6 +339,48 @@ static void say_ready(char **missing, size_t n_missing)
     send_or_die(WIRE_READY, &p, NULL, 0);
 }
 
+/* Without namespaces: what is built inside them otherwise is refused by Landlock here. */
+static int confine(struct zygote *z, const struct wire_setup *setup, struct error *err)
+{
+    char settings[32]; /* of Debian's Python, which reads them when it starts */
+    char plots[PATH_MAX];
+
+    (void)snprintf(settings, sizeof(settings), "/etc/python%s", warm_python_minor());
+    if (recipe_process_show(span_of(settings), err) < 0)
+        return -1;
+    z->directory = span_dup(setup->directory);
+    if (!z->directory)
+        return error_memory(err);
+    for (uint32_t i = 0; i < setup->binds.count; i++)
+        if (recipe_process_show(setup->binds.items[i], err) < 0)
+            return -1;
+    /* For the list of fonts of matplotlib, which is not imported without a place for it. Programs get a
+     * place of their own. */
+    (void)snprintf(plots, sizeof(plots), "%s/.matplotlib", z->directory);
+    if (setenv("MPLCONFIGDIR", plots, 1) < 0)
+        return error_errno(err, "name a place for matplotlib");
+    return recipe_process_confine_zygote(z->directory, err);
+}
+
+static int build_root(const struct wire_setup *setup, struct error *err)
+{
+    struct root_python python = {warm_python_minor(), span_dup(setup->python)};
+
+    if (!python.interpreter)
+        return error_memory(err);
+    return root_build(&setup->binds, library_files, &python, setup->steady ? STEADY : -1, err);
+}
+
+static void enclose(struct zygote *z, const struct wire_setup *setup)
+{
+    struct error err = {0};
+
+    if ((z->is_on_host ? confine(z, setup, &err) : build_root(setup, &err)) == 0)
+        return;
+    error_wrap(&err, z->is_on_host ? "confine the zygote" : "build the root");
+    give_up(&err);
+}
+
 static void warm_up(struct zygote *z)
 {
     static char *missing[WIRE_STRINGS_MAX];
@@ -256,15 +393,15 @@ static void warm_up(struct zygote *z)
     if (frame_wait(&z->decoder, SOCKET, &frame) != 1 || frame.type != WIRE_SETUP)
         _exit(1);
     unpack_init(&u, frame.body, frame.len);
-    if (!wire_unpack_setup(&u, &setup))
+    if (!wire_unpack_setup(&u, &setup) || z->is_on_host != (setup.directory.len > 0))
         _exit(1);
     z->is_warm = setup.warm;
+    make_room(z);
+    if (seccomp_load(SECCOMP_NO_DROP, &err) < 0) /* before anybody asks for random bytes */
+        give_up(&err);
     if (setup.warm)
         rebase_prepare();
-    if (root_build(&setup.binds, library_files, setup.steady ? STEADY : -1, &err) < 0) {
-        error_wrap(&err, "build the root");
-        give_up(&err);
-    }
+    enclose(z, &setup);
     if (setup.steady)
         (void)close(STEADY);
     if (warm_python_start(&setup, missing, &n_missing, &err) < 0 ||
@@ -272,20 +409,31 @@ static void warm_up(struct zygote *z)
         give_up(&err);
     if (setup.warm)
         lay_out_memory();
+    (void)prctl(PR_SET_DUMPABLE, 0);
     say_ready(missing, n_missing);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static struct zygote z;
 
-    if (getpid() != 1 || getuid() != 0) {
+    if (argc == 2 && strcmp(argv[1], "--python-build") == 0) { /* for `belljar doctor` */
+        const char *build = warm_python_build();
+
+        return write(STDOUT_FILENO, build, strlen(build)) < 0;
+    }
+    z.is_on_host = argc == 2 && strcmp(argv[1], NS_ON_HOST) == 0;
+    if (z.is_on_host ? getuid() == 0 : getpid() != 1 || getuid() != 0) {
         static const char text[] = "belljar-zygote is started by belljar, not by hand\n";
 
         (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
         return 64;
     }
-    (void)prctl(PR_SET_DUMPABLE, 0);
+    /* Without being root of a namespace it can read its own page tables only while it is dumpable.
+     * There is no sandbox yet. */
+    (void)prctl(PR_SET_DUMPABLE, z.is_on_host);
+    if (z.is_on_host && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* filters need it */
+        return 1;
     frame_decoder_init(&z.decoder);
     warm_up(&z);
     serve(&z);
