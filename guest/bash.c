@@ -1,13 +1,16 @@
 #include "guest/bash.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/span.h"
 #include "guest/report.h"
+#include "sandbox/places.h"
 
 #define EXIT_FAILED 125
 
@@ -28,7 +31,7 @@ static int script_file(struct span code)
     int fd = memfd_create("program", 0);
 
     if (fd < 0)
-        fd = open("/tmp", O_TMPFILE | O_RDWR,
+        fd = open(places_tmp(), O_TMPFILE | O_RDWR,
                   0600); /* where no cgroup counts memory there are no memfds */
     if (fd < 0 || write(fd, code.data, code.len) != (ssize_t)code.len ||
         lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, SCRIPT_FD) < 0)
@@ -42,17 +45,76 @@ static char *copy_of(struct span s)
     return strndup(s.data, s.len);
 }
 
-/* `bash -c TEXT NAME ARGUMENT...`, or with the file in place of the text. */
-static int fill_argv(const struct wire_run *run, bool is_long, char **argv)
+/* With `-c` there is no BASH_SOURCE, and a variable that is not set ends the shell with another
+ * status. Scripts that compare BASH_SOURCE with $0 would do nothing at all. */
+static bool needs_file(struct span code)
 {
-    static char bash[] = "bash", flag[] = "-c", path[] = "/dev/fd/10", check[] = "-n";
+    static const char *const words[] = {"BASH_SOURCE", "set -", "nounset", "caller", NULL};
+
+    for (size_t i = 0; words[i]; i++)
+        if (span_contains(code, words[i]))
+            return true;
+    return false;
+}
+
+/* Writes the program to a file of its name in the sandbox's /tmp, not to the directory where it
+ * starts: there it would be among the program's own files. Returns false if that fails. */
+static bool named_file(const struct wire_run *run, char *path, size_t size)
+{
+    struct span name = run->args.count ? run->args.items[0] : span_of("program.sh");
+    const char *slash = memrchr(name.data, '/', name.len);
+    bool is_written;
+    int fd, n;
+
+    if (slash)
+        name = (struct span){slash + 1, name.len - (size_t)(slash + 1 - name.data)};
+    if (!name.len || name.data[0] == '-')
+        name = span_of("program.sh");
+    n = snprintf(path, size, "%s/%.*s", places_tmp(), (int)name.len, name.data);
+    if (n < 0 || (size_t)n >= size)
+        return false;
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    is_written = write(fd, run->code.data, run->code.len) == (ssize_t)run->code.len;
+    if (!is_written)
+        (void)unlink(path);
+    (void)close(fd);
+    return is_written;
+}
+
+/* The sandbox has the program's file, and what is in it is what was sent. */
+static bool has_file(const struct wire_run *run, char *path, size_t size)
+{
+    char text[4096];
+    size_t done = 0;
+    ssize_t n;
+    int fd;
+
+    if (!run->script.len || run->script.len >= size)
+        return false;
+    (void)snprintf(path, size, "%.*s", (int)run->script.len, run->script.data);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    while ((n = read(fd, text, sizeof(text))) > 0 && (size_t)n <= run->code.len - done &&
+           memcmp(text, run->code.data + done, (size_t)n) == 0)
+        done += (size_t)n;
+    (void)close(fd);
+    return n == 0 && done == run->code.len;
+}
+
+/* `bash -c TEXT NAME ARGUMENT...`, or with the file in place of the text. */
+static int fill_argv(const struct wire_run *run, char *file, char **argv)
+{
+    static char bash[] = "bash", flag[] = "-c", check[] = "-n";
     size_t n = 0;
 
     argv[n++] = bash;
     if (run->flags & WIRE_RUN_CHECK_ONLY)
         argv[n++] = check;
-    if (is_long) {
-        argv[n++] = path;
+    if (file) {
+        argv[n++] = file;
     } else {
         argv[n++] = flag;
         argv[n++] = copy_of(run->code);
@@ -69,18 +131,34 @@ static int fill_argv(const struct wire_run *run, bool is_long, char **argv)
     return 0;
 }
 
+/* Python ignores SIGPIPE, and a shell cannot take back what it was started with: without this, the
+ * first command of `grep x big | head` would complain of a broken pipe instead of ending. */
+static void end_by_pipes(void)
+{
+    (void)signal(SIGPIPE, SIG_DFL);
+}
+
 int bash_run(const struct wire_run *run, int control)
 {
     static char *argv[WIRE_STRINGS_MAX + 6];
+    static char path[256], unnamed[] = "/dev/fd/10";
     bool is_long = run->code.len > ARGUMENT_MAX;
+    char *file = is_long ? unnamed : NULL;
 
-    if (memchr(run->code.data, '\0', run->code.len) || fill_argv(run, is_long, argv) < 0 ||
+    if (!(run->flags & WIRE_RUN_CHECK_ONLY) && (is_long || needs_file(run->code)) &&
+        (run->script.len ? has_file(run, path, sizeof(path))
+                         : named_file(run, path, sizeof(path)))) {
+        file = path;
+        is_long = false;
+    }
+    if (memchr(run->code.data, '\0', run->code.len) || fill_argv(run, file, argv) < 0 ||
         (is_long && script_file(run->code) < 0)) {
         (void)report_failed(control, "the program could not be handed to bash");
         return EXIT_FAILED;
     }
     if (report_started(control) < 0)
         return EXIT_FAILED;
+    end_by_pipes();
     (void)execve("/bin/bash", argv, environ);
     perror("bash");
     return 127;
@@ -114,6 +192,7 @@ int bash_session(int cells, int report)
     }
     (void)close(cells);
     (void)close(null);
+    end_by_pipes();
     (void)execve("/bin/bash", argv, environ);
     return 127;
 }

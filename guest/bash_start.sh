@@ -17,15 +17,127 @@ __belljar_started=$__belljar_bytes
 __belljar_head "${__belljar_wire[2]}" 4
 __belljar_ended=$__belljar_bytes
 
+# --- what would end the shell ends the cell ---
+
+# Goes back to the prompt, as an interrupt does, with the status of the cell. In a subshell: ends that.
+__belljar_leave() {
+    __belljar_status=$1
+    builtin trap - INT
+    builtin kill -INT "$BASHPID"
+}
+
+exit() {
+    builtin local status=$?
+    [[ $BASHPID == "$$" ]] || builtin exit "${1-$status}"
+    case ${1-$status} in
+    '' | *[!0-9]*)
+        builtin printf 'bash: exit: %s: numeric argument required\n' "$1" >&2
+        __belljar_leave 2
+        ;;
+    *) __belljar_leave "$((${1-$status} & 255))" ;;
+    esac
+}
+
+# `set -e`: what Bash does before it would end. Subshells end by themselves.
+__belljar_fail() {
+    [[ $- == *e* && $BASHPID == "$$" ]] && __belljar_leave "$1"
+    builtin return 0
+}
+
+# A program's trap on errors comes before ours.
+trap() {
+    builtin local action="${1-}" signal
+    if [[ $# -lt 2 || $BASHPID != "$$" || $1 == -[lp] ]]; then
+        builtin trap "$@"
+        builtin return
+    fi
+    builtin shift
+    if [[ $action == -- ]]; then
+        action=$1
+        builtin shift
+    fi
+    for signal; do
+        case $signal in
+        ERR | err) [[ $action == - ]] && action= ;;&
+        ERR | err) builtin trap "$action"$'\n__belljar_fail 1' ERR ;;
+        *) builtin trap -- "$action" "$signal" || builtin return ;;
+        esac
+    done
+}
+
+# Soft limits: the next cell has those of before.
+ulimit() {
+    builtin local letter
+    if [[ $BASHPID == "$$" && -z ${__belljar_limits[*]-} ]]; then
+        for letter in c d e f i l m n q r s t u v x; do
+            __belljar_limits+=("-$letter" "$(\builtin ulimit -S "-$letter" 2>/dev/null)")
+        done
+    fi
+    if [[ $BASHPID == "$$" && " $* " != *" -"*H* ]]; then
+        builtin ulimit -S "$@"
+    else
+        builtin ulimit "$@"
+    fi
+}
+
+# `exec COMMAND` would replace the shell: such a cell is run in a subshell. With `set -u`, an interactive shell gives up the
+# command with an unset variable and goes on with the next: as one command, the whole cell ends there.
+__belljar_begin() {
+    builtin local unset='(^|[^[:alnum:]_])set[[:blank:]]+([^;&|#]*[[:blank:]])?(-[[:alpha:]]*u|-o[[:blank:]]+nounset)'
+    builtin local word=$'(^|[\n;&|({])[[:blank:]]*((then|do|else)[[:blank:]]+)?exec[[:blank:]]+(-[acl]+[[:blank:]]+)*[^-<>&0-9{[:space:];#]'
+    __belljar_status= __belljar_limits=()
+    builtin trap '__belljar_fail $?' ERR
+    if [[ $__belljar_code =~ $word ]]; then
+        builtin printf 'belljar: this cell has `exec COMMAND`, so it runs in a subshell; what it sets is not kept\n' >&61
+        __belljar_code="( $__belljar_code"$'\n)'
+    fi
+    # One command is read as a whole, before the `shopt` in it has run.
+    [[ $__belljar_code == *extglob* ]] || [[ $- != *u* && ! $__belljar_code =~ $unset ]] || __belljar_code="{ :; $__belljar_code"$'\n}'
+    builtin set -E
+}
+
+# What a cell leaves for its end, and what must not reach the next one.
+__belljar_finish() {
+    builtin local trapped letter
+    builtin set +e +E +u +o pipefail
+    trapped=$(\builtin trap -p EXIT)
+    if [[ $trapped && $trapped != 'trap -- - EXIT' ]]; then
+        builtin trap - EXIT
+        builtin eval "trapped=(${trapped#trap --})"
+        builtin eval "${trapped[0]}" 2>&61 <&59
+    fi
+    builtin trap - INT ERR
+    for ((letter = 0; letter < ${#__belljar_limits[@]}; letter += 2)); do
+        builtin ulimit -S "${__belljar_limits[letter]}" "${__belljar_limits[letter + 1]}" 2>/dev/null
+    done
+    if [[ ! /dev/fd/1 -ef /dev/fd/60 ]]; then
+        exec >&60
+        builtin printf 'belljar: this cell redirected its standard output for good; the next cell has it back\n' >&61
+    fi
+}
+
+# The end of a cell; with the working directory, if it is a plain one and not that of the start.
+__belljar_tell() {
+    builtin local LC_ALL=C plain='^/[A-Za-z0-9/._+@-]{0,999}$' size
+    if [[ $LC_ALL == C && ! . -ef $__belljar_start && ${PWD-} =~ $plain ]]; then
+        builtin printf -v size '\\x%02x\\x%02x\\0\\0' "$((${#PWD} & 255))" "$((${#PWD} >> 8))"
+        __belljar_head "${__belljar_wire[2]}" "$((8 + ${#PWD}))"
+        builtin printf "$__belljar_bytes$1\0\0\0$size$PWD" >&62
+    else
+        builtin printf "$__belljar_ended$1\0\0\0" >&62
+    fi
+}
+
 # Before a prompt: how the last cell ended, if there was one since the last prompt. An interrupt that comes too late brings
 # another. A standard output that was closed is opened again; without descriptors of ours no cell can run, and the shell ends.
 __belljar_done() {
     builtin local status=$? byte
     [[ -e /dev/fd/1 ]] || exec >&60
+    [[ $__belljar_runs ]] && status=${__belljar_status:-$status} && __belljar_finish
     [[ -e /dev/fd/59 && -e /dev/fd/60 && -e /dev/fd/61 ]] || builtin exit 125
     if [[ $__belljar_runs ]]; then
         builtin printf -v byte '\\x%02x' "$status"
-        builtin printf "$__belljar_ended$byte\0\0\0" >&62
+        __belljar_tell "$byte"
     fi
     __belljar_runs=
 }
@@ -78,5 +190,9 @@ __belljar_save() {
     builtin unset -v __belljar_text
 }
 
-readonly PROMPT_COMMAND __belljar_wire __belljar_started __belljar_ended
-readonly -f __belljar_head __belljar_done __belljar_state __belljar_save
+# Where only python3 is installed, its short name means it, too.
+builtin type python >/dev/null 2>&1 || ! builtin type -P python3 >/dev/null || python() { command python3 "$@"; }
+
+__belljar_start=$PWD
+readonly PROMPT_COMMAND __belljar_wire __belljar_started __belljar_ended __belljar_start
+readonly -f __belljar_head __belljar_tell __belljar_done __belljar_state __belljar_save __belljar_leave __belljar_fail __belljar_begin __belljar_finish

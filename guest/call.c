@@ -28,6 +28,11 @@ static uint64_t last_id;
 static unsigned under_way; /* also those nobody waits for any more: outside they count, too */
 static struct waiter *waiters;
 
+/* A call whose waiter was interrupted, and which the next of its kind goes on with: a line that is
+ * typed meanwhile is not lost. 0: none. Its reply, once that is there. */
+static uint64_t kept_id;
+static PyObject *kept_reply;
+
 void call_open(int report, int replies)
 {
     report_fd = report;
@@ -38,6 +43,8 @@ void call_open(int report, int replies)
 
 void call_begin(void)
 {
+    kept_id = 0; /* calls end with their cell */
+    Py_CLEAR(kept_reply);
     is_open = true;
 }
 
@@ -81,6 +88,16 @@ static void wake_for_room(void)
         }
 }
 
+static PyObject *build_reply(const struct wire_reply *reply)
+{
+    PyObject *built = Py_BuildValue("(Os#)", reply->is_ok ? Py_True : Py_False, reply->value.data,
+                                    (Py_ssize_t)reply->value.len);
+
+    if (!built)
+        PyErr_Clear();
+    return built;
+}
+
 static void take_reply(const struct wire_reply *reply)
 {
     if (under_way)
@@ -90,12 +107,13 @@ static void take_reply(const struct wire_reply *reply)
         if (w->id != reply->id || w->is_done)
             continue;
         w->is_done = true;
-        w->reply = Py_BuildValue("(Os#)", reply->is_ok ? Py_True : Py_False, reply->value.data,
-                                 (Py_ssize_t)reply->value.len);
-        if (!w->reply)
-            PyErr_Clear();
+        w->reply = build_reply(reply);
         wake(w);
         return;
+    }
+    if (kept_id && reply->id == kept_id && !kept_reply) {
+        kept_reply = build_reply(reply);
+        kept_id = kept_reply ? kept_id : 0;
     }
 }
 
@@ -242,24 +260,56 @@ static int send(uint64_t id, struct span name, struct span arguments)
     return 0;
 }
 
+/* The id of a new call; 0: an exception is set. */
+static uint64_t begin_call(struct span name, struct span arguments)
+{
+    struct waiter place = {0};
+
+    while (under_way >= WIRE_CALLS_MAX && !is_lost && is_open)
+        if (check_channel() < 0 || wait_for(&place) < 0)
+            return 0;
+    if (check_channel() < 0 || send(last_id + 1, name, arguments) < 0)
+        return 0;
+    return ++last_id;
+}
+
+/* Goes on with the call that was kept. */
+static void resume(struct waiter *w)
+{
+    w->id = kept_id;
+    w->reply = kept_reply;
+    w->is_done = kept_reply != NULL;
+    kept_id = 0;
+    kept_reply = NULL;
+}
+
+static void keep(struct waiter *w)
+{
+    Py_XSETREF(kept_reply, w->reply);
+    kept_id = w->is_done && !w->reply ? 0 : w->id;
+    w->reply = NULL;
+}
+
 static PyObject *call(PyObject *self, PyObject *args)
 {
-    struct waiter place = {0}, w = {0};
     struct span name, arguments;
+    struct waiter w = {0};
     Py_ssize_t name_len, len;
+    int is_kept = 0;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "s#s#:call", &name.data, &name_len, &arguments.data, &len))
+    if (!PyArg_ParseTuple(args, "s#s#|p:call", &name.data, &name_len, &arguments.data, &len,
+                          &is_kept))
         return NULL;
     name.len = (size_t)name_len;
     arguments.len = (size_t)len;
-    while (under_way >= WIRE_CALLS_MAX && !is_lost && is_open)
-        if (check_channel() < 0 || wait_for(&place) < 0)
-            return NULL;
-    if (check_channel() < 0 || send(last_id + 1, name, arguments) < 0)
+    if (is_kept && kept_id && check_channel() == 0)
+        resume(&w);
+    else if (PyErr_Occurred() || (w.id = begin_call(name, arguments)) == 0)
         return NULL;
-    w.id = ++last_id;
     if (wait_for(&w) < 0) {
+        if (is_kept)
+            keep(&w);
         Py_CLEAR(w.reply);
         return NULL;
     }
@@ -272,7 +322,9 @@ static PyObject *call(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"call", call, METH_VARARGS, "call(name, arguments): (is_ok, text), both of them JSON"},
+    {"call", call, METH_VARARGS,
+     "call(name, arguments, is_kept=False): (is_ok, text), both of them JSON; a kept one that is "
+     "interrupted is gone on with by the next"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -10,64 +10,16 @@
 #include <Python.h>
 
 #include "guest/call.h"
+#include "guest/cell_loop.h"
 #include "guest/cells_copy.h"
+#include "guest/fresh_modules.h"
 #include "guest/python.h"
 #include "guest/report.h"
+#include "guest/streams.h"
+#include "sandbox/places.h"
 #include "wire/frame.h"
 
 #define EXIT_FAILED 125
-
-/* --- standard streams, which a cell may have closed or replaced --- */
-
-static void reopen(int fd, int kept)
-{
-    if (fcntl(fd, F_GETFD) < 0)
-        (void)dup2(kept, fd);
-}
-
-/* A new file object on the descriptor, as the interpreter made it: unbuffered, text. */
-static PyObject *new_stream(int fd, const char *mode)
-{
-    PyObject *raw =
-        PyFile_FromFd(fd,
-                      fd == STDIN_FILENO    ? "<stdin>"
-                      : fd == STDOUT_FILENO ? "<stdout>"
-                                            : "<stderr>",
-                      mode, fd == STDIN_FILENO ? -1 : 1, "utf-8",
-                      fd == STDERR_FILENO ? "backslashreplace" : "surrogateescape", NULL, 0);
-
-    if (!raw)
-        PyErr_Clear();
-    return raw;
-}
-
-static bool is_usable(PyObject *file, const char *method)
-{
-    PyObject *closed;
-    bool result;
-
-    if (!file || file == Py_None || !PyObject_HasAttrString(file, method))
-        return false;
-    closed = PyObject_GetAttrString(file, "closed");
-    result = closed != Py_True;
-    Py_XDECREF(closed);
-    PyErr_Clear();
-    return result;
-}
-
-/* Only what is of no use any more: a program may replace sys.stdout by something that works. */
-static void heal_output(const char *name, int fd, int kept)
-{
-    PyObject *fresh;
-
-    reopen(fd, kept);
-    if (is_usable(PySys_GetObject(name), "write"))
-        return;
-    fresh = new_stream(fd, "w");
-    if (fresh && PySys_SetObject(name, fresh) < 0)
-        PyErr_Clear();
-    Py_XDECREF(fresh);
-}
 
 static int input_file(struct span input)
 {
@@ -75,7 +27,7 @@ static int input_file(struct span input)
     size_t at = 0;
 
     if (fd < 0) /* where no cgroup counts memory there are no memfds */
-        fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        fd = open(places_tmp(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     while (fd >= 0 && at < input.len) {
         ssize_t n = write(fd, input.data + at, input.len - at);
 
@@ -100,7 +52,7 @@ static int set_input(const struct wire_cell *cell)
         return -1;
     if (fd != STDIN_FILENO) /* which an earlier cell had closed */
         (void)close(fd);
-    fresh = new_stream(STDIN_FILENO, "r");
+    fresh = streams_new(STDIN_FILENO, "r");
     if (!fresh || PySys_SetObject("stdin", fresh) < 0)
         PyErr_Clear();
     Py_XDECREF(fresh);
@@ -110,7 +62,8 @@ static int set_input(const struct wire_cell *cell)
 /* False: a cell has closed it, exit() does. */
 static bool has_input(void)
 {
-    return fcntl(STDIN_FILENO, F_GETFD) >= 0 && is_usable(PySys_GetObject("stdin"), "readline");
+    return fcntl(STDIN_FILENO, F_GETFD) >= 0 &&
+           streams_is_usable(PySys_GetObject("stdin"), "readline");
 }
 
 /* --- interrupts: they are for the cell that runs, never for the next one --- */
@@ -168,7 +121,8 @@ static int receive(const struct cells_fds *fds, struct frame_decoder *decoder,
         uint32_t flags;
         int r;
 
-        /* Threads that a cell has started go on meanwhile. */
+        /* Threads and tasks that a cell has started go on meanwhile. */
+        cell_loop_wait(fds->cells);
         Py_BEGIN_ALLOW_THREADS;
         r = frame_wait(decoder, fds->cells, &frame);
         Py_END_ALLOW_THREADS;
@@ -191,13 +145,25 @@ static int receive(const struct cells_fds *fds, struct frame_decoder *decoder,
     }
 }
 
+static char started_in[WIRE_DIRECTORY_MAX];
+
+/* The working directory, where it is another than at the start. */
+static void pack_directory(struct pack *p)
+{
+    char here[WIRE_DIRECTORY_MAX];
+
+    if (getcwd(here, sizeof(here)) && *started_in && strcmp(here, started_in) != 0)
+        pack_str(p, here);
+}
+
 static int report_done(int report, int code)
 {
     struct pack p;
     int r;
 
-    pack_init(&p, 16);
+    pack_init(&p, 16 + WIRE_DIRECTORY_MAX);
     pack_u32(&p, (uint32_t)code);
+    pack_directory(&p);
     r = frame_send(report, WIRE_DONE, &p, NULL, 0);
     pack_done(&p);
     return r;
@@ -207,8 +173,7 @@ static int run_cell(const struct cells_fds *fds, const struct wire_cell *cell)
 {
     int code;
 
-    heal_output("stdout", STDOUT_FILENO, fds->kept_out);
-    heal_output("stderr", STDERR_FILENO, fds->kept_err);
+    streams_begin_cell(fds->kept_out, fds->kept_err);
     if (((cell->flags & WIRE_RUN_STDIN) || !has_input()) && set_input(cell) < 0) {
         (void)report_failed(fds->report, "standard input could not be set up");
         _exit(EXIT_FAILED);
@@ -218,6 +183,7 @@ static int run_cell(const struct cells_fds *fds, const struct wire_cell *cell)
     code = python_cell(cell, fds->report);
     block_interrupts(SIG_BLOCK);
     forget_interrupts();
+    streams_end_cell(cell);
     /* It was for this cell; and a file without a name would be in the way of copies. */
     if ((cell->flags & WIRE_RUN_STDIN) && set_input(&(struct wire_cell){0}) < 0)
         _exit(EXIT_FAILED);
@@ -229,6 +195,9 @@ void cells_serve(const struct cells_fds *fds)
     struct frame_decoder decoder;
     struct wire_cell cell;
 
+    if (!getcwd(started_in, sizeof(started_in)))
+        *started_in = '\0';
+    fresh_modules_begin(started_in);
     frame_decoder_init(&decoder);
     block_interrupts(SIG_BLOCK);
     while (receive(fds, &decoder, &cell) == 0) {

@@ -10,6 +10,7 @@
 
 #include "guest/display_bundle.h"
 #include "guest/helper.h"
+#include "guest/notebook.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 
@@ -108,6 +109,8 @@ static int print_text(const struct display_bundle *b)
 
 static int show_bundle(const struct display_bundle *b)
 {
+    if (notebook_is_captured())
+        return 0;
     if (!has_channel())
         return print_text(b);
     send_bundle(b);
@@ -267,15 +270,27 @@ static int on_audit(const char *event, PyObject *args, void *data)
 
 /* ---- what programs call ---- */
 
+/* display(x, display_id=True) gives a handle, as in notebooks. */
+static PyObject *new_handle(PyObject *id)
+{
+    PyObject *module = PyImport_ImportModule("IPython.display");
+    PyObject *handle = module ? PyObject_CallMethod(module, "DisplayHandle", "O", id) : NULL;
+
+    Py_XDECREF(module);
+    return handle;
+}
+
 static PyObject *display(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"raw", "metadata", "clear", NULL};
-    PyObject *nothing = PyTuple_New(0), *metadata = NULL;
+    static char *names[] = {"raw",     "metadata",  "clear",      "include",
+                            "exclude", "transient", "display_id", NULL};
+    PyObject *nothing = PyTuple_New(0), *ignored = NULL, *id = Py_None;
     int is_raw = 0, clears = 0, ok;
 
     (void)self;
-    ok = nothing && PyArg_ParseTupleAndKeywords(nothing, kwargs, "|$pOp:display", names, &is_raw,
-                                                &metadata, &clears);
+    ok = nothing &&
+         PyArg_ParseTupleAndKeywords(nothing, kwargs, "|$pOpOOOO:display", names, &is_raw, &ignored,
+                                     &clears, &ignored, &ignored, &ignored, &id);
     Py_XDECREF(nothing);
     for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(args); i++) {
         PyObject *object = PyTuple_GET_ITEM(args, i);
@@ -287,7 +302,7 @@ static PyObject *display(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     if (!ok)
         return NULL;
-    return Py_NewRef(Py_None);
+    return PyObject_IsTrue(id) == 1 ? new_handle(id) : Py_NewRef(Py_None);
 }
 
 static uint64_t count_of(double number)

@@ -6,6 +6,7 @@
 #include "base/span.h"
 #include "guest/helper.h"
 #include "guest/report.h"
+#include "guest/versions.h"
 
 #define MESSAGE_MAX 300
 
@@ -208,17 +209,22 @@ static const struct {
     const char *method;
     const char *mime; /* NULL: it gives several */
 } methods[] = {
-    {"_repr_mimebundle_", NULL},          {"_repr_html_", "text/html"},
-    {"_repr_markdown_", "text/markdown"}, {"_repr_svg_", "image/svg+xml"},
-    {"_repr_png_", "image/png"},          {"_repr_jpeg_", "image/jpeg"},
-    {"_repr_latex_", "text/latex"},       {"_repr_json_", "application/json"},
+    {"_repr_mimebundle_", NULL},
+    {"_repr_html_", "text/html"},
+    {"_repr_markdown_", "text/markdown"},
+    {"_repr_svg_", "image/svg+xml"},
+    {"_repr_png_", "image/png"},
+    {"_repr_jpeg_", "image/jpeg"},
+    {"_repr_latex_", "text/latex"},
+    {"_repr_json_", "application/json"},
+    {"_repr_javascript_", "application/javascript"},
 };
 
 /* On the type, as Python looks for __repr__: objects that answer to every name do not count. */
 static bool has_method(PyObject *object, const char *name)
 {
     PyObject *key = PyUnicode_InternFromString(name);
-    bool has = key && !PyType_Check(object) && _PyType_Lookup(Py_TYPE(object), key) != NULL;
+    bool has = key && !PyType_Check(object) && type_attribute(Py_TYPE(object), key) != NULL;
 
     Py_XDECREF(key);
     PyErr_Clear();

@@ -193,7 +193,8 @@ static void on_missing_module(const char *name, const struct modules *modules, s
 static void on_unknown_name(const char *name, const struct modules *modules, struct hint *hint)
 {
     for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++) {
-        if (strcmp(habits[i].name, name) != 0 || !is_there(modules, habits[i].module))
+        if (strcmp(habits[i].name, name) != 0 || !is_there(modules, habits[i].module) ||
+            !policy_may_import_whole(span_of(habits[i].module)))
             continue;
         hint->advice = WIRE_ADVICE_IMPORT;
         hint->names.items[hint->names.count++] = span_of(habits[i].module);

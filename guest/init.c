@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "guest/oom_rank.h"
+#include "sandbox/domain.h"
 #include "wire/frame.h"
 
 struct init {
     int control;
-    pid_t kernels[WIRE_KERNELS]; /* 0: none */
+    pid_t processes[WIRE_PROCESSES]; /* kernels and commands; 0: none */
     init_kernel_fn become_kernel;
     struct frame_decoder decoder;
 };
@@ -22,7 +23,7 @@ static uint64_t microseconds(const struct timeval *tv)
     return (uint64_t)tv->tv_sec * 1000000u + (uint64_t)tv->tv_usec;
 }
 
-static void report_exit(const struct init *in, uint32_t kernel, int status,
+static void report_exit(const struct init *in, uint32_t process, int status,
                         const struct rusage *usage)
 {
     struct pack p;
@@ -30,13 +31,13 @@ static void report_exit(const struct init *in, uint32_t kernel, int status,
     pack_init(&p, 64);
     wire_pack_exited(&p,
                      &(struct wire_exited){
-                         .kernel = kernel,
+                         .process = process,
                          .status = (uint32_t)status,
                          .cpu_us = microseconds(&usage->ru_utime) + microseconds(&usage->ru_stime),
                          .max_rss_kb = (uint64_t)usage->ru_maxrss,
                      });
     if (frame_send(in->control, WIRE_EXITED, &p, NULL, 0) < 0)
-        _exit(1);
+        domain_exit(1);
     pack_done(&p);
 }
 
@@ -47,16 +48,16 @@ static void reap(struct init *in)
     pid_t pid;
 
     while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
-        for (uint32_t i = 0; i < WIRE_KERNELS; i++)
-            if (in->kernels[i] == pid) {
-                in->kernels[i] = 0;
+        for (uint32_t i = 0; i < WIRE_PROCESSES; i++)
+            if (in->processes[i] == pid) {
+                in->processes[i] = 0;
                 report_exit(in, i, status, &usage);
             }
 }
 
 /* --- what the supervisor asks for --- */
 
-static void start_kernel(struct init *in, uint32_t kernel)
+static void start_process(struct init *in, uint32_t process)
 {
     int fds[WIRE_KERNEL_FDS];
     pid_t pid;
@@ -64,10 +65,10 @@ static void start_kernel(struct init *in, uint32_t kernel)
     for (size_t i = 0; i < WIRE_KERNEL_FDS; i++) {
         fds[i] = frame_take_fd(&in->decoder);
         if (fds[i] < 0)
-            _exit(1);
+            domain_exit(1);
     }
-    if (in->kernels[kernel])
-        _exit(1); /* the supervisor waits for the end of the one before */
+    if (in->processes[process])
+        domain_exit(1); /* the supervisor waits for the end of the one before */
     oom_rank_as_program();
     pid = fork();
     if (pid == 0) {
@@ -78,16 +79,16 @@ static void start_kernel(struct init *in, uint32_t kernel)
     for (size_t i = 0; i < WIRE_KERNEL_FDS; i++)
         (void)close(fds[i]);
     if (pid < 0) /* at the limit of processes: the same to the supervisor as one that ended */
-        report_exit(in, kernel, SIGKILL, &(struct rusage){0});
+        report_exit(in, process, SIGKILL, &(struct rusage){0});
     else
-        in->kernels[kernel] = pid;
+        in->processes[process] = pid;
 }
 
-/* The kernel and what it started, unless that went its own way (setsid). A pid is ours until we
+/* The process and what it started, unless that went its own way (setsid). A pid is ours until we
  * reap it, so it cannot mean somebody else. */
-static void signal_kernel(const struct init *in, uint32_t kernel, int sig)
+static void signal_process(const struct init *in, uint32_t process, int sig)
 {
-    pid_t pid = in->kernels[kernel];
+    pid_t pid = in->processes[process];
 
     if (pid <= 0)
         return;
@@ -101,28 +102,28 @@ static void obey(struct init *in)
 {
     struct frame frame;
     struct unpack u;
-    uint32_t kernel, sig;
+    uint32_t process, sig;
 
     if (frame_wait(&in->decoder, in->control, &frame) != 1)
-        _exit(0); /* the supervisor has let go: everything here ends with us */
+        domain_exit(0); /* the supervisor has let go: everything here ends with us */
     unpack_init(&u, frame.body, frame.len);
-    kernel = unpack_u32(&u);
+    process = unpack_u32(&u);
     switch (frame.type) {
     case WIRE_KERNEL:
-        if (!unpack_ok(&u) || kernel >= WIRE_KERNELS)
-            _exit(1);
-        start_kernel(in, kernel);
+        if (!unpack_ok(&u) || process >= WIRE_PROCESSES)
+            domain_exit(1);
+        start_process(in, process);
         break;
     case WIRE_SIGNAL:
         sig = unpack_u32(&u);
-        if (!unpack_ok(&u) || kernel >= WIRE_KERNELS)
-            _exit(1);
-        signal_kernel(in, kernel, (int)sig);
+        if (!unpack_ok(&u) || process >= WIRE_PROCESSES)
+            domain_exit(1);
+        signal_process(in, process, (int)sig);
         if (frame_send(in->control, WIRE_SIGNALLED, NULL, NULL, 0) < 0)
-            _exit(1);
+            domain_exit(1);
         break;
     default:
-        _exit(1);
+        domain_exit(1);
     }
 }
 
@@ -153,7 +154,7 @@ void init_leave(void)
 
 void init_main(int control, pid_t first, init_kernel_fn become_kernel)
 {
-    struct init in = {.control = control, .kernels = {first}, .become_kernel = become_kernel};
+    struct init in = {.control = control, .processes = {first}, .become_kernel = become_kernel};
     struct pollfd watched = {.fd = control, .events = POLLIN};
     sigset_t none;
 

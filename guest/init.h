@@ -1,6 +1,7 @@
-/* Pid 1 of a sandbox: reaps, reports how kernels ended, starts and signals them when it is told to,
- * and ends everything when the supervisor lets go. It never runs the program's code and keeps the
- * pristine interpreter mapped, so that a fresh kernel is one fork.
+/* Pid 1 of a sandbox: reaps, reports how kernels and commands ended, starts and signals them when
+ * it is told to, and ends everything when the supervisor lets go. It never runs the program's code
+ * and keeps the pristine interpreter mapped, so that a fresh kernel is one fork. A command begins
+ * as a kernel: pid 1 reads neither its words nor its variables.
  */
 #pragma once
 

@@ -14,6 +14,8 @@
 #include "base/cleanup.h"
 #include "guest/policy/policy.h"
 #include "guest/python.h"
+#include "guest/versions.h"
+#include "sandbox/places.h"
 
 /* Lines that most programs have in common with each other: what they touch is touched in advance.
  * They leave no name behind. */
@@ -144,6 +146,18 @@ static struct mt19937 *find_numpy_state(PyObject *numpy_random)
     return state;
 }
 
+void interpreter_tell_libraries(void)
+{
+    PyObject *context =
+        PyDict_GetItemString(PyImport_GetModuleDict(), "joblib.externals.loky.backend.context");
+    PyObject *cores = context ? PyLong_FromLong(sysconf(_SC_NPROCESSORS_ONLN)) : NULL;
+
+    if (cores && PyObject_HasAttrString(context, "physical_cores_cache"))
+        (void)PyObject_SetAttrString(context, "physical_cores_cache", cores);
+    Py_XDECREF(cores);
+    PyErr_Clear();
+}
+
 void interpreter_find_generators(void)
 {
     static const char *const to_seed[] = {"Random", "seed", NULL};
@@ -178,7 +192,7 @@ static void reseed_random(void)
     if (!generators.random || !generators.random_seed ||
         getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
         return;
-    seed = _PyLong_FromByteArray(bytes, sizeof(bytes), 1, 0);
+    seed = number_from_bytes(bytes, sizeof(bytes));
     if (seed)
         done = PyObject_CallFunctionObjArgs(generators.random_seed, generators.random, seed, NULL);
     Py_XDECREF(done);
@@ -256,21 +270,82 @@ void interpreter_seed(uint64_t seed)
     PyErr_Clear();
 }
 
+/* Returns 1 and where code starts, 0 in /workspace. */
+static int find_workdir(char here[PATH_MAX], struct error *err)
+{
+    const char *workspace = places_workspace();
+    size_t len = strlen(workspace);
+
+    if (!getcwd(here, PATH_MAX) || strcmp(here, workspace) == 0)
+        return 0; /* which is on the path already */
+    if ((strncmp(here, workspace, len) != 0 || here[len] != '/') && policy_set_project(here) < 0)
+        return error_memory(err);
+    return 1;
+}
+
+static int set_place(const char *name, const char *place, const char *rest, struct error *err)
+{
+    char text[PATH_MAX + 32];
+
+    (void)snprintf(text, sizeof(text), "%s=%s%s", name, place, rest);
+    return interpreter_set_variable(span_of(text), err);
+}
+
+int interpreter_move_home(struct error *err)
+{
+    PyObject *path = PySys_GetObject("path");
+    PyObject *before = PyUnicode_FromString("/workspace");
+    PyObject *now = PyUnicode_DecodeFSDefault(places_workspace());
+    Py_ssize_t at = path && before && now ? PySequence_Index(path, before) : -1;
+    int r = at < 0 ? -1 : PyList_SetItem(path, at, Py_NewRef(now));
+
+    Py_XDECREF(before);
+    Py_XDECREF(now);
+    if (r < 0) {
+        PyErr_Clear();
+        return error_set(err, E_INTERNAL, "sys.path cannot be set");
+    }
+    if (set_place("HOME", places_workspace(), "", err) < 0 ||
+        set_place("TMPDIR", places_tmp(), "", err) < 0)
+        return -1;
+    return set_place("MPLCONFIGDIR", places_tmp(), "/.matplotlib", err);
+}
+
+int interpreter_know_project(struct error *err)
+{
+    char here[PATH_MAX];
+
+    return find_workdir(here, err) < 0 ? -1 : 0;
+}
+
 /* Last, as the others: files of a granted directory must not stand in for modules of the library.
  */
 int interpreter_add_workdir(struct error *err)
 {
     char here[PATH_MAX];
     struct wire_strings where = {.count = 1};
+    int r = find_workdir(here, err);
 
-    if (!getcwd(here, sizeof(here)) || strcmp(here, "/workspace") == 0)
-        return 0; /* which is on the path already */
-    if (strncmp(here, "/workspace/", 11) != 0 && policy_set_project(here) < 0)
-        return error_memory(err);
+    if (r <= 0)
+        return r;
     where.items[0] = span_of(here);
     return interpreter_append_paths(&where, err);
 }
 
+/* The index of the directory in which code starts; the end of a list without it. */
+static Py_ssize_t place_of_workdir(PyObject *path)
+{
+    char here[PATH_MAX];
+    PyObject *item = find_workdir(here, NULL) > 0 ? PyUnicode_DecodeFSDefault(here) : NULL;
+    Py_ssize_t at = item ? PySequence_Index(path, item) : -1;
+
+    Py_XDECREF(item);
+    PyErr_Clear();
+    return at < 0 ? PyList_Size(path) : at;
+}
+
+/* First as in python3, or where files of a granted directory stand in for no other module; in both
+ * cases before the directory in which the program starts. */
 static int put_path(PyObject *item, bool is_first)
 {
     PyObject *path = PySys_GetObject("path");
@@ -280,7 +355,7 @@ static int put_path(PyObject *item, bool is_first)
         return -1;
     if (is_first)
         return PyList_Insert(path, 0, item);
-    return has ? 0 : PyList_Append(path, item);
+    return has ? 0 : PyList_Insert(path, place_of_workdir(path), item);
 }
 
 int interpreter_set_script(struct span path, bool is_first, struct error *err)

@@ -13,6 +13,10 @@ int interpreter_name_helpers(const struct wire_strings *paths, struct error *err
 /* Before the first fork: where the generators of random numbers keep their state. */
 void interpreter_find_generators(void);
 
+/* Tells libraries that are loaded what they would start a program to find out: the number of
+ * processors, for which joblib runs lscpu, and complains where that is refused. */
+void interpreter_tell_libraries(void);
+
 /* In a forked child that is to run Python: gives every generator of random numbers a seed of its
  * own. */
 void interpreter_wake(void);
@@ -26,8 +30,15 @@ void interpreter_touch(void);
  */
 int interpreter_set_variable(struct span variable, struct error *err);
 
+/* At the level `process` the workspace is a directory of the host: sys.path and the variables that
+ * name it follow. */
+int interpreter_move_home(struct error *err);
+
 /* Modules of the working directory are found, after all others. */
 int interpreter_add_workdir(struct error *err);
+
+/* Its modules are the project's, for the policy; nothing of it can be imported. */
+int interpreter_know_project(struct error *err);
 
 /* The program's file lies in a granted directory: `__file__` names it, and modules next to it can
  * be imported. `is_first`: as in Python, they come before those of the library. */

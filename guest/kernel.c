@@ -18,6 +18,8 @@
 #include "guest/bash.h"
 #include "guest/call.h"
 #include "guest/cells.h"
+#include "guest/command.h"
+#include "guest/driver.h"
 #include "guest/git_identity.h"
 #include "guest/hotset.h"
 #include "guest/image/image.h"
@@ -26,7 +28,9 @@
 #include "guest/python.h"
 #include "guest/report.h"
 #include "guest/seed.h"
+#include "sandbox/places.h"
 #include "sandbox/seccomp.h"
+#include "sandbox/terminal.h"
 #include "wire/frame.h"
 #include "wire/policy.h"
 
@@ -83,19 +87,10 @@ static int lower_limit(int resource, rlim_t value, struct error *err)
     return 0;
 }
 
-/* Bytes of private writable memory this process has now, which it shares with the zygote: the sixth
- * number of statm, in pages. */
+/* Bytes of private writable memory this process has now, which it shares with the zygote. */
 static rlim_t present_data(void)
 {
-    FILE *file = fopen("/proc/self/statm", "re");
-    unsigned long pages = 0;
-
-    if (file) {
-        if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
-            pages = 0;
-        (void)fclose(file);
-    }
-    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+    return places_are_on_host() ? places_data_bytes() : places_read_data_bytes();
 }
 
 static int set_limits(const struct wire_run *run, struct error *err)
@@ -105,7 +100,8 @@ static int set_limits(const struct wire_run *run, struct error *err)
         return -1;
     if (run->cpu_s && lower_limit(RLIMIT_CPU, run->cpu_s, err) < 0)
         return -1;
-    /* Per user and per user namespace since Linux 5.14, and this namespace has one user. */
+    /* Per user and per user namespace since Linux 5.14. A namespace of ours has one user; of a user
+     * of the host the supervisor has counted the other processes. */
     if (run->processes && lower_limit(RLIMIT_NPROC, run->processes, err) < 0)
         return -1;
     if (run->data_bytes && lower_limit(RLIMIT_DATA, run->data_bytes + present_data(), err) < 0)
@@ -133,7 +129,9 @@ static int take_stdin(const struct wire_run *run, struct frame_decoder *d, struc
 static int set_environment(const struct wire_run *run, struct error *err)
 {
     if (run->flags & WIRE_RUN_CHECK_CELL)
-        return 0;
+        return interpreter_know_project(err);
+    if (places_are_on_host() && interpreter_move_home(err) < 0)
+        return -1;
     for (uint32_t i = 0; i < run->env.count; i++)
         if (interpreter_set_variable(run->env.items[i], err) < 0)
             return -1;
@@ -146,9 +144,34 @@ static int set_environment(const struct wire_run *run, struct error *err)
     return interpreter_name_session(err);
 }
 
+/* The session's leader takes the first terminal that it opens. */
+static int take_terminal(const struct wire_run *run, struct error *err)
+{
+    cleanup_close int fd = -1;
+
+    if (!(run->flags & WIRE_RUN_TERMINAL))
+        return 0;
+    if (setsid() < 0)
+        return error_errno(err, "setsid");
+    fd = open(TERMINAL_SLAVE, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || dup2(fd, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
+        dup2(fd, STDERR_FILENO) < 0)
+        return error_errno(err, "open the terminal");
+    return 0;
+}
+
+/* Two pipes have no common order. */
+static int join_streams(const struct wire_run *run, struct error *err)
+{
+    if ((run->flags & WIRE_RUN_ONE_STREAM) && dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+        return error_errno(err, "dup2");
+    return 0;
+}
+
 static int hand_over(const struct wire_run *run, struct frame_decoder *d, struct error *err)
 {
-    if (take_stdin(run, d, err) < 0 || set_environment(run, err) < 0 || set_limits(run, err) < 0)
+    if (take_terminal(run, err) < 0 || take_stdin(run, d, err) < 0 || join_streams(run, err) < 0 ||
+        set_environment(run, err) < 0 || set_limits(run, err) < 0)
         return -1;
     if ((run->flags & WIRE_RUN_SEED) && seed_start(run->seed, err) < 0)
         return -1;
@@ -179,14 +202,16 @@ void kernel_rehearse(void)
     python_finish();
 }
 
-/* The data stack shows in the text of a program that uses it; a wrong guess costs time, not
- * correctness. */
+/* While a client waits, pages are given to programs of the data stack alone. It shows in their
+ * text; a wrong guess costs time, not correctness. Others are quicker with a fault for each page
+ * they touch: a small program touches few of the pages that were learned. */
 static void populate(const struct wire_run *run)
 {
+    if (!memmem(run->code.data, run->code.len, "pandas", 6) &&
+        !memmem(run->code.data, run->code.len, "numpy", 5))
+        return;
     hotset_populate(HOTSET_ANY);
-    if (memmem(run->code.data, run->code.len, "pandas", 6) ||
-        memmem(run->code.data, run->code.len, "numpy", 5))
-        hotset_populate(HOTSET_STACK);
+    hotset_populate(HOTSET_STACK);
 }
 
 /* --- the two lives of a kernel --- */
@@ -252,11 +277,17 @@ static void __attribute__((noreturn)) serve_session(struct frame_decoder *decode
     if (dup3(STDOUT_FILENO, KERNEL_KEPT_OUT_FD, O_CLOEXEC) < 0 ||
         dup3(STDERR_FILENO, KERNEL_KEPT_ERR_FD, O_CLOEXEC) < 0)
         _exit(EXIT_FAILED);
-    enrol();
+    if (!places_are_on_host())
+        enrol();
     frame = expect(decoder, WIRE_RUN, WIRE_RUN);
     run = read_run(&frame, decoder);
-    if (run->flags & WIRE_RUN_BASH)
+    if ((run->flags & WIRE_RUN_ONE_STREAM) &&
+        dup3(STDOUT_FILENO, KERNEL_KEPT_ERR_FD, O_CLOEXEC) < 0)
+        _exit(EXIT_FAILED);
+    if (run->language == RUN_BASH)
         _exit(bash_session(KERNEL_CONTROL_FD, KERNEL_REPORT_FD));
+    if (language_has_driver(run->language))
+        _exit(driver_session(run, KERNEL_CONTROL_FD, KERNEL_REPORT_FD));
     call_open(KERNEL_REPORT_FD, KERNEL_REPLY_FD);
     if (python_open(run->policy, KERNEL_REPORT_FD) < 0)
         _exit(EXIT_FAILED);
@@ -276,10 +307,12 @@ serve_run(const struct frame *frame, struct frame_decoder *decoder, bool is_touc
     (void)close(KERNEL_CONTROL_FD);
     (void)close(IMAGE_PAGEMAP_FD);
     run = read_run(frame, decoder);
-    if (run->flags & WIRE_RUN_BASH) {
-        if (holder > 0) /* bash brings memory of its own */
+    if (run->language != RUN_PYTHON) {
+        if (holder > 0) /* other programs bring memory of their own */
             (void)kill(holder, SIGKILL);
-        _exit(bash_run(run, KERNEL_REPORT_FD));
+        _exit(run->language == RUN_BASH      ? bash_run(run, KERNEL_REPORT_FD)
+              : run->language == RUN_COMMAND ? command_run(run, KERNEL_REPORT_FD)
+                                             : driver_run(run, KERNEL_REPORT_FD));
     }
     call_open(KERNEL_REPORT_FD, KERNEL_REPLY_FD);
     if (!is_touched)
@@ -292,6 +325,8 @@ serve_run(const struct frame *frame, struct frame_decoder *decoder, bool is_touc
  * is one for this moment and never again. */
 static int look_at_oneself(void)
 {
+    if (places_are_on_host()) /* where there are no copies */
+        return seccomp_load(SECCOMP_NO_DUMP, NULL);
     if (prctl(PR_SET_DUMPABLE, 1) < 0 || image_open_pagemap() < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
         return -1;
     return seccomp_load(SECCOMP_NO_DUMP, NULL);
@@ -310,7 +345,7 @@ void kernel_main(const struct kernel_fds *fds, unsigned how)
      * One that is to be touched says so when it has been, since nobody is in a hurry for it. */
     if (!touch && frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
         _exit(EXIT_FAILED);
-    if (has_stack && (how & KERNEL_HOLD))
+    if (has_stack && (how & KERNEL_HOLD) && !places_are_on_host())
         holder = memory_holder_start();
     interpreter_wake();
     if (touch) {

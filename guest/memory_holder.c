@@ -38,8 +38,9 @@ static int __attribute__((noreturn)) hold(void *unused)
         _exit(1);
     }
     atomic_store(&state, HOLDER_SEALED);
+    /* Not pause(3), which looks into the thread block for a cancellation (glibc 2.41). */
     for (;;)
-        (void)pause();
+        (void)syscall(SYS_pause);
 }
 
 pid_t memory_holder_start(void)

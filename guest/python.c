@@ -8,12 +8,18 @@
 #include <opcode.h>
 
 #include "guest/call.h"
+#include "guest/cell_loop.h"
 #include "guest/display.h"
 #include "guest/exit_hooks.h"
+#include "guest/fresh_modules.h"
+#include "guest/history.h"
 #include "guest/interpreter.h"
 #include "guest/library.h"
+#include "guest/notebook.h"
 #include "guest/policy/policy.h"
+#include "guest/program_file.h"
 #include "guest/report.h"
+#include "guest/typed_input.h"
 
 #define EXIT_REFUSED 126
 #define EXIT_FAILED  125
@@ -30,7 +36,9 @@ int python_prepare(void)
     ast = report_module("_ast");
     expression_type = ast ? PyObject_GetAttrString(ast, "Expression") : NULL;
     Py_XDECREF(ast);
-    return compile_function && expression_type && display_prepare() == 0 && library_prepare() == 0
+    return compile_function && expression_type && display_prepare() == 0 &&
+                   library_prepare() == 0 && notebook_prepare() == 0 && cell_loop_prepare() == 0 &&
+                   typed_input_load() == 0
                ? policy_prepare()
                : -1;
 }
@@ -44,6 +52,9 @@ struct program {
     int control;
     PyObject *body, *last; /* compiled; `last` is the last expression, or NULL */
     bool last_prints;
+    bool is_quiet;   /* its last expression is not shown */
+    bool is_hidden;  /* a question about the session, which leaves no trace in it */
+    uint32_t number; /* of a cell */
 };
 
 static PyObject *parse(struct span source, const char *file)
@@ -117,12 +128,12 @@ out:
     return result;
 }
 
-/* A cell may await at its top level; what comes of it is then a coroutine. */
+/* A program may await at its top level, as in notebooks. */
 static PyObject *compile_tree(const struct program *program, PyObject *tree, const char *mode)
 {
     /* dont_inherit: no future statement of anybody else's. */
     return PyObject_CallFunction(compile_function, "OssiO", tree, program->file, mode,
-                                 program->is_cell ? PyCF_ALLOW_TOP_LEVEL_AWAIT : 0, Py_True);
+                                 PyCF_ALLOW_TOP_LEVEL_AWAIT, Py_True);
 }
 
 /* The program's lines for tracebacks, without a file. Filled lazily in cold interpreters, where
@@ -133,7 +144,7 @@ static void remember_source(const struct program *program)
     PyObject *module = report_module("linecache");
     PyObject *cache = module ? PyObject_GetAttrString(module, "cache") : NULL;
     PyObject *text = PyUnicode_DecodeUTF8(source.data, (Py_ssize_t)source.len, "replace");
-    PyObject *lines, *entry = NULL;
+    PyObject *lines, *entry = NULL, *path;
 
     /* The last line has an end, as in a file: traceback counts on it when it places its marks. */
     if (text && source.len && source.data[source.len - 1] != '\n')
@@ -143,6 +154,10 @@ static void remember_source(const struct program *program)
         entry = Py_BuildValue("(nOOs)", (Py_ssize_t)source.len, Py_None, lines, program->file);
     if (cache && PyDict_Check(cache) && entry)
         (void)PyDict_SetItemString(cache, program->file, entry);
+    /* inspect looks for classes in the file of their module. */
+    path = PyDict_GetItemString(PyModule_GetDict(PyImport_AddModule("__main__")), "__file__");
+    if (cache && PyDict_Check(cache) && entry && path && PyUnicode_CheckExact(path))
+        (void)PyDict_SetItem(cache, path, entry);
     Py_XDECREF(module);
     Py_XDECREF(cache);
     Py_XDECREF(text);
@@ -158,7 +173,7 @@ static int fail_with_exception(const struct program *program)
     PyErr_Fetch(&type, &value, &tb);
     remember_source(program);
     PyErr_Restore(type, value, tb);
-    return report_exception(program->control);
+    return report_exception(program->control, program->is_cell);
 }
 
 /* Echoes the value as the interactive interpreter does, or as print() does, without touching `_`.
@@ -174,61 +189,15 @@ static int echo(PyObject *value, uint32_t flags)
     return PyFile_WriteString("\n", out);
 }
 
-/* As in notebooks: a semicolon at the end of a cell, and not of a comment. */
-static bool is_quiet(const struct program *program)
-{
-    const char *code = program->code.data, *line;
-    size_t len = program->code.len;
-
-    while (len && strchr(" \t\r\n", code[len - 1]))
-        len--;
-    if (!program->is_cell || !len || code[len - 1] != ';')
-        return false;
-    line = memrchr(code, '\n', len);
-    line = line ? line : code;
-    return !memchr(line, '#', len - (size_t)(line - code));
-}
-
-/* --- coroutines of a cell that awaits at its top level --- */
-
-/* One runner for both parts of a cell: a task that the body starts is awaited by the last
- * expression. */
-static PyObject *new_runner(void)
-{
-    PyObject *module = report_module("asyncio");
-    PyObject *runner = module ? PyObject_CallMethod(module, "Runner", NULL) : NULL;
-
-    Py_XDECREF(module);
-    return runner;
-}
-
-static void close_runner(PyObject *runner)
-{
-    PyObject *type, *value, *tb, *done;
-
-    if (!runner)
-        return;
-    PyErr_Fetch(&type, &value, &tb);
-    done = PyObject_CallMethod(runner, "close", NULL);
-    if (!done)
-        PyErr_WriteUnraisable(runner);
-    Py_XDECREF(done);
-    Py_DECREF(runner);
-    PyErr_Restore(type, value, tb);
-}
-
-static PyObject *evaluate(PyObject *code, PyObject *globals, PyObject **runner)
+/* Code that awaits at its top level gives a coroutine. */
+static PyObject *evaluate(PyObject *code, PyObject *globals)
 {
     PyObject *value = PyEval_EvalCode(code, globals, globals);
-    PyObject *awaited;
 
     if (!value || !(((PyCodeObject *)code)->co_flags & CO_COROUTINE))
         return value;
-    if (!*runner)
-        *runner = new_runner();
-    awaited = *runner ? PyObject_CallMethod(*runner, "run", "O", value) : NULL;
-    Py_DECREF(value);
-    return awaited;
+    Py_SETREF(value, cell_loop_run(value));
+    return value;
 }
 
 /* --- running --- */
@@ -267,7 +236,7 @@ static void report_outcome(const struct program *program, PyObject *globals, PyO
 
     if (named && program->is_cell && named == before && !stores_result(program->body))
         named = NULL;
-    if (!named && program->last && value != Py_None)
+    if (!named && program->last && !program->is_quiet && value != Py_None)
         named = value;
     Py_XINCREF(named); /* showing it runs code of the program, which may let go of it */
     if (named && display_value(named) == 0)
@@ -275,23 +244,37 @@ static void report_outcome(const struct program *program, PyObject *globals, PyO
     Py_XDECREF(named);
 }
 
-static int execute(const struct program *program)
+/* The last expression's value is shown, unless the program has done so itself. */
+static bool shows_value(const struct program *program)
+{
+    return program->last && !program->last_prints && !program->is_quiet;
+}
+
+static int execute(struct program *program)
 {
     PyObject *main_module = PyImport_AddModule("__main__");
     PyObject *globals = PyModule_GetDict(main_module);
     PyObject *before = PyDict_GetItemString(globals, "result");
-    PyObject *value, *runner = NULL;
+    PyObject *value;
 
     Py_XINCREF(before);
-    value = evaluate(program->body, globals, &runner);
+    if (program->is_cell && !program->is_hidden)
+        history_add_input(globals, program->number, program->code);
+    value = evaluate(program->body, globals);
     if (value && program->last) {
         Py_DECREF(value);
-        value = evaluate(program->last, globals, &runner);
-        if (value && (program->flags & WIRE_RUN_AUTO_PRINT) && !program->last_prints &&
-            !is_quiet(program) && echo(value, program->flags) < 0)
+        value = evaluate(program->last, globals);
+        program->is_quiet |= notebook_is_captured();
+        if (value && (program->flags & WIRE_RUN_AUTO_PRINT) && shows_value(program) &&
+            echo(value, program->flags) < 0)
             Py_CLEAR(value);
     }
-    close_runner(runner);
+    if (!program->is_cell)
+        cell_loop_close();
+    notebook_end();
+    if (value && value != Py_None && program->is_cell && !program->is_hidden &&
+        shows_value(program))
+        history_add_value(globals, program->number, value);
     if (display_figures() < 0)
         Py_CLEAR(value);
     if (value)
@@ -348,6 +331,31 @@ static int fail(const struct program *program, const char *message)
     return EXIT_FAILED;
 }
 
+/* A program that is not Python may be one with lines of a notebook's. They are translated line by
+ * line, so that the program's own text goes with the tree. */
+static PyObject *parse_program(struct program *program)
+{
+    struct span source = policy_source_text(program->code);
+    PyObject *tree = parse(program->code, program->file), *type, *value, *tb;
+    char *text;
+
+    program->is_quiet = notebook_is_quiet(source);
+    if (tree || !PyErr_ExceptionMatches(PyExc_SyntaxError))
+        return tree;
+    PyErr_Fetch(&type, &value, &tb);
+    text = notebook_translate(source);
+    if (!text) {
+        PyErr_Restore(type, value, tb);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(tb);
+    tree = parse(span_of(text), program->file);
+    PyMem_RawFree(text);
+    return tree;
+}
+
 /* Its source, its tree, and whether it compiles: `body` is there then, and an exception is set
  * otherwise. Returns the exit code of a program that is refused. */
 static int prepare_program(struct program *program, const struct policy *policy)
@@ -359,7 +367,7 @@ static int prepare_program(struct program *program, const struct policy *policy)
         return fail(program, "the policy could not be applied");
     if (report.count)
         return refuse(program, &report);
-    tree = parse(program->code, program->file);
+    tree = parse_program(program);
     if (!tree)
         return 0;
     if (policy_check_tree(policy, tree, &report) < 0)
@@ -377,6 +385,12 @@ static int prepare_program(struct program *program, const struct policy *policy)
     return 0;
 }
 
+static bool is_notebook(struct span code)
+{
+    return code.len > strlen(NOTEBOOK_CELL) &&
+           memcmp(code.data, NOTEBOOK_CELL, strlen(NOTEBOOK_CELL)) == 0;
+}
+
 /* `seals`: the policy comes into force with this program, once it is known to compile. */
 static int run_program(struct program *program, const struct policy *policy, bool seals)
 {
@@ -385,7 +399,8 @@ static int run_program(struct program *program, const struct policy *policy, boo
     if (code)
         return code;
     /* Functions of this cell may be in a traceback of a later one. */
-    if (program->body && program->is_cell)
+    if (program->body &&
+        (program->is_cell ? !program->is_hidden : program_file_is_read(program->code)))
         remember_source(program);
     /* A program that does not compile ends like any other with an exception; nothing of it ran. */
     if (program->body && seals && policy_seal(policy) < 0)
@@ -394,6 +409,10 @@ static int run_program(struct program *program, const struct policy *policy, boo
         return EXIT_FAILED;
     display_begin(program->control);
     call_begin();
+    if (program->body && (program->is_cell || is_notebook(program->code)))
+        cell_loop_offer(program->code);
+    if (program->body && (program->flags & WIRE_RUN_TYPED)) /* else an exception is set */
+        typed_input_begin();
     return program->body ? execute(program) : fail_with_exception(program);
 }
 
@@ -505,6 +524,8 @@ int python_run(const struct wire_run *run, int control)
     if (run->script.len &&
         interpreter_set_script(run->script, policy_restricts_nothing(policy), NULL) < 0)
         return fail(&program, "the program's directory cannot be set");
+    if (!run->script.len && program_file_set(run->code) < 0)
+        return fail(&program, "the program's file cannot be set");
     if (run->flags & WIRE_RUN_CHECK)
         return check_files(&program, policy);
     if (run->flags & WIRE_RUN_CHECK_ONLY)
@@ -597,14 +618,32 @@ void python_rehearse(void)
 
 static struct policy *session_policy;
 
+/* Modules where the program is at the moment. Last: they do not stand in for those of the library.
+ */
+static int add_present_directory(void)
+{
+    const struct wire_strings here = {.items = {{"", 0}}, .count = 1};
+
+    return policy_restricts_nothing(session_policy) ? interpreter_append_paths(&here, NULL) : 0;
+}
+
 int python_open(struct span policy, int control)
 {
     session_policy = policy_load(policy);
-    if (!session_policy || policy_seal_nodes() < 0 || policy_seal(session_policy) < 0) {
+    if (!session_policy || policy_seal_nodes() < 0 || policy_seal(session_policy) < 0 ||
+        add_present_directory() < 0) {
         (void)report_failed(control, "the policy could not be applied");
         return -1;
     }
     return 0;
+}
+
+/* A prompt asks how a text may go on. */
+static bool is_question(struct span code)
+{
+    static const char begin[] = "%%complete\n";
+
+    return code.len >= sizeof(begin) - 1 && memcmp(code.data, begin, sizeof(begin) - 1) == 0;
 }
 
 int python_cell(const struct wire_cell *cell, int control)
@@ -614,11 +653,15 @@ int python_cell(const struct wire_cell *cell, int control)
                               .file = file,
                               .flags = cell->flags,
                               .is_cell = true,
+                              .is_hidden = is_question(cell->code),
+                              .number = cell->number,
                               .control = control};
     int code;
 
     (void)snprintf(file, sizeof(file), POLICY_CELL_FILENAME "%u>", cell->number);
+    fresh_modules_drop();
     code = run_program(&program, session_policy, false);
+    fresh_modules_note();
     display_end(); /* a thread that goes on has nobody to show things to until the next cell */
     call_end();
     Py_XDECREF(program.body);
@@ -638,6 +681,7 @@ static void flush(const char *name)
 void python_finish(void)
 {
     exit_hooks_run();
+    program_file_remove();
     flush("stdout");
     flush("stderr");
     (void)fflush(NULL);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "guest/display_bundle.h"
 #include "guest/helper.h"
 #include "guest/hint.h"
@@ -51,13 +52,23 @@ int report_started(int control)
     return frame_send(control, WIRE_STARTED, NULL, NULL, 0);
 }
 
-int report_failed(int control, const char *message)
+static int send_failure(int control, enum error_code code, const char *message)
 {
     struct pack p;
 
     pack_init(&p, 4096);
-    wire_pack_failure(&p, &(struct wire_failure){.message = span_of(message)});
+    wire_pack_failure(&p, &(struct wire_failure){.code = code, .message = span_of(message)});
     return send_pack(control, WIRE_FAILED, &p);
+}
+
+int report_failed(int control, const char *message)
+{
+    return send_failure(control, E_NONE, message);
+}
+
+int report_no_directory(int control, int errnum)
+{
+    return send_failure(control, E_INVALID, strerror(errnum));
 }
 
 /* The text as UTF-8 in *ret, cut to the limit at a character; lone surrogates become "?". Keeps a
@@ -272,29 +283,73 @@ static void send_exception(int control, PyObject *type, PyObject *value, PyObjec
     Py_XDECREF(bytes[1]);
 }
 
-static int report(int control, PyObject *type, PyObject *value, PyObject **tb)
+/* The program's own sys.excepthook, borrowed, or NULL. */
+static PyObject *own_hook(void)
 {
-    PyObject *text;
+    PyObject *hook = PySys_GetObject("excepthook"), *usual = PySys_GetObject("__excepthook__");
+
+    return hook && hook != usual && hook != Py_None ? hook : NULL;
+}
+
+/* Calls it in place of our own printing, and says of one that fails what the interpreter says.
+ * Returns the exit code: `code`, or another that the hook chose. */
+static int call_hook(PyObject *hook, PyObject *type, PyObject *value, PyObject *tb, PyObject *text,
+                     int code)
+{
+    PyObject *result =
+        PyObject_CallFunctionObjArgs(hook, type, value, tb ? tb : Py_None, (PyObject *)NULL);
+    PyObject *type2, *value2, *tb2, *text2;
+
+    Py_XDECREF(result);
+    if (result)
+        return code;
+    PyErr_Fetch(&type2, &value2, &tb2);
+    PyErr_NormalizeException(&type2, &value2, &tb2);
+    if (PyErr_GivenExceptionMatches(value2, PyExc_SystemExit)) {
+        code = exit_code_of(value2);
+    } else {
+        text2 = format_traceback(type2, value2, tb2);
+        PySys_WriteStderr("Error in sys.excepthook:\n");
+        print_exception(type2, value2, tb2, text2);
+        PySys_WriteStderr("\nOriginal exception was:\n");
+        print_exception(type, value, tb, text);
+        Py_XDECREF(text2);
+    }
+    Py_XDECREF(type2);
+    Py_XDECREF(value2);
+    Py_XDECREF(tb2);
+    return code;
+}
+
+static int report(int control, PyObject *type, PyObject *value, PyObject **tb, bool is_cell)
+{
+    int code = PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt) ? 130 : 1;
+    PyObject *hook = is_cell ? NULL : own_hook(), *text;
 
     if (PyErr_GivenExceptionMatches(value, PyExc_SystemExit))
         return exit_code_of(value);
+    Py_XINCREF(hook); /* the texts below are the program's, which may set another */
     leave_out_ours(tb);
     text = format_traceback(type, value, *tb);
-    print_exception(type, value, *tb, text);
     if (getpid() == speaker)
         send_exception(control, type, value, *tb, text);
+    if (hook)
+        code = call_hook(hook, type, value, *tb, text, code);
+    else
+        print_exception(type, value, *tb, text);
+    Py_XDECREF(hook);
     Py_XDECREF(text);
-    return PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt) ? 130 : 1;
+    return code;
 }
 
-int report_exception(int control)
+int report_exception(int control, bool is_cell)
 {
     PyObject *type, *value, *tb;
     int code;
 
     PyErr_Fetch(&type, &value, &tb);
     PyErr_NormalizeException(&type, &value, &tb);
-    code = report(control, type, value, &tb);
+    code = report(control, type, value, &tb, is_cell);
     /* In a session its frames would keep what is in them for ever. */
     Py_XDECREF(type);
     Py_XDECREF(value);

@@ -18,13 +18,17 @@ int report_started(int control);
 /* Belljar's own failure before the program began. */
 int report_failed(int control, const char *message);
 
+/* The directory that a command was to start in cannot be entered. */
+int report_no_directory(int control, int errnum);
+
 /* repr() of the value and, where it is plain data, JSON. May run code of the program (a __repr__).
  */
 int report_value(int control, PyObject *value);
 
-/* The exception that is set, which is also printed to stderr and cleared. Returns the exit code
- * Python would give. */
-int report_exception(int control);
+/* The exception that is set, which is also printed to stderr and cleared. A program's own
+ * sys.excepthook prints it, but not in cells, as in notebooks. Returns the exit code Python would
+ * give. */
+int report_exception(int control, bool is_cell);
 
 /* JSON of plain data (None, bool, int, float, str, list, tuple, dict with text keys; exact types,
  * so that no code of the program runs). Returns a new string object, or NULL without an error set

@@ -44,8 +44,9 @@ def exact(data):
     index = data.index
     counted = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1 and index.name is None
     rows = data.iloc[:ROWS] if len(data.shape) == 1 else data.iloc[:ROWS, :COLUMNS]
+    header = len(data.shape) > 1 or data.name is not None
     try:
-        return rows.to_csv(index=not counted, header=len(data.shape) > 1 or data.name is not None)
+        return rows.to_csv(index=not counted, header=header or not counted and ["value"])
     except Exception:
         return None
 

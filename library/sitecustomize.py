@@ -61,11 +61,11 @@ def _help(words):
     url, gate = _index(words), os.environ.get("HTTP_PROXY")
     if gate:
         said = _refusal(url, gate)
-        return said and f"{said}; or ask for an environment with {_packages(words)}"
+        return said and f"{said}; or make an environment with {_packages(words)}"
     host = url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "HOST"
     return (
         "belljar: this sandbox was granted no package index\n"
-        f"hint: ask whoever started Belljar to grant {host} (`net`), or for an environment with {_packages(words)}"
+        f"hint: use the packages that are installed; or ask whoever started Belljar to grant {host} (`net`) with `--net {host}`, or to make an environment with {_packages(words)}"
     )
 
 

@@ -56,8 +56,14 @@ def stop_tracker(modules):
         tracker._stop()
 
 
+def close_loop(modules):
+    """The event loop of cells that await, if no task is left in it."""
+    modules["_belljar_loop"].close_idle()
+
+
 def tidy(modules, objects):
     for step, args in (
+        (close_loop, (modules,)),
         (stop_monitor, (modules,)),
         (reap, (modules, objects)),
         (empty_pools, (modules, objects)),

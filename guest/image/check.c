@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "guest/image/internal.h"
+#include "guest/versions.h"
 
 /* For threads and processes that are about to be gone: 40 ms in all. */
 #define PATIENCE_TRIES 20
@@ -61,7 +62,7 @@ static int for_each_number(const char *path, void (*visit)(int dir, int number, 
             long number = strtol(entry->d_name, &end, 10);
 
             at += entry->d_reclen;
-            if (*end == '\0' && end != entry->d_name && number != dir)
+            if (*end == '\0' && end != entry->d_name)
                 visit(dir, (int)number, data);
         }
     }
@@ -131,8 +132,8 @@ static void name_threads(struct image_refusal *why)
     int named = 0;
 
     while (active && PyDict_Check(active) && PyDict_Next(active, &at, &key, &thread)) {
-        PyObject **fields = thread == main_thread ? NULL : _PyObject_GetDictPtr(thread);
-        PyObject *name = fields && *fields ? PyDict_GetItemString(*fields, "_name") : NULL;
+        PyObject *fields = thread == main_thread ? NULL : object_attributes(thread);
+        PyObject *name = fields ? PyDict_GetItemString(fields, "_name") : NULL;
         const char *text = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : NULL;
 
         if (text && named++ < NAMED_MAX)
@@ -191,10 +192,10 @@ static void check_children(struct image_refusal *why)
     }
 }
 
-/* Whatever else runs in the sandbox: jobs of the Bash kernel, and what left its parent. */
+/* Whatever else runs in the sandbox: jobs of other kernels, and what left its parent. */
 struct process_check {
     struct image_refusal *why;
-    bool has_bash;
+    uint32_t kernels;
     unsigned named;
 };
 
@@ -226,6 +227,22 @@ static long parent_of(int pid)
     return state == 'Z' || state == 'X' || flags & EXITING || is_killed(pid) ? -1 : parent;
 }
 
+/* Whether it is one of our kernels, by its name: each counts once. */
+static bool take_kernel(struct process_check *check, const char *name)
+{
+    for (unsigned i = 0; i < RUN_LANGUAGES; i++) {
+        const char *programs = i == RUN_BASH ? "bash" : languages[i].programs;
+        struct span program = language_next_word(&programs);
+
+        if (check->kernels & WIRE_IMAGE_KERNEL(i) && strlen(name) == program.len &&
+            memcmp(name, program.data, program.len) == 0) {
+            check->kernels &= ~WIRE_IMAGE_KERNEL(i);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void visit_process(int dir, int pid, void *data)
 {
     struct process_check *check = data;
@@ -239,9 +256,9 @@ static void visit_process(int dir, int pid, void *data)
     if (parent < 0 || parent == getpid()) /* it has just ended; or it was named as our child */
         return;
     read_comm(pid, name, sizeof(name));
-    if (parent == 1 && check->has_bash && strcmp(name, "bash") == 0)
-        check->has_bash = false; /* one */
-    else if (check->named++ < NAMED_MAX)
+    if (parent == 1 && take_kernel(check, name))
+        return;
+    if (check->named++ < NAMED_MAX)
         complain(check->why, "process %d (%s) is running", pid, name);
 }
 
@@ -251,7 +268,7 @@ static void check_processes(const struct image_request *request, struct image_re
     size_t len = strlen(why->text);
 
     for (int try = 0; try < PATIENCE_TRIES; try++) {
-        struct process_check check = {why, request->has_bash, 0};
+        struct process_check check = {why, request->kernels, 0};
 
         why->text[len] = '\0';
         if (for_each_number("/proc", visit_process, &check) < 0)
@@ -551,7 +568,7 @@ static void visit_fd(int dir, int number, void *data)
     ssize_t n;
     int own;
 
-    if (is_ignored(check->request, number))
+    if (number == dir || is_ignored(check->request, number))
         return;
     (void)snprintf(name, sizeof(name), "%d", number);
     n = readlinkat(dir, name, link, sizeof(link) - 1);

@@ -77,7 +77,7 @@ struct image_request {
     size_t n_join, n_leave;
     bool is_flat;
     bool is_sandboxed;       /* /proc shows our sandbox only: nothing else may run in it ... */
-    bool has_bash;           /* ... but for a Bash kernel */
+    uint32_t kernels;        /* ... but for these, see WIRE_IMAGE_KERNEL */
     bool no_fork;            /* the filter refuses it: this process writes the image itself */
     const char *const *pack; /* directories for `files` */
     size_t n_pack;

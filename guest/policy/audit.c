@@ -8,6 +8,7 @@
  */
 #include "guest/policy/internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -18,8 +19,13 @@
 static const struct policy *sealed;
 static unsigned long sealed_thread;
 
-/* Parsing inside the hook announces itself again. */
-static __thread bool is_inside;
+/* This thread parses text that is checked elsewhere. Each parse announces itself once, before it
+ * reads a byte, and is expected; warnings of the parser and collections of garbage run code of the
+ * program after that. */
+static __thread struct {
+    bool is_open, is_expected;
+    int had_gc;
+} parsing;
 
 /* Nothing but our own text is being compiled on this thread. */
 static __thread bool is_own;
@@ -35,6 +41,12 @@ bool policy_may_import(struct span module)
            policy_module_granular(sealed, module);
 }
 
+bool policy_may_import_whole(struct span module)
+{
+    return !sealed ||
+           (policy_module_allowed(sealed, module) && !policy_module_granular(sealed, module));
+}
+
 unsigned long policy_sealed_thread(void)
 {
     return sealed_thread;
@@ -44,7 +56,7 @@ int policy_refuse(const struct policy *policy, PyObject *type, const char *kind,
                   const char *fmt, ...)
 {
     struct span hint = policy_hint(policy, kind, name);
-    PyObject *message;
+    PyObject *message, *arguments;
     char text[1024];
     va_list args;
     int len;
@@ -59,32 +71,14 @@ int policy_refuse(const struct policy *policy, PyObject *type, const char *kind,
         len = (int)sizeof(text) - 1;
     /* Names are cut by length, so that the last character may be half of one. */
     message = PyUnicode_DecodeUTF8(text, len, "replace");
-    if (message)
-        PyErr_SetObject(type, message);
+    /* Libraries look at errno of what they take for an error of the system. */
+    arguments = message && type == PyExc_PermissionError ? Py_BuildValue("iO", EPERM, message)
+                                                         : Py_XNewRef(message);
+    if (arguments)
+        PyErr_SetObject(type, arguments);
+    Py_XDECREF(arguments);
     Py_XDECREF(message);
     return -1;
-}
-
-/* ---- arguments ---- */
-
-static PyObject *arg_at(PyObject *args, Py_ssize_t index)
-{
-    return index < PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, index) : Py_None;
-}
-
-/* Text of a str or bytes argument; false: it is something else. */
-static bool text_arg(PyObject *args, Py_ssize_t index, struct span *ret_text)
-{
-    PyObject *value = arg_at(args, index);
-    bool ok = false;
-
-    if (PyUnicode_Check(value))
-        *ret_text = span_of_str(value, &ok);
-    else if (PyBytes_Check(value)) {
-        *ret_text = (struct span){PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value)};
-        ok = true;
-    }
-    return ok;
 }
 
 /* ---- imports ---- */
@@ -94,11 +88,11 @@ static int on_import(const struct policy *policy, const char *event, PyObject *a
     struct span module, file;
 
     (void)event;
-    if (text_arg(args, 1, &file) && !(policy->powers & POWER_NATIVE) &&
+    if (policy_text_arg(args, 1, &file) && !(policy->powers & POWER_NATIVE) &&
         !policy_is_library_path(file))
         return policy_refuse(policy, PyExc_ImportError, "import", file,
                              "loading native code from `%.*s`", SHOWN(file));
-    if (!text_arg(args, 0, &module) || policy_module_allowed(policy, module) ||
+    if (!policy_text_arg(args, 0, &module) || policy_module_allowed(policy, module) ||
         policy_module_granular(policy, module))
         return 0;
     if (!policy_caller_is_guest(false))
@@ -106,103 +100,8 @@ static int on_import(const struct policy *policy, const char *event, PyObject *a
     /* `from os import path`: the name decides, and the guard of __import__() has seen it. */
     if (policy_guard_is_importing())
         return 0;
-    return policy_refuse(policy, PyExc_ImportError, "import", module, "importing module `%.*s`",
-                         SHOWN(module));
-}
-
-/* ---- files ---- */
-
-/* Files that libraries read besides their own directories: fonts, time zones, facts about the
- * machine. */
-static const char *const readable[] = {
-    "/usr/share/",    "/usr/lib/",       "/usr/local/lib/", "/etc/fonts/",
-    "/etc/localtime", "/etc/timezone",   "/etc/mime.types", "/proc/cpuinfo",
-    "/proc/meminfo",  "/proc/self/maps", "/sys/fs/cgroup/", "/sys/devices/system/cpu",
-    "/dev/null",      "/dev/urandom",
-};
-
-static bool may_read(struct span path)
-{
-    if (policy_is_library_path(path))
-        return true;
-    if (memmem(path.data, path.len, "/..", 3))
-        return false;
-    for (size_t i = 0; i < COUNT_OF(readable); i++)
-        if (path.len >= strlen(readable[i]) &&
-            memcmp(path.data, readable[i], strlen(readable[i])) == 0)
-            return true;
-    return false;
-}
-
-static bool opens_for_writing(PyObject *args)
-{
-    PyObject *flags = arg_at(args, 2);
-    struct span mode;
-    long bits;
-
-    if (text_arg(args, 1, &mode))
-        for (size_t i = 0; i < mode.len; i++)
-            if (strchr("wax+", mode.data[i]))
-                return true;
-    if (!PyLong_Check(flags))
-        return false;
-    bits = PyLong_AsLong(flags);
-    if (bits == -1 && PyErr_Occurred())
-        PyErr_Clear();
-    return (bits & O_ACCMODE) != O_RDONLY || (bits & (O_CREAT | O_TRUNC | O_APPEND));
-}
-
-static int refuse_file(const struct policy *policy, const char *event, struct span path)
-{
-    return policy_refuse(policy, PyExc_PermissionError, "builtin", span_of("open"), "%s of `%.*s`",
-                         event, SHOWN(path));
-}
-
-/* Libraries that need a scratch file ask tempfile for it. It lies in a /tmp that nobody else sees.
- */
-static bool is_scratch(void)
-{
-    static const char *const makers[] = {"/tempfile.py"};
-
-    return policy_caller_file_is(makers, COUNT_OF(makers));
-}
-
-static int on_open(const struct policy *policy, const char *event, PyObject *args)
-{
-    struct span path = {"", 0};
-    bool has_path = text_arg(args, 0, &path);
-
-    if (!has_path) /* a descriptor that is open already */
-        return policy_caller_is_guest(false) ? refuse_file(policy, event, path) : 0;
-    if (span_is(path, "/dev/null") || (!opens_for_writing(args) && may_read(path)) || is_scratch())
-        return 0;
-    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
-}
-
-static int on_list(const struct policy *policy, const char *event, PyObject *args)
-{
-    struct span path = {"", 0};
-
-    if (text_arg(args, 0, &path) && may_read(path) && !policy_caller_is_guest(true))
-        return 0;
-    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
-}
-
-static int on_change(const struct policy *policy, const char *event, PyObject *args)
-{
-    struct span path = {"", 0};
-
-    (void)text_arg(args, 0, &path);
-    return is_scratch() || policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
-}
-
-static int on_sqlite(const struct policy *policy, const char *event, PyObject *args)
-{
-    struct span path = {"", 0};
-
-    if (text_arg(args, 0, &path) && span_is(path, ":memory:"))
-        return 0;
-    return refuse_file(policy, event, path);
+    return policy_refuse(policy, PyExc_ModuleNotFoundError, "import", module,
+                         "importing module `%.*s`", SHOWN(module));
 }
 
 /* ---- evaluation ---- */
@@ -218,7 +117,8 @@ static const char *const generators[] = {
 };
 
 /* Parts that evaluate annotations. */
-static const char *const annotators[] = {"/typing.py", "/inspect.py", "/typing_extensions.py"};
+static const char *const annotators[] = {"/typing.py", "/inspect.py", "/annotationlib.py",
+                                         "/typing_extensions.py"};
 
 /* Text that a library evaluates for the program is a program: typing.get_type_hints(), sympify(),
  * timeit. The same rules hold. What does not parse is left to the one who asked. */
@@ -232,10 +132,12 @@ static int check_text(const struct policy *policy, struct span text, enum policy
     PyObject *tree = NULL;
     int r = 0;
 
-    if (!name || !copy)
+    if (!name || !copy) {
         r = -1;
-    else
+    } else {
+        policy_parse_expect();
         tree = Py_CompileStringObject(copy, name, Py_file_input, &flags, -1);
+    }
     free(copy);
     Py_XDECREF(name);
     PyErr_Clear();
@@ -314,6 +216,27 @@ static bool is_template(void)
            policy_caller_behind_is(makers[0], "/jinja2/loaders.py");
 }
 
+int policy_parse_begin(void)
+{
+    if (parsing.is_open)
+        return -1;
+    parsing.is_open = true;
+    parsing.had_gc = PyGC_Disable();
+    return 0;
+}
+
+void policy_parse_expect(void)
+{
+    parsing.is_expected = true;
+}
+
+void policy_parse_end(void)
+{
+    parsing.is_open = parsing.is_expected = false;
+    if (parsing.had_gc)
+        (void)PyGC_Enable();
+}
+
 static int on_compile(const struct policy *policy, const char *event, PyObject *args)
 {
     static const char *const names[] = {"compile", "exec", "eval", NULL};
@@ -322,10 +245,12 @@ static int on_compile(const struct policy *policy, const char *event, PyObject *
     int r;
 
     (void)event;
-    if (is_inside)
+    if (parsing.is_expected) {
+        parsing.is_expected = false;
         return 0;
-    (void)text_arg(args, 1, &file);
-    has_text = text_arg(args, 0, &text);
+    }
+    (void)policy_text_arg(args, 1, &file);
+    has_text = policy_text_arg(args, 0, &text);
     if (policy_is_program_file(file) && policy_caller_is_absent())
         return 0;
     /* api.code_transform looks whether a file it has changed is still Python; nobody gets the code.
@@ -343,15 +268,17 @@ static int on_compile(const struct policy *policy, const char *event, PyObject *
     if (policy_caller_file_is(parsers, COUNT_OF(parsers)) &&
         !policy_caller_behind_is("/ast.py", "/pandas/core/computation/"))
         return 0;
-    is_inside = true;
+    if (policy_parse_begin() < 0)
+        return policy_refuse(policy, PyExc_PermissionError, "builtin", span_of("exec"),
+                             "compiling text while text is parsed");
     if (has_text)
         r = check_text(policy, text,
                        policy_caller_file_is(annotators, COUNT_OF(annotators))   ? TEXT_ANNOTATION
                        : policy_caller_file_is(generators, COUNT_OF(generators)) ? TEXT_GENERATED
                                                                                  : TEXT_PROGRAM);
     else
-        r = arg_at(args, 0) == Py_None ? 0 : check_tree(policy, arg_at(args, 0));
-    is_inside = false;
+        r = policy_arg(args, 0) == Py_None ? 0 : check_tree(policy, policy_arg(args, 0));
+    policy_parse_end();
     return r;
 }
 
@@ -365,7 +292,7 @@ static int on_pickle(const struct policy *policy, const char *event, PyObject *a
     char pair[2 * POLICY_KEY_MAX];
     bool ok;
 
-    if (!text_arg(args, 0, &module) || !text_arg(args, 1, &name))
+    if (!policy_text_arg(args, 0, &module) || !policy_text_arg(args, 1, &name))
         return policy_refuse(policy, PyExc_PermissionError, "import", span_of("pickle"), "%s",
                              event);
     ok = policy_import_allowed(policy, module, name) &&
@@ -394,17 +321,61 @@ static int refuse_event(const struct policy *policy, const char *event)
     return policy_refuse(policy, PyExc_PermissionError, "event", span_of(event), "`%s`", event);
 }
 
+/* The defaults of a function may be read where they stand after a dot: the tree was checked. */
+static bool is_read_of_defaults(const struct policy *policy, const char *event, struct span name)
+{
+    return strcmp(event, "object.__getattr__") == 0 &&
+           (span_is(name, "__defaults__") || span_is(name, "__kwdefaults__")) &&
+           !policy_on_list(policy, POLICY_ATTRIBUTE_DENY, name);
+}
+
 static int on_attribute(const struct policy *policy, const char *event, PyObject *args)
 {
     struct span name;
 
-    (void)event;
-    if (!text_arg(args, 1, &name) || !policy_attribute_refused(policy, name) ||
+    if (!policy_text_arg(args, 1, &name) || !policy_attribute_refused(policy, name) ||
+        is_read_of_defaults(policy, event, name) ||
         (policy_attribute_is_copied(name) && !policy_caller_is_guest(false)) ||
         policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL))
         return 0;
     return policy_refuse(policy, PyExc_PermissionError, "attribute", name, "attribute `%.*s`",
                          SHOWN(name));
+}
+
+/* Names in the code of a library that does this itself. An event that is not listed has its own
+ * name. */
+static const struct {
+    const char *event;
+    const char *words[10];
+} sayings[] = {
+    {"marshal.load", {"marshal"}},
+    {"mmap.__new__", {"mmap"}},
+    {"os.exec", {"execv", "execve", "execvp", "execvpe", "execl", "execle", "execlp", "execlpe"}},
+    {"os.fork", {"fork", "fork_exec", "multiprocessing", "Process", "Pool", "ProcessPoolExecutor"}},
+    {"os.kill", {"kill", "terminate", "send_signal"}},
+    {"os.posix_spawn", {"posix_spawn", "posix_spawnp"}},
+    {"pty.spawn", {"pty"}},
+    {"subprocess.Popen",
+     {"subprocess", "Popen", "check_output", "check_call", "getoutput", "popen"}},
+};
+
+/* The program does it, also by way of the standard library, or gave the function to a library that
+ * calls what it is given: DataFrame.apply(os.system). */
+static bool is_by_hand(const char *event)
+{
+    const char *dot = strrchr(event, '.');
+
+    if (policy_caller_is_guest(true))
+        return true;
+    /* An import calls the hooks of sys.path_hooks itself, which the program can set. */
+    if (policy_caller_is_importing() && !policy_caller_is_importlib())
+        return false;
+    if (strncmp(event, "ctypes.", 7) == 0)
+        return !policy_hand_has("ctypes");
+    for (size_t i = 0; i < COUNT_OF(sayings); i++)
+        if (strcmp(event, sayings[i].event) == 0)
+            return !policy_hand_says(sayings[i].words);
+    return !policy_hand_says((const char *const[]){dot ? dot + 1 : event, NULL});
 }
 
 /* git, as api.git_operations starts and ends it, with arguments and an environment of its own
@@ -415,10 +386,10 @@ static int on_start(const struct policy *policy, const char *event, PyObject *ar
     bool is_kill = strcmp(event, "os.killpg") == 0;
 
     if (!(policy->flags & POLICY_NO_PROCESSES)) {
-        if (!policy_caller_is_guest(true))
+        if (!is_by_hand(event))
             return 0;
         if (policy_caller_is_own("/subprocess.py", "api._git") &&
-            (is_kill || (text_arg(args, 0, &program) && span_is(program, "/usr/bin/git"))))
+            (is_kill || (policy_text_arg(args, 0, &program) && span_is(program, "/usr/bin/git"))))
             return 0;
     }
     return refuse_event(policy, event);
@@ -432,6 +403,43 @@ static int on_exec(const struct policy *policy, const char *event, PyObject *arg
     (void)args;
     return is_loading() || policy_caller_says(names, SAID_AS_GLOBAL) ? 0
                                                                      : refuse_event(policy, event);
+}
+
+/* Callbacks of sys.monitoring get code objects. Since Python 3.12 cProfile uses it, and registers
+ * methods of its own, written in C, which only count. */
+static int on_monitoring(const struct policy *policy, const char *event, PyObject *args)
+{
+    PyObject *function = policy_arg(args, 0);
+    PyObject *self = PyCFunction_CheckExact(function) ? PyCFunction_GET_SELF(function) : NULL;
+
+    /* A class made in Python can have any name, but no module written in C. */
+    for (PyTypeObject *type = self ? Py_TYPE(self) : NULL; type; type = type->tp_base) {
+        PyObject *module =
+            type->tp_flags & Py_TPFLAGS_HEAPTYPE ? ((PyHeapTypeObject *)type)->ht_module : NULL;
+        const PyModuleDef *def = module ? PyModule_GetDef(module) : NULL;
+
+        if (def && strcmp(def->m_name, "_lsprof") == 0)
+            return 0;
+    }
+    return function == Py_None || !policy_caller_is_guest(true) ? 0 : refuse_event(policy, event);
+}
+
+/* doctest has a debugger at hand, whether or not it needs one. */
+static int on_debugger(const struct policy *policy, const char *event, PyObject *args)
+{
+    (void)args;
+    return policy_caller_behind_is("/pdb.py", "/doctest.py") ? 0 : refuse_event(policy, event);
+}
+
+/* doctest gives back at its end what there was before. */
+static int on_trace(const struct policy *policy, const char *event, PyObject *args)
+{
+    static const char *const files[] = {"/doctest.py"};
+
+    (void)args;
+    return policy_caller_file_is(files, COUNT_OF(files)) || !policy_caller_is_guest(true)
+               ? 0
+               : refuse_event(policy, event);
 }
 
 static int on_making(const struct policy *policy, const char *event, PyObject *args)
@@ -460,7 +468,7 @@ enum who {
     ANYBODY, /* libraries too */
     REMOTE,  /* ANYBODY, but not helpers of the operator, who says which hosts there are */
     STARTS,  /* HAND, and anybody where the kernel refuses new processes anyway */
-    HAND,    /* the program, also through the standard library */
+    HAND,    /* the program, also through the standard library, or by the hand of a library */
     BY_RULE, /* `check` decides */
 };
 
@@ -474,6 +482,7 @@ static const struct event {
     /* clang-format off */
     {"code.__new__",               POWER_EVALUATE,      BY_RULE, on_making},
     {"compile",                    POWER_EVALUATE,      BY_RULE, on_compile},
+    {"cpython.PyInterpreterState_New", POWER_EVALUATE,  ANYBODY, NULL}, /* has none of the guards */
     {"exec",                       POWER_EVALUATE,      BY_RULE, on_exec},
     {"ftplib.connect",             POWER_NETWORK,       REMOTE , NULL},
     {"ftplib.sendcmd",             POWER_NETWORK,       REMOTE , NULL},
@@ -481,8 +490,8 @@ static const struct event {
     {"gc.get_objects",             POWER_INTROSPECTION, HAND,    NULL},
     {"gc.get_referents",           POWER_INTROSPECTION, HAND,    NULL},
     {"gc.get_referrers",           POWER_INTROSPECTION, HAND,    NULL},
-    {"glob.glob",                  POWER_FILES,         BY_RULE, on_list},
-    {"glob.glob/2",                POWER_FILES,         BY_RULE, on_list},
+    {"glob.glob",                  POWER_FILES,         BY_RULE, policy_audit_list},
+    {"glob.glob/2",                POWER_FILES,         BY_RULE, policy_audit_list},
     {"http.client.connect",        POWER_NETWORK,       REMOTE , NULL},
     {"http.client.send",           POWER_NETWORK,       REMOTE , NULL},
     {"imaplib.open",               POWER_NETWORK,       REMOTE , NULL},
@@ -494,55 +503,54 @@ static const struct event {
     {"object.__delattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
     {"object.__getattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
     {"object.__setattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
-    {"open",                       POWER_FILES,         BY_RULE, on_open},
-    {"os.chdir",                   POWER_FILES,         BY_RULE, on_change},
-    {"os.chflags",                 POWER_FILES,         BY_RULE, on_change},
-    {"os.chmod",                   POWER_FILES,         BY_RULE, on_change},
-    {"os.chown",                   POWER_FILES,         BY_RULE, on_change},
+    {"open",                       POWER_FILES,         BY_RULE, policy_audit_open},
+    {"os.chdir",                   POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.chflags",                 POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.chmod",                   POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.chown",                   POWER_FILES,         BY_RULE, policy_audit_change},
     {"os.exec",                    POWER_PROCESSES,     STARTS,  NULL},
     {"os.fork",                    POWER_PROCESSES,     STARTS,  NULL},
     {"os.forkpty",                 POWER_PROCESSES,     STARTS,  NULL},
-    {"os.fwalk",                   POWER_FILES,         BY_RULE, on_list},
-    {"os.getxattr",                POWER_FILES,         BY_RULE, on_list},
+    {"os.fwalk",                   POWER_FILES,         BY_RULE, policy_audit_list},
+    {"os.getxattr",                POWER_FILES,         BY_RULE, policy_audit_list},
     {"os.kill",                    POWER_PROCESSES,     STARTS,  NULL},
     {"os.killpg",                  POWER_PROCESSES,     BY_RULE, on_start},
-    {"os.link",                    POWER_FILES,         BY_RULE, on_change},
-    {"os.listdir",                 POWER_FILES,         BY_RULE, on_list},
-    {"os.listxattr",               POWER_FILES,         BY_RULE, on_list},
+    {"os.link",                    POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.listdir",                 POWER_FILES,         BY_RULE, policy_audit_list},
+    {"os.listxattr",               POWER_FILES,         BY_RULE, policy_audit_list},
     {"os.lockf",                   POWER_FILES,         HAND,    NULL},
-    {"os.mkdir",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.mkdir",                   POWER_FILES,         BY_RULE, policy_audit_change},
     {"os.posix_spawn",             POWER_PROCESSES,     STARTS,  NULL},
-    {"os.putenv",                  POWER_PROCESSES,     HAND,    NULL},
-    {"os.remove",                  POWER_FILES,         BY_RULE, on_change},
-    {"os.removexattr",             POWER_FILES,         BY_RULE, on_change},
-    {"os.rename",                  POWER_FILES,         BY_RULE, on_change},
-    {"os.rmdir",                   POWER_FILES,         BY_RULE, on_change},
-    {"os.scandir",                 POWER_FILES,         BY_RULE, on_list},
-    {"os.setxattr",                POWER_FILES,         BY_RULE, on_change},
+    {"os.remove",                  POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.removexattr",             POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.rename",                  POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.rmdir",                   POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.scandir",                 POWER_FILES,         BY_RULE, policy_audit_list},
+    {"os.setxattr",                POWER_FILES,         BY_RULE, policy_audit_change},
     {"os.spawn",                   POWER_PROCESSES,     STARTS,  NULL},
-    {"os.symlink",                 POWER_FILES,         BY_RULE, on_change},
+    {"os.symlink",                 POWER_FILES,         BY_RULE, policy_audit_change},
     {"os.system",                  POWER_PROCESSES,     STARTS,  NULL},
-    {"os.truncate",                POWER_FILES,         BY_RULE, on_change},
-    {"os.unsetenv",                POWER_PROCESSES,     HAND,    NULL},
-    {"os.utime",                   POWER_FILES,         BY_RULE, on_change},
-    {"os.walk",                    POWER_FILES,         BY_RULE, on_list},
-    {"pathlib.Path.glob",          POWER_FILES,         BY_RULE, on_list},
-    {"pathlib.Path.rglob",         POWER_FILES,         BY_RULE, on_list},
-    {"pdb.Pdb",                    POWER_EVALUATE,      ANYBODY, NULL},
+    {"os.truncate",                POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.utime",                   POWER_FILES,         BY_RULE, policy_audit_change},
+    {"os.walk",                    POWER_FILES,         BY_RULE, policy_audit_list},
+    {"pathlib.Path.glob",          POWER_FILES,         BY_RULE, policy_audit_list},
+    {"pathlib.Path.rglob",         POWER_FILES,         BY_RULE, policy_audit_list},
+    {"pathlib.Path.walk",          POWER_FILES,         BY_RULE, policy_audit_list},
+    {"pdb.Pdb",                    POWER_EVALUATE,      BY_RULE, on_debugger},
     {"pickle.find_class",          POWER_UNPICKLE,      BY_RULE, on_pickle},
     {"poplib.connect",             POWER_NETWORK,       REMOTE , NULL},
     {"pty.spawn",                  POWER_PROCESSES,     STARTS,  NULL},
     {"resource.prlimit",           POWER_PROCESSES,     HAND,    NULL},
     {"resource.setrlimit",         POWER_PROCESSES,     HAND,    NULL},
-    {"shutil.chown",               POWER_FILES,         BY_RULE, on_change},
-    {"shutil.copyfile",            POWER_FILES,         BY_RULE, on_change},
-    {"shutil.copymode",            POWER_FILES,         BY_RULE, on_change},
-    {"shutil.copystat",            POWER_FILES,         BY_RULE, on_change},
-    {"shutil.copytree",            POWER_FILES,         BY_RULE, on_change},
-    {"shutil.make_archive",        POWER_FILES,         BY_RULE, on_change},
-    {"shutil.move",                POWER_FILES,         BY_RULE, on_change},
-    {"shutil.rmtree",              POWER_FILES,         BY_RULE, on_change},
-    {"shutil.unpack_archive",      POWER_FILES,         BY_RULE, on_change},
+    {"shutil.chown",               POWER_FILES,         BY_RULE, policy_audit_change},
+    {"shutil.copyfile",            POWER_FILES,         BY_RULE, policy_audit_change},
+    {"shutil.copymode",            POWER_FILES,         BY_RULE, policy_audit_change},
+    {"shutil.copystat",            POWER_FILES,         BY_RULE, policy_audit_change},
+    {"shutil.copytree",            POWER_FILES,         BY_RULE, policy_audit_change},
+    {"shutil.make_archive",        POWER_FILES,         BY_RULE, policy_audit_change},
+    {"shutil.move",                POWER_FILES,         BY_RULE, policy_audit_change},
+    {"shutil.rmtree",              POWER_FILES,         BY_RULE, policy_audit_change},
+    {"shutil.unpack_archive",      POWER_FILES,         BY_RULE, policy_audit_change},
     {"signal.pthread_kill",        POWER_PROCESSES,     HAND,    NULL},
     {"smtplib.connect",            POWER_NETWORK,       REMOTE , NULL},
     {"smtplib.send",               POWER_NETWORK,       REMOTE , NULL},
@@ -555,7 +563,7 @@ static const struct event {
     {"socket.sendmsg",             POWER_NETWORK,       REMOTE , NULL},
     {"socket.sendto",              POWER_NETWORK,       REMOTE , NULL},
     {"socket.sethostname",         POWER_NETWORK,       REMOTE , NULL},
-    {"sqlite3.connect",            POWER_FILES,         BY_RULE, on_sqlite},
+    {"sqlite3.connect",            POWER_FILES,         BY_RULE, policy_audit_sqlite},
     {"sqlite3.enable_load_extension", POWER_NATIVE,     ANYBODY, NULL},
     {"sqlite3.load_extension",     POWER_NATIVE,        ANYBODY, NULL},
     {"subprocess.Popen",           POWER_PROCESSES,     BY_RULE, on_start},
@@ -563,10 +571,12 @@ static const struct event {
     {"sys._current_frames",        POWER_INTROSPECTION, HAND,    NULL},
     {"sys._getframe",              POWER_INTROSPECTION, BY_RULE, on_making},
     {"sys.addaudithook",           POWER_INTROSPECTION, ANYBODY, NULL},
+    {"sys.monitoring.register_callback", POWER_INTROSPECTION, BY_RULE, on_monitoring},
+    {"sys.remote_exec",            POWER_INTROSPECTION, ANYBODY, NULL},
     {"sys.setprofile",             POWER_INTROSPECTION, HAND,    NULL},
-    {"sys.settrace",               POWER_INTROSPECTION, HAND,    NULL},
-    {"tempfile.mkdtemp",           POWER_FILES,         BY_RULE, on_change},
-    {"tempfile.mkstemp",           POWER_FILES,         BY_RULE, on_change},
+    {"sys.settrace",               POWER_INTROSPECTION, BY_RULE, on_trace},
+    {"tempfile.mkdtemp",           POWER_FILES,         BY_RULE, policy_audit_change},
+    {"tempfile.mkstemp",           POWER_FILES,         BY_RULE, policy_audit_change},
     {"urllib.Request",             POWER_NETWORK,       REMOTE , NULL},
     {"webbrowser.open",            POWER_PROCESSES,     ANYBODY, NULL},
     /* clang-format on */
@@ -587,7 +597,7 @@ static const struct event *find_event(const char *name)
     return bsearch(name, events, COUNT_OF(events), sizeof(events[0]), compare_names);
 }
 
-static bool concerns(const struct policy *policy, const struct event *event)
+static bool concerns(const struct policy *policy, const struct event *event, const char *name)
 {
     switch (event->who) {
     case ANYBODY:
@@ -595,9 +605,9 @@ static bool concerns(const struct policy *policy, const struct event *event)
     case REMOTE:
         return !policy_caller_is_helper();
     case STARTS:
-        return (policy->flags & POLICY_NO_PROCESSES) || policy_caller_is_guest(true);
+        return (policy->flags & POLICY_NO_PROCESSES) || is_by_hand(name);
     case HAND:
-        return policy_caller_is_guest(true);
+        return is_by_hand(name);
     default:
         return policy_caller_is_guest(false);
     }
@@ -620,7 +630,7 @@ static int hook(const char *name, PyObject *args, void *data)
         return 0;
     if (event->check)
         return event->check(policy, name, args);
-    if (!concerns(policy, event))
+    if (!concerns(policy, event, name))
         return 0;
     return refuse_event(policy, name);
 }
@@ -655,7 +665,7 @@ int policy_seal(const struct policy *policy)
         return 0;
     }
     sealed_thread = PyThread_get_thread_ident();
-    if (policy_guard_install(policy) < 0) {
+    if (policy_files_begin() < 0 || policy_guard_install(policy) < 0) {
         PyErr_Clear();
         return -1;
     }

@@ -9,6 +9,7 @@
 #include "base/span.h"
 #include "guest/policy/internal.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <opcode.h>
 #include <pthread.h>
@@ -86,20 +87,65 @@ int policy_caller_prepare(void)
     return 0;
 }
 
-bool policy_module_exists(struct span name)
+static bool is_in_stdlib(struct span name)
 {
-    PyObject *known = PySys_GetObject("stdlib_module_names");
-    PyObject *text = PyUnicode_DecodeUTF8(name.data, (Py_ssize_t)name.len, NULL);
-    bool exists = known && text && PyAnySet_Check(known) && PySet_Contains(known, text) == 1;
-    char path[PATH_MAX];
+    PyObject *known = Py_IsInitialized() ? PySys_GetObject("stdlib_module_names") : NULL;
+    PyObject *text = known ? PyUnicode_DecodeUTF8(name.data, (Py_ssize_t)name.len, NULL) : NULL;
+    bool found = text && PyAnySet_Check(known) && PySet_Contains(known, text) == 1;
 
+    if (!known)
+        return false;
     Py_XDECREF(text);
     PyErr_Clear();
+    return found;
+}
+
+static struct span top_of(struct span module)
+{
+    const char *dot = memchr(module.data, '.', module.len);
+
+    return (struct span){module.data, dot ? (size_t)(dot - module.data) : module.len};
+}
+
+/* "NAME.cpython-311-x86_64-linux-gnu.so" and the like. */
+static bool has_native(const char *prefix, struct span name)
+{
+    DIR *dir = opendir(prefix);
+    const struct dirent *entry;
+    bool found = false;
+
+    while (dir && !found && (entry = readdir(dir))) {
+        struct span file = span_of(entry->d_name);
+
+        found = file.len > name.len && memcmp(file.data, name.data, name.len) == 0 &&
+                file.data[name.len] == '.' && span_ends_with(file, ".so");
+    }
+    if (dir)
+        (void)closedir(dir);
+    return found;
+}
+
+/* Belljar's own modules have no files; `skills` are asked for when one is imported. */
+static bool is_built_in(struct span name)
+{
+    for (const struct _frozen *f = PyImport_FrozenModules; f && f->name; f++)
+        if (span_is(name, f->name))
+            return true;
+    return span_is(name, "skills") || span_is(name, "servers");
+}
+
+bool policy_module_exists(struct span module)
+{
+    struct span name = top_of(module);
+    /* Without an interpreter nothing is known, and everything may be there. */
+    bool exists = !Py_IsInitialized() || is_in_stdlib(name) || is_built_in(name);
+    char path[PATH_MAX];
+
     for (size_t i = 0; i < n_prefixes && !exists; i++) {
         (void)snprintf(path, sizeof(path), "%s/%.*s", prefixes[i], SHOWN(name));
         exists = access(path, F_OK) == 0;
         (void)snprintf(path, sizeof(path), "%s/%.*s.py", prefixes[i], SHOWN(name));
-        exists = exists || access(path, F_OK) == 0;
+        exists = exists || access(path, F_OK) == 0 || has_native(prefixes[i], name);
     }
     return exists;
 }
@@ -124,6 +170,35 @@ bool policy_is_library_path(struct span path)
     return false;
 }
 
+/* "…/numpy/linalg/__init__.py" is numpy.linalg, "…/_ctypes.cpython-311-x86_64-linux-gnu.so" is
+ * _ctypes. */
+int policy_library_name(struct span path, char *name, size_t size)
+{
+    static const char package[] = "/__init__";
+    size_t prefix = 0, len;
+    const char *rest, *slash, *dot;
+
+    for (size_t i = 0; i < n_prefixes; i++)
+        if (starts_with_dir(path, prefixes[i]) && strlen(prefixes[i]) > prefix)
+            prefix = strlen(prefixes[i]);
+    if (prefix == 0)
+        return -1;
+    rest = path.data + prefix + 1;
+    len = path.len - prefix - 1;
+    slash = memrchr(rest, '/', len);
+    dot = memchr(slash ? slash : rest, '.', len - (size_t)(slash ? slash - rest : 0));
+    len = dot ? (size_t)(dot - rest) : len;
+    if (len > strlen(package) &&
+        memcmp(rest + len - strlen(package), package, strlen(package)) == 0)
+        len -= strlen(package);
+    if (len == 0 || len >= size)
+        return -1;
+    for (size_t i = 0; i < len; i++)
+        name[i] = rest[i] == '/' ? '.' : rest[i];
+    name[len] = '\0';
+    return 0;
+}
+
 /* ---- modules of the project ---- */
 
 static char *project;
@@ -135,6 +210,16 @@ int policy_set_project(const char *directory)
     return project ? 0 : -1;
 }
 
+bool policy_has_shell(void)
+{
+    const struct policy *policy = policy_sealed();
+
+    /* A profile with the project's modules has Bash, too. */
+    return !policy || (!(policy->flags & POLICY_NO_PROCESSES) &&
+                       ((policy->flags & POLICY_PROJECT_ALLOWED) ||
+                        policy_module_allowed(policy, span_of("subprocess"))));
+}
+
 bool policy_is_project_path(struct span path)
 {
     const struct policy *policy = policy_sealed();
@@ -143,20 +228,47 @@ bool policy_is_project_path(struct span path)
            starts_with_dir(path, project) && !span_contains(path, "/../");
 }
 
-bool policy_is_project_module(struct span module)
+static bool is_in_project(struct span top)
 {
-    const char *dot = memchr(module.data, '.', module.len);
-    struct span top = {module.data, dot ? (size_t)(dot - module.data) : module.len};
     char path[PATH_MAX];
 
-    if (!project || top.len == 0 || memchr(module.data, '/', module.len) ||
-        policy_module_exists(top))
+    if (!project || top.len == 0 || memchr(top.data, '/', top.len))
         return false;
     (void)snprintf(path, sizeof(path), "%s/%.*s", project, SHOWN(top));
     if (access(path, R_OK | X_OK) == 0)
         return true;
     (void)snprintf(path, sizeof(path), "%s/%.*s.py", project, SHOWN(top));
     return access(path, R_OK) == 0;
+}
+
+bool policy_is_project_module(struct span module)
+{
+    struct span top = top_of(module);
+
+    return !memchr(module.data, '/', module.len) && !policy_module_exists(top) &&
+           is_in_project(top);
+}
+
+/* A profile with the project's modules has Bash, too, and nothing judges what that runs. */
+const char *policy_last_hint(const struct policy *policy)
+{
+    return policy->flags & POLICY_PROJECT_ALLOWED
+               ? "run it as a script with Bash, where the profile does not judge it"
+               : "";
+}
+
+const char *policy_unlisted_hint(const struct policy *policy, struct span module)
+{
+    struct span top = top_of(module);
+
+    if (!(policy->flags & POLICY_PROJECT_ALLOWED))
+        return "";
+    if (!policy_module_exists(top))
+        return "it is not installed, either; ask the user to add it";
+    if (is_in_project(top))
+        return "one of that name is installed, and would be imported instead of yours; "
+               "run `python3` with Bash, which takes yours";
+    return "run `python3` with Bash, where any module can be imported";
 }
 
 bool policy_claims_library(struct span path)
@@ -229,22 +341,32 @@ static bool is_other_thread(void)
     return PyThread_get_thread_ident() != policy_sealed_thread();
 }
 
-bool policy_caller_is_guest(bool skip_stdlib)
+static bool is_stdlib_frame(PyFrameObject *frame)
+{
+    struct span file = file_of(frame);
+
+    return policy_claims_library(file) && (is_frozen(file) || policy_is_stdlib_path(file));
+}
+
+/* The nearest frame that is not of the standard library. New reference or NULL. */
+static PyFrameObject *hand_frame(void)
 {
     PyFrameObject *frame = nearest_frame();
-    bool is_guest = frame ? true : is_other_thread();
 
-    while (frame) {
-        struct span file = file_of(frame);
-
-        if (!policy_claims_library(file))
-            break;
-        is_guest = false;
-        if (!skip_stdlib || !(is_frozen(file) || policy_is_stdlib_path(file)))
-            break;
-        is_guest = true;
+    while (frame && is_stdlib_frame(frame))
         frame = step_back(frame);
-    }
+    return frame;
+}
+
+bool policy_caller_is_guest(bool skip_stdlib)
+{
+    PyFrameObject *frame = skip_stdlib ? hand_frame() : nearest_frame();
+    PyFrameObject *nearest = nearest_frame();
+    bool is_guest = frame     ? !policy_claims_library(file_of(frame))
+                    : nearest ? true /* nobody but the standard library */
+                              : is_other_thread();
+
+    Py_XDECREF(nearest);
     Py_XDECREF(frame);
     return is_guest;
 }
@@ -329,6 +451,15 @@ bool policy_caller_is_importing(void)
     return importing;
 }
 
+bool policy_caller_is_importlib(void)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool is_one = frame && span_contains(file_of(frame), "<frozen importlib.");
+
+    Py_XDECREF(frame);
+    return is_one;
+}
+
 bool policy_caller_is_module(void)
 {
     PyFrameObject *frame = nearest_frame();
@@ -380,8 +511,9 @@ static bool tuple_has(PyObject *tuple, const char *const *names, int depth)
 }
 
 /* The code reads a global or builtin of that name: `exec(...)`, not `self.exec(...)`. */
-static bool reads_global(PyCodeObject *code, const char *const *names)
+static bool reads_global(PyFrameObject *frame, const char *const *names)
 {
+    PyCodeObject *code = PyFrame_GetCode(frame);
     PyObject *bytes = PyCode_GetCode(code);
     Py_ssize_t len = bytes ? PyBytes_GET_SIZE(bytes) : 0;
     unsigned long arg = 0;
@@ -395,16 +527,25 @@ static bool reads_global(PyCodeObject *code, const char *const *names)
         arg = (arg << 8) | unit[1];
         if (unit[0] == EXTENDED_ARG)
             continue;
-        /* Since 3.11 the lowest bit of LOAD_GLOBAL tells how it is called. */
-        index =
-            (Py_ssize_t)(unit[0] == LOAD_GLOBAL && PY_VERSION_HEX >= 0x030b0000 ? arg >> 1 : arg);
+        /* The lowest bit of LOAD_GLOBAL tells how it is called. */
+        index = (Py_ssize_t)(unit[0] == LOAD_GLOBAL ? arg >> 1 : arg);
         arg = 0;
         found = (unit[0] == LOAD_GLOBAL || unit[0] == LOAD_NAME) &&
                 index < PyTuple_GET_SIZE(code->co_names) &&
                 is_one_of(PyTuple_GET_ITEM(code->co_names, index), names);
     }
     Py_XDECREF(bytes);
+    Py_DECREF(code);
     return found;
+}
+
+static bool code_says(PyFrameObject *frame, const char *const *names)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool says = tuple_has(code->co_names, names, 0) || tuple_has(code->co_consts, names, 2);
+
+    Py_DECREF(code);
+    return says;
 }
 
 /* importlib calls compile() and exec() by way of a function that hides frames. */
@@ -423,7 +564,6 @@ static PyFrameObject *skip_import_trampoline(PyFrameObject *frame)
 bool policy_caller_says(const char *const *names, enum policy_said how)
 {
     PyFrameObject *frame = nearest_frame();
-    PyCodeObject *code;
     bool says;
 
     if (!frame)
@@ -431,14 +571,31 @@ bool policy_caller_says(const char *const *names, enum policy_said how)
     frame = skip_import_trampoline(frame);
     if (!frame)
         return false;
-    code = PyFrame_GetCode(frame);
     says = policy_claims_library(file_of(frame)) &&
-           (how == SAID_AS_GLOBAL
-                ? reads_global(code, names)
-                : tuple_has(code->co_names, names, 0) || tuple_has(code->co_consts, names, 2));
-    Py_DECREF(code);
+           (how == SAID_AS_GLOBAL ? reads_global(frame, names) : code_says(frame, names));
     Py_DECREF(frame);
     return says;
+}
+
+bool policy_hand_says(const char *const *names)
+{
+    PyFrameObject *frame = hand_frame();
+    bool says = frame && policy_claims_library(file_of(frame)) && code_says(frame, names);
+
+    Py_XDECREF(frame);
+    return says;
+}
+
+bool policy_hand_has(const char *name)
+{
+    PyFrameObject *frame = hand_frame();
+    PyObject *globals = frame ? PyFrame_GetGlobals(frame) : NULL;
+    bool has = globals && policy_claims_library(file_of(frame)) &&
+               PyDict_GetItemString(globals, name) != NULL;
+
+    Py_XDECREF(globals);
+    Py_XDECREF(frame);
+    return has;
 }
 
 bool policy_caller_behind_is(const char *suffix, const char *part)

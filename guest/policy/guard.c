@@ -2,170 +2,37 @@
  *
  * The program's globals get a builtins dictionary of their own (a copy, so that libraries keep
  * theirs): blocked names are functions that say so, getattr() and its kin look at the name they
- * get. __import__() is guarded for everybody and asks who is calling, because a module that is
- * loaded already raises no event. The getattr() of libraries looks at names that were given to
- * them. str.format(), string.Formatter, operator.attrgetter and
- * methodcaller read attributes by text; they are guarded where they live.
+ * get. The getattr() of libraries looks at names that were given to them. str.format(),
+ * string.Formatter, operator.attrgetter and methodcaller read attributes by text; they are guarded
+ * where they live. __import__() is in guard_import.c.
  *
  * All of this changes one process that serves one program and then ends.
  */
 #include "guest/policy/internal.h"
+#include "guest/versions.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static __thread bool import_passed;
-
-bool policy_guard_is_importing(void)
-{
-    return import_passed;
-}
-
 /* The real things, kept in the zygote before any program could touch them. */
-static PyObject *real_import, *real_getattr, *real_hasattr, *real_setattr, *real_delattr,
-    *real_vars;
+static PyObject *real_getattr, *real_hasattr, *real_setattr, *real_delattr, *real_vars;
 static PyObject *real_split; /* _string.formatter_field_name_split */
+static PyObject *real_fork_exec;
 static PyCFunctionWithKeywords real_format;
 static PyCFunction real_format_map, real_subclasses;
 static PyTypeObject *attrgetter, *methodcaller;
 static newfunc real_attrgetter_new, real_methodcaller_new;
+static ternaryfunc real_attrgetter_call, real_methodcaller_call;
 
-/* ---- imports ---- */
+/* ---- getattr and its kin ---- */
 
-static struct span exact_text(PyObject *value, bool *ok)
+struct span policy_exact_text(PyObject *value, bool *ok)
 {
     if (value && PyUnicode_CheckExact(value))
         return span_of_str(value, ok);
     *ok = false;
     return (struct span){"", 0};
 }
-
-/* Argument `index` of a vectorcall, also by keyword. Borrowed or NULL. */
-static PyObject *call_arg(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                          Py_ssize_t index, const char *name)
-{
-    if (index < nargs)
-        return args[index];
-    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), name) == 0)
-            return args[nargs + i];
-    return NULL;
-}
-
-static int refuse_import(const struct policy *policy, struct span module, struct span name)
-{
-    if (!name.len)
-        return policy_refuse(policy, PyExc_ImportError, "import", module, "importing module `%.*s`",
-                             SHOWN(module));
-    return policy_refuse(policy, PyExc_ImportError, "import", module, "importing `%.*s.%.*s`",
-                         SHOWN(module), SHOWN(name));
-}
-
-/* The number of names, or 0 for a plain import; -1 when the list is not one. */
-static Py_ssize_t from_count(PyObject *fromlist)
-{
-    if (!fromlist || fromlist == Py_None)
-        return 0;
-    if (PyTuple_CheckExact(fromlist) || PyList_CheckExact(fromlist))
-        return PySequence_Fast_GET_SIZE(fromlist);
-    return -1;
-}
-
-static int check_import(const struct policy *policy, PyObject *name, PyObject *fromlist,
-                        PyObject *level)
-{
-    Py_ssize_t count = from_count(fromlist);
-    bool ok;
-    struct span module = exact_text(name, &ok);
-
-    if (!ok || count < 0 || (level && !(PyLong_CheckExact(level) && PyLong_AsLong(level) == 0)))
-        return refuse_import(policy, ok ? module : span_of("?"), (struct span){"", 0});
-    if (count == 0 && !policy_import_allowed(policy, module, (struct span){"", 0}))
-        return refuse_import(policy, module, (struct span){"", 0});
-    for (Py_ssize_t i = 0; i < count; i++) {
-        struct span what = exact_text(PySequence_Fast_GET_ITEM(fromlist, i), &ok);
-
-        if (!ok || !policy_import_allowed(policy, module, what))
-            return refuse_import(policy, module, what);
-    }
-    return 0;
-}
-
-/* `from collections import _sys`: seen only when the module is there. */
-static int check_imported(const struct policy *policy, PyObject *module, PyObject *fromlist)
-{
-    PyObject *brought;
-    bool ok;
-
-    for (Py_ssize_t i = 0; PyModule_Check(module) && i < from_count(fromlist); i++) {
-        PyObject *name = PySequence_Fast_GET_ITEM(fromlist, i);
-        PyObject *value = PyDict_GetItemWithError(PyModule_GetDict(module), name);
-        PyObject *full;
-        bool allowed;
-
-        if (PyUnicode_CompareWithASCIIString(name, "*") == 0 &&
-            (brought = policy_star_brings(policy, module)))
-            return refuse_import(policy, span_of_str(brought, &ok), (struct span){"", 0});
-        if (!value || !PyModule_Check(value))
-            continue;
-        full = PyUnicode_FromFormat("%s.%U", PyModule_GetName(module), name);
-        if (!full)
-            return -1;
-        allowed = policy_module_object_allowed(policy, value, span_of_str(full, &ok));
-        if (!allowed)
-            refuse_import(policy, span_of_str(full, &ok), (struct span){"", 0});
-        Py_DECREF(full);
-        if (!allowed)
-            return -1;
-    }
-    return 0;
-}
-
-/* C code in the program's name (datetime.strptime() wants `_strptime`): PyImport_Import() passes an
- * empty list, which no import statement does. */
-static bool is_from_c(PyObject *fromlist)
-{
-    return fromlist && PyList_CheckExact(fromlist) && PyList_GET_SIZE(fromlist) == 0;
-}
-
-/* A library imports: its code names the module, or calls __import__() itself. Otherwise it calls
- * what it was given. */
-static bool is_library_import(PyObject *name)
-{
-    bool ok;
-    struct span module = exact_text(name, &ok);
-
-    if (policy_caller_is_guest(false) || !ok)
-        return false;
-    return policy_caller_says((const char *const[]){module.data, "__import__", NULL}, SAID_AT_ALL);
-}
-
-static PyObject *guarded_import(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                                PyObject *kwnames)
-{
-    const struct policy *policy = policy_sealed();
-    PyObject *fromlist = call_arg(args, nargs, kwnames, 3, "fromlist");
-    bool passed = import_passed;
-    PyObject *module;
-
-    (void)self;
-    if (!policy || is_library_import(call_arg(args, nargs, kwnames, 0, "name")))
-        return PyObject_Vectorcall(real_import, args, (size_t)nargs, kwnames);
-    if (!is_from_c(fromlist) &&
-        check_import(policy, call_arg(args, nargs, kwnames, 0, "name"), fromlist,
-                     call_arg(args, nargs, kwnames, 4, "level")) < 0)
-        return NULL;
-    import_passed = true;
-    module = PyObject_Vectorcall(real_import, args, (size_t)nargs, kwnames);
-    import_passed = passed;
-    if (module && check_imported(policy, module, fromlist) < 0)
-        Py_CLEAR(module);
-    /* C code takes the module from sys.modules; whoever looks at this value is not C code. */
-    if (module && is_from_c(fromlist))
-        Py_SETREF(module, Py_NewRef(Py_None));
-    return module;
-}
-
-/* ---- getattr and its kin ---- */
 
 static int refuse_attribute(const struct policy *policy, PyObject *type, struct span name)
 {
@@ -193,6 +60,7 @@ static PyObject *call_by_name(PyObject *real, PyObject *const *args, Py_ssize_t 
     const struct policy *policy = policy_sealed();
     PyObject *copy[3] = {NULL};
     PyObject *result;
+    bool before;
 
     *refused = false;
     if (!policy || nargs < 2 || nargs > 3 || !PyUnicode_Check(args[1]))
@@ -201,7 +69,9 @@ static PyObject *call_by_name(PyObject *real, PyObject *const *args, Py_ssize_t 
     copy[1] = checked_name(policy, args[1], refused);
     if (!copy[1])
         return NULL;
+    before = policy_modules_read_by_name(true);
     result = PyObject_Vectorcall(real, copy, (size_t)nargs, NULL);
+    (void)policy_modules_read_by_name(before);
     Py_DECREF(copy[1]);
     return result;
 }
@@ -211,25 +81,6 @@ static struct span shown_name(PyObject *name)
     bool ok;
 
     return span_of_str(name, &ok);
-}
-
-/* getattr(json, "codecs") hands out a module like an import does. */
-static int check_module_result(PyObject *object, PyObject *name, PyObject *result)
-{
-    const struct policy *policy = policy_sealed();
-    PyObject *full;
-    bool ok, allowed;
-
-    if (!policy || !PyModule_Check(result) || !PyModule_Check(object))
-        return 0;
-    full = PyUnicode_FromFormat("%s.%U", PyModule_GetName(object), name);
-    if (!full)
-        return -1;
-    allowed = policy_module_object_allowed(policy, result, span_of_str(full, &ok));
-    if (!allowed)
-        refuse_import(policy, span_of_str(full, &ok), (struct span){"", 0});
-    Py_DECREF(full);
-    return allowed ? 0 : -1;
 }
 
 static PyObject *guarded_getattr(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
@@ -242,8 +93,6 @@ static PyObject *guarded_getattr(PyObject *self, PyObject *const *args, Py_ssize
         return Py_NewRef(args[2]);
     if (refused)
         refuse_attribute(policy_sealed(), PyExc_AttributeError, shown_name(args[1]));
-    if (result && check_module_result(args[0], args[1], result) < 0)
-        Py_CLEAR(result);
     return result;
 }
 
@@ -292,6 +141,12 @@ bool policy_attribute_is_copied(struct span name)
     return false;
 }
 
+/* unittest looks at every name of the program. Its builtins are those that it has anyway. */
+static bool is_program_module(PyObject *object)
+{
+    return PyModule_Check(object) && object == PyImport_AddModule("__main__");
+}
+
 /* Libraries read attributes by text, and where the text comes from the program they do
  * it in its name: update_wrapper(assigned=), DataFrame.agg("name"), set_params(), argparse. A name
  * that leads to globals must stand in the code of the library itself. */
@@ -302,7 +157,7 @@ static int check_given_name(PyObject *const *args, Py_ssize_t nargs)
     struct span name;
     bool ok, refused;
 
-    if (!policy || nargs < 2 || !PyUnicode_Check(args[1]))
+    if (!policy || nargs < 2 || !PyUnicode_Check(args[1]) || is_program_module(args[0]))
         return 0;
     exact = PyUnicode_FromObject(args[1]);
     if (!exact)
@@ -317,15 +172,62 @@ static int check_given_name(PyObject *const *args, Py_ssize_t nargs)
     return refused ? -1 : 0;
 }
 
+/* The library reads from a module by a name that is not in its own code. All names that shutil
+ * looks up are its own, and an import looks for `sys.path` and `__path__`. */
+static bool is_name_given(PyObject *const *args, Py_ssize_t nargs)
+{
+    static const char *const own_names[] = {"/shutil.py"};
+    bool ok = false;
+    struct span name = nargs >= 2 && PyModule_Check(args[0]) ? policy_exact_text(args[1], &ok)
+                                                             : (struct span){"", 0};
+
+    return ok && policy_sealed() &&
+           !policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL) &&
+           !policy_caller_file_is(own_names, COUNT_OF(own_names)) && !policy_caller_is_importing();
+}
+
 static PyObject *library_getattr(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)self;
-    if (check_given_name(args, nargs) == 0)
-        return PyObject_Vectorcall(real_getattr, args, (size_t)nargs, NULL);
+    if (check_given_name(args, nargs) == 0) {
+        bool before = policy_modules_read_by_name(is_name_given(args, nargs));
+        PyObject *value = PyObject_Vectorcall(real_getattr, args, (size_t)nargs, NULL);
+
+        (void)policy_modules_read_by_name(before);
+        return value;
+    }
     if (nargs != 3 || !PyErr_ExceptionMatches(PyExc_AttributeError))
         return NULL;
     PyErr_Clear();
     return Py_NewRef(args[2]);
+}
+
+/* The builtins that the program has: a copy of those of libraries. */
+static PyObject *program_builtins;
+
+/* `patch("builtins.input")` sets a name of the libraries' builtins; the program's get it as well.
+ * What a profile guards or blocks stays as it is. */
+static int follow_builtins(PyObject *module, PyObject *name, PyObject *value)
+{
+    const struct policy *policy = policy_sealed();
+    PyObject *own, *common;
+
+    if (!policy || !program_builtins || !PyModule_Check(module) || !PyUnicode_CheckExact(name) ||
+        PyModule_GetDict(module) != PyEval_GetBuiltins())
+        return 0;
+    own = PyDict_GetItem(program_builtins, name);
+    common = PyDict_GetItem(PyModule_GetDict(module), name);
+    if (own != common)
+        return 0;
+    return PyDict_SetItem(program_builtins, name, value);
+}
+
+static PyObject *library_setattr(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)self;
+    if (nargs == 3 && follow_builtins(args[0], args[1], args[2]) < 0)
+        return NULL;
+    return PyObject_Vectorcall(real_setattr, args, (size_t)nargs, NULL);
 }
 
 /* vars(x) is x.__dict__; of a module it would hand out every module that one has imported. */
@@ -387,12 +289,28 @@ static int check_template(PyObject *text, bool is_field)
 
 static PyObject *guarded_format(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    return check_template(self, false) < 0 ? NULL : real_format(self, args, kwargs);
+    bool before;
+    PyObject *result;
+
+    if (check_template(self, false) < 0)
+        return NULL;
+    before = policy_modules_read_by_name(true);
+    result = real_format(self, args, kwargs);
+    (void)policy_modules_read_by_name(before);
+    return result;
 }
 
 static PyObject *guarded_format_map(PyObject *self, PyObject *mapping)
 {
-    return check_template(self, false) < 0 ? NULL : real_format_map(self, mapping);
+    bool before;
+    PyObject *result;
+
+    if (check_template(self, false) < 0)
+        return NULL;
+    before = policy_modules_read_by_name(true);
+    result = real_format_map(self, mapping);
+    (void)policy_modules_read_by_name(before);
+    return result;
 }
 
 static PyObject *guarded_split(PyObject *self, PyObject *field)
@@ -425,14 +343,47 @@ static int check_paths(PyObject *args, bool all)
     return 0;
 }
 
+/* The way to an object's call that does not pass its type is closed. */
+static PyObject *without_vectorcall(PyObject *object)
+{
+    Py_ssize_t offset = object ? Py_TYPE(object)->tp_vectorcall_offset : 0;
+
+    if (offset > 0 && policy_sealed())
+        memset((char *)object + offset, 0, sizeof(vectorcallfunc));
+    return object;
+}
+
 static PyObject *guarded_attrgetter_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    return check_paths(args, true) < 0 ? NULL : real_attrgetter_new(type, args, kwargs);
+    return check_paths(args, true) < 0
+               ? NULL
+               : without_vectorcall(real_attrgetter_new(type, args, kwargs));
 }
 
 static PyObject *guarded_methodcaller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    return check_paths(args, false) < 0 ? NULL : real_methodcaller_new(type, args, kwargs);
+    return check_paths(args, false) < 0
+               ? NULL
+               : without_vectorcall(real_methodcaller_new(type, args, kwargs));
+}
+
+static PyObject *call_reading(ternaryfunc real, PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    bool before = policy_modules_read_by_name(true);
+    PyObject *result = real(self, args, kwargs);
+
+    (void)policy_modules_read_by_name(before);
+    return result;
+}
+
+static PyObject *guarded_attrgetter_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_reading(real_attrgetter_call, self, args, kwargs);
+}
+
+static PyObject *guarded_methodcaller_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_reading(real_methodcaller_call, self, args, kwargs);
 }
 
 static PyObject *guarded_subclasses(PyObject *self, PyObject *unused)
@@ -448,16 +399,30 @@ static PyObject *guarded_subclasses(PyObject *self, PyObject *unused)
     return real_subclasses(self, unused);
 }
 
+/* ---- processes ---- */
+
+/* The only way to a process that does not announce itself. subprocess does that before it comes
+ * here. */
+static PyObject *guarded_fork_exec(PyObject *self, PyObject *args)
+{
+    static const char *const announced[] = {"/subprocess.py"};
+
+    (void)self;
+    if (!policy_caller_file_is(announced, COUNT_OF(announced)) && PySys_Audit("os.fork", NULL) < 0)
+        return NULL;
+    return PyObject_Call(real_fork_exec, args, NULL);
+}
+
 /* ---- installation ---- */
 
 #define FAST (PyCFunction)(void (*)(void))
 
-static PyMethodDef import_def = {"__import__", FAST guarded_import, METH_FASTCALL | METH_KEYWORDS,
-                                 NULL};
 static PyMethodDef getattr_def = {"getattr", FAST library_getattr, METH_FASTCALL, NULL};
+static PyMethodDef setattr_def = {"setattr", FAST library_setattr, METH_FASTCALL, NULL};
 static PyMethodDef split_def = {"formatter_field_name_split", guarded_split, METH_O, NULL};
 static PyMethodDef blocked_def = {"blocked", FAST blocked, METH_VARARGS | METH_KEYWORDS,
                                   "Not available in this profile."};
+static PyMethodDef fork_exec_def = {"fork_exec", guarded_fork_exec, METH_VARARGS, NULL};
 static PyMethodDef format_def = {"format", FAST guarded_format, METH_VARARGS | METH_KEYWORDS, NULL};
 static PyMethodDef format_map_def = {"format_map", guarded_format_map, METH_O, NULL};
 static PyMethodDef subclasses_def = {"__subclasses__", guarded_subclasses, METH_NOARGS, NULL};
@@ -476,7 +441,7 @@ static struct by_name {
 /* The C function behind a method of a built-in type; its documentation goes to the guard. */
 static PyCFunction method_of(PyTypeObject *type, PyMethodDef *guard, int flags)
 {
-    PyObject *method = PyDict_GetItemString(type->tp_dict, guard->ml_name);
+    PyObject *method = PyDict_GetItemString(type_methods(type), guard->ml_name);
     PyMethodDef *def;
 
     if (!method || !Py_IS_TYPE(method, &PyMethodDescr_Type))
@@ -506,7 +471,7 @@ static int put(PyObject *dict, const char *name, PyObject *value)
 
 static int replace_method(PyTypeObject *type, PyMethodDef *def)
 {
-    int r = put(type->tp_dict, def->ml_name, PyDescr_NewMethod(type, def));
+    int r = put(type_methods(type), def->ml_name, PyDescr_NewMethod(type, def));
 
     PyType_Modified(type);
     return r;
@@ -527,8 +492,28 @@ static int guard_methods(PyObject *strings)
         replace_method(&PyType_Type, &subclasses_def) < 0)
         return -1;
     attrgetter->tp_new = guarded_attrgetter_new;
+    attrgetter->tp_call = guarded_attrgetter_call;
     methodcaller->tp_new = guarded_methodcaller_new;
+    methodcaller->tp_call = guarded_methodcaller_call;
     return 0;
+}
+
+/* subprocess has a name of its own for it. */
+static int guard_fork_exec(void)
+{
+    PyObject *module = PyImport_ImportModule("_posixsubprocess");
+    PyObject *user = PyDict_GetItemString(PyImport_GetModuleDict(), "subprocess");
+    PyObject *guard = PyCFunction_New(&fork_exec_def, NULL);
+    int r = -1;
+
+    real_fork_exec = module ? PyObject_GetAttrString(module, "fork_exec") : NULL;
+    if (real_fork_exec && guard)
+        r = PyDict_SetItemString(PyModule_GetDict(module), "fork_exec", guard);
+    if (r == 0 && user && PyModule_Check(user))
+        r = PyDict_SetItemString(PyModule_GetDict(user), "_fork_exec", guard);
+    Py_XDECREF(guard);
+    Py_XDECREF(module);
+    return r;
 }
 
 int policy_guard_prepare(void)
@@ -539,9 +524,10 @@ int policy_guard_prepare(void)
 
     if (!builtins || !operators || !strings)
         return -1;
-    if (real_import)
+    if (real_split)
         return 0;
-    real_import = Py_XNewRef(PyDict_GetItemString(builtins, "__import__"));
+    if (policy_guard_import_prepare(builtins) < 0)
+        return -1;
     for (size_t i = 0; i < COUNT_OF(by_name); i++) {
         PyObject *real = PyDict_GetItemString(builtins, by_name[i].def.ml_name);
 
@@ -551,6 +537,7 @@ int policy_guard_prepare(void)
         *by_name[i].real = Py_NewRef(real);
     }
     getattr_def.ml_doc = by_name[0].def.ml_doc;
+    setattr_def.ml_doc = by_name[2].def.ml_doc;
     real_split = PyObject_GetAttrString(strings, "formatter_field_name_split");
     attrgetter = type_in(operators, "attrgetter");
     methodcaller = type_in(operators, "methodcaller");
@@ -559,13 +546,15 @@ int policy_guard_prepare(void)
                                                                      METH_VARARGS | METH_KEYWORDS);
     real_format_map = method_of(&PyUnicode_Type, &format_map_def, METH_O);
     real_subclasses = method_of(&PyType_Type, &subclasses_def, METH_NOARGS);
-    if (!real_import || !real_split || !attrgetter || !methodcaller || !real_format ||
-        !real_format_map || !real_subclasses)
+    if (!real_split || !attrgetter || !methodcaller || !real_format || !real_format_map ||
+        !real_subclasses)
         return -1;
     real_attrgetter_new = attrgetter->tp_new;
     real_methodcaller_new = methodcaller->tp_new;
+    real_attrgetter_call = attrgetter->tp_call;
+    real_methodcaller_call = methodcaller->tp_call;
     spare_builtins = PyDict_Copy(builtins);
-    if (!spare_builtins || guard_methods(strings) < 0)
+    if (!spare_builtins || guard_methods(strings) < 0 || guard_fork_exec() < 0)
         return -1;
     Py_DECREF(strings);
     return 0;
@@ -602,7 +591,7 @@ static int block_builtins(const struct policy *policy, PyObject *builtins)
 static int dress(const struct policy *policy, PyObject *globals, PyObject *builtins)
 {
     PyObject *own = spare_builtins ? spare_builtins : PyDict_Copy(builtins);
-    int r = own ? put(own, "__import__", PyCFunction_New(&import_def, NULL)) : -1;
+    int r = own ? put(own, "__import__", policy_guard_import_new()) : -1;
 
     spare_builtins = NULL;
 
@@ -612,7 +601,34 @@ static int dress(const struct policy *policy, PyObject *globals, PyObject *built
         r = block_builtins(policy, own);
     if (r == 0)
         r = PyDict_SetItemString(globals, "__builtins__", own);
+    if (r == 0) {
+        policy_workspace_set_builtins(own);
+        Py_XSETREF(program_builtins, Py_NewRef(own));
+    }
     Py_XDECREF(own);
+    return r;
+}
+
+/* joblib, and so n_jobs of sklearn, works in one process where processes are refused. It looks at
+ * the variable when it is imported, and may have been. */
+static int keep_joblib_from_processes(void)
+{
+    static const char *const modules[] = {"joblib._multiprocessing_helpers", "joblib.parallel",
+                                          "joblib._parallel_backends"};
+    PyObject *loaded = PyImport_GetModuleDict();
+    PyObject *os = PyDict_GetItemString(loaded, "os");
+    PyObject *variables = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
+    PyObject *zero = PyUnicode_FromString("0");
+    int r =
+        variables && zero ? PyMapping_SetItemString(variables, "JOBLIB_MULTIPROCESSING", zero) : -1;
+
+    for (size_t i = 0; r == 0 && i < COUNT_OF(modules); i++) {
+        PyObject *module = PyDict_GetItemString(loaded, modules[i]);
+
+        if (module && PyModule_Check(module))
+            r = PyDict_SetItemString(PyModule_GetDict(module), "mp", Py_None);
+    }
+    Py_XDECREF(zero);
     return r;
 }
 
@@ -624,9 +640,12 @@ int policy_guard_install(const struct policy *policy)
 
     if (!main_module || !builtins)
         return -1;
-    if (!is_installed && (put(builtins, "__import__", PyCFunction_New(&import_def, NULL)) < 0 ||
-                          put(builtins, "getattr", PyCFunction_New(&getattr_def, NULL)) < 0))
+    if (!is_installed && (put(builtins, "__import__", policy_guard_import_new()) < 0 ||
+                          put(builtins, "getattr", PyCFunction_New(&getattr_def, NULL)) < 0 ||
+                          put(builtins, "setattr", PyCFunction_New(&setattr_def, NULL)) < 0))
         return -1;
     is_installed = true;
+    if (!(policy->powers & POWER_PROCESSES) && keep_joblib_from_processes() < 0)
+        return -1;
     return dress(policy, PyModule_GetDict(main_module), builtins);
 }

@@ -20,10 +20,11 @@ def is_installed(name):
 
 
 def imported(node):
+    """[(name, line, column)] of the modules themselves. A tree does not say where that of `from` stands: usually after one space."""
     if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
+        return [(alias.name, alias.lineno, alias.col_offset) for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-        return [node.module]
+        return [(node.module, node.lineno, node.col_offset + len("from "))]
     return []
 
 
@@ -32,10 +33,10 @@ def missing_imports(tree):
     found, todo = [], [(tree, False)]
     while todo:
         node, is_optional = todo.pop()
-        for name in imported(node):
+        for name, line, column in imported(node):
             top = name.partition(".")[0]
             if not is_optional and not is_installed(top):
-                found.append((top, node.lineno, node.col_offset))
+                found.append((top, line, column))
         tried = getattr(node, "body", []) if isinstance(node, ast.Try) and any(map(catches_import_errors, node.handlers)) else []
         spared = set(map(id, tried))
         todo += [(child, is_optional or id(child) in spared) for child in ast.iter_child_nodes(node)]

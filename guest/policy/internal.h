@@ -62,6 +62,31 @@ bool policy_attribute_refused(const struct policy *policy, struct span name);
  * `__class__` itself. */
 bool policy_class_is_soft(const struct policy *policy);
 
+/* ---- modules as the program sees them (policy_modules.c) ---- */
+
+enum policy_view {
+    VIEW_NONE,  /* no name of it but `__version__` and the like, and modules in it that are allowed
+                 */
+    VIEW_PARTS, /* these, and the names that the profile lists */
+    VIEW_WHOLE, /* all but modules in it that are not allowed */
+};
+
+enum policy_view policy_module_view(const struct policy *policy, PyObject *module);
+
+/* May the program read this name of the module, whose value this is (or NULL, where it is not
+ * known)? */
+bool policy_member_allowed(const struct policy *policy, PyObject *module, struct span name,
+                           PyObject *value);
+
+/* Before the program gets the module. 0 or -1. */
+int policy_module_hand_out(const struct policy *policy, PyObject *module);
+
+/* C code of ours that is called by the program reads attributes by a name that the program gave, or
+ * does no longer. Returns what was said before. */
+bool policy_modules_read_by_name(bool on);
+
+int policy_modules_prepare(void);
+
 /* May the program hold this module, which it reaches as `reached` ("os.path" is posixpath by its
  * own name)? */
 bool policy_module_object_allowed(const struct policy *policy, PyObject *module,
@@ -117,6 +142,23 @@ enum policy_text {
 int policy_check_text(const struct policy *policy, PyObject *tree, enum policy_text kind,
                       struct policy_report *report);
 
+/* Like policy_check_text(), but for a module of the program's own, which may say `from . import x`.
+ */
+int policy_check_module(const struct policy *policy, PyObject *tree, struct policy_report *report);
+
+/* ---- modules of the program's own (policy_workspace.c) ---- */
+
+void policy_workspace_set_builtins(PyObject *dict);
+
+/* Once, before the program imports what is not in memory yet. 0 or -1. */
+int policy_workspace_watch(void);
+
+/* Between the two, this thread parses text that is checked elsewhere. -1: it does so already, and
+ * code of the program runs in between. */
+int policy_parse_begin(void);
+void policy_parse_expect(void); /* right before each parse in between */
+void policy_parse_end(void);
+
 /* ---- the report (policy.c) ---- */
 
 /* `column` is in bytes from 0, or -1. Returns 0 or -1 (out of memory: fail closed). */
@@ -134,8 +176,17 @@ int policy_caller_prepare(void);
 /* There is such a module in the interpreter's library, allowed or not. Takes names without dots. */
 bool policy_module_exists(struct span name);
 
+/* The hint where a profile has none, or "". */
+const char *policy_last_hint(const struct policy *policy);
+
+/* The hint for an import that is on no list, or "". */
+const char *policy_unlisted_hint(const struct policy *policy, struct span module);
+
 /* True when the file lies in the interpreter's library. */
 bool policy_is_library_path(struct span path);
+
+/* The name of the module in a file of the library. -1: it is too long, or there is none. */
+int policy_library_name(struct span path, char *name, size_t size);
 bool policy_is_stdlib_path(struct span path);
 
 /* Frames of code with this file name would count as library. */
@@ -161,6 +212,9 @@ bool policy_caller_is_helper(void);
  * program's wish. */
 bool policy_caller_is_importing(void);
 
+/* The nearest code is importlib's own. */
+bool policy_caller_is_importlib(void);
+
 /* The body of a library's module is running between here and the program. */
 bool policy_caller_is_module(void);
 
@@ -182,19 +236,46 @@ enum policy_said {
  * supplied both. */
 bool policy_caller_says(const char *const *names, enum policy_said how);
 
+/* Behind the frames of the standard library stands one of another library, and its own code says
+ * one of the names, or its module has a global of that name. */
+bool policy_hand_says(const char *const *names);
+bool policy_hand_has(const char *name);
+
 /* Behind the frames whose file ends with `suffix` stands one whose file has `part` in it. */
 bool policy_caller_behind_is(const char *suffix, const char *part);
 
-/* ---- enforcing (policy_audit.c, policy_guard.c) ---- */
+/* ---- enforcing (audit.c, guard.c, guard_import.c) ---- */
 
 /* The sealed policy, or NULL; and the thread that sealed it. */
 const struct policy *policy_sealed(void);
 unsigned long policy_sealed_thread(void);
 
+/* An argument of an event, borrowed; None where there is none. */
+PyObject *policy_arg(PyObject *args, Py_ssize_t index);
+
+/* Text of a str or bytes argument; false: it is something else. */
+bool policy_text_arg(PyObject *args, Py_ssize_t index, struct span *ret_text);
+
+/* Rows of the audit hook about files (audit_files.c). -1: refused, and the exception is set. */
+int policy_audit_open(const struct policy *policy, const char *event, PyObject *args);
+int policy_audit_list(const struct policy *policy, const char *event, PyObject *args);
+int policy_audit_change(const struct policy *policy, const char *event, PyObject *args);
+int policy_audit_sqlite(const struct policy *policy, const char *event, PyObject *args);
+
+/* When a policy is sealed: notes where the program starts. -1: it cannot be told. */
+int policy_files_begin(void);
+
 int policy_audit_prepare(void);
 int policy_walk_prepare(void);
 int policy_guard_prepare(void);
 int policy_guard_install(const struct policy *policy);
+
+/* guard_import.c: keeps the real __import__(); a new reference to the guarded one. */
+int policy_guard_import_prepare(PyObject *builtins);
+PyObject *policy_guard_import_new(void);
+
+/* The text of a plain str; `*ok` is false for anything else. */
+struct span policy_exact_text(PyObject *value, bool *ok);
 
 /* functools.update_wrapper() copies it. */
 bool policy_attribute_is_copied(struct span name);

@@ -15,6 +15,8 @@
 static int refuse_at(struct walk *w, int line, int column, const char *rule, struct span name,
                      struct span hint, const char *what)
 {
+    if (!hint.len)
+        hint = span_of(policy_last_hint(w->policy));
     return policy_report_add(w->report, rule, name, line, column, hint,
                              "profile `%s` does not allow %s%s`%.*s`", w->policy->profile, what,
                              *what ? " " : "", SHOWN(name));
@@ -101,6 +103,8 @@ static int refuse_import(struct walk *w, PyObject *node, struct span name, struc
     }
     if (!hint.len && policy_list_modules(w->policy, slip, sizeof(slip)))
         hint = span_of(slip);
+    if (!hint.len)
+        hint = span_of(policy_unlisted_hint(w->policy, name));
     return refuse_at(w, node_int(node, node_names.lineno), node_int(node, node_names.col_offset),
                      "import", name, hint, what);
 }
@@ -115,10 +119,10 @@ static int judge_import(struct walk *w, PyObject *node)
         struct span module = name ? node_span(name) : (struct span){"", 0};
         int r = 0;
 
-        if (policy_module_granular(w->policy, module))
+        if (policy_module_granular(w->policy, module) && !(w->policy->flags & POLICY_PARTS_SHOWN))
             r = refuse_import(w, alias, module, (struct span){"", 0},
                               "importing the whole of module");
-        else if (!name || !policy_module_allowed(w->policy, module))
+        else if (!name || !policy_import_allowed(w->policy, module, (struct span){"", 0}))
             r = refuse_import(w, alias, module, (struct span){"", 0}, "importing module");
         if (r < 0)
             return -1;
@@ -209,6 +213,8 @@ static int judge_import_from(struct walk *w, PyObject *node)
     PyObject *module = node_text(node, node_names.module);
     PyObject *aliases = node_get(node, node_names.names);
 
+    if (node_int(node, node_names.level) > 0 && w->is_module)
+        return 0; /* where it leads is seen when it is imported */
     if (node_int(node, node_names.level) > 0 || !module)
         return refuse_import(w, node, span_of("."), span_of("name the module in full"),
                              "the relative import");
@@ -379,15 +385,32 @@ static bool is_error_object(const struct walk *w, PyObject *value, struct span n
            PySet_Contains(w->handlers, id) == 1;
 }
 
+static bool is_read(PyObject *node)
+{
+    PyObject *ctx = node_get(node, node_names.ctx);
+
+    return ctx && Py_IS_TYPE(ctx, node_types.Load);
+}
+
 /* Ordinary uses of class attributes: `x.__class__.__name__`, `self.__class__(...)`,
- * `self.__dict__`. type(x) and vars(x) give the same, so allowing them is safe; a profile with
- * these names in its deny-list still refuses them. */
+ * `a.__class__ is b.__class__`, `self.__dict__`. type(x) and vars(x) give the same, so allowing
+ * them is safe; a profile with these names in its deny-list still refuses them. The defaults of a
+ * function can be read, not set: libraries keep functions and modules of their own there. So can
+ * the traceback of an exception, which sys.exc_info() has as well; names that lead on to frames are
+ * refused. */
 static bool is_soft(const struct walk *w, PyObject *node, PyObject *value, struct span name)
 {
     bool is_class = span_is(name, "__class__");
+    bool is_traceback = span_is(name, "__traceback__");
+    bool is_defaults = span_is(name, "__defaults__") || span_is(name, "__kwdefaults__");
 
-    if ((!is_class && !span_is(name, "__dict__")) ||
+    if ((!is_class && !is_traceback && !is_defaults && !span_is(name, "__dict__")) ||
         policy_on_list(w->policy, POLICY_ATTRIBUTE_DENY, name))
+        return false;
+    if ((is_class || is_traceback || is_defaults) && !w->is_text && value &&
+        Py_IS_TYPE(value, node_types.Name) && is_read(node))
+        return true;
+    if (is_defaults || is_traceback)
         return false;
     if (is_name(value, "self") || is_name(value, "other"))
         return true;
@@ -433,6 +456,13 @@ static int judge_unloaded(struct walk *w, PyObject *value, PyObject *attr, int l
     return 0;
 }
 
+/* `os.fork`, where some names of `os` are allowed. */
+static bool is_unlisted(const struct walk *w, PyObject *base, PyObject *attr, PyObject *reached)
+{
+    return policy_module_view(w->policy, base) == VIEW_PARTS &&
+           !policy_member_allowed(w->policy, base, node_span(attr), reached);
+}
+
 /* Modules are full of other modules: json.codecs.builtins. */
 static int judge_reached_module(struct walk *w, PyObject *value, PyObject *attr, int line,
                                 int column)
@@ -446,7 +476,8 @@ static int judge_reached_module(struct walk *w, PyObject *value, PyObject *attr,
 
     if (!base)
         return judge_unloaded(w, value, attr, line, column);
-    if (!is_module && !leaves_the_way(w, value, base, reached))
+    if (!is_module && !leaves_the_way(w, value, base, reached) &&
+        !is_unlisted(w, base, attr, reached))
         return 0;
     full = PyUnicode_FromFormat("%U.%U", module_member(base, node_names.dunder_name), attr);
     if (!full)

@@ -24,6 +24,8 @@ int policy_walk_prepare(void)
 #define X(kind) ok = ok && (node_types.kind = get_type(module, #kind)) != NULL;
     KINDS(X)
 #undef X
+    node_types.type_param = get_type(module, "type_param");
+    PyErr_Clear();
 #define X(field) ok = ok && (node_names.field = PyUnicode_InternFromString(#field)) != NULL;
     FIELDS(X)
 #undef X

@@ -11,12 +11,13 @@
     X(Import) X(ImportFrom) X(Name) X(Attribute) X(Call) X(Constant) X(Subscript) X(MatchClass)    \
     X(ExceptHandler) X(FunctionDef) X(AsyncFunctionDef) X(ClassDef) X(arg) X(alias) X(Load)        \
     X(Store) X(BinOp) X(Add) X(JoinedStr) X(FormattedValue) X(MatchAs) X(MatchStar)                \
-    X(MatchMapping) X(Assign) X(AnnAssign) X(Tuple) X(List) X(Module)
+    X(MatchMapping) X(Assign) X(AnnAssign) X(Tuple) X(List) X(Module) X(Try)
 
 #define FIELDS(X)                                                                                  \
     X(names) X(module) X(level) X(name) X(asname) X(id) X(ctx) X(attr) X(value) X(func) X(args)    \
     X(kwd_attrs) X(lineno) X(col_offset) X(end_lineno) X(end_col_offset) X(left) X(right) X(op)    \
-    X(slice) X(arg) X(values) X(rest) X(targets) X(target) X(elts) X(patterns)
+    X(slice) X(arg) X(values) X(rest) X(targets) X(target) X(elts) X(patterns)          \
+    X(handlers) X(type) X(body)
 /* clang-format on */
 
 struct node_types {
@@ -24,6 +25,7 @@ struct node_types {
 #define X(kind) PyTypeObject *kind;
     KINDS(X)
 #undef X
+    PyTypeObject *type_param; /* `T` of `def f[T]()`; NULL before Python 3.12 */
 };
 
 struct node_names {

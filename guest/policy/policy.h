@@ -78,6 +78,9 @@ int policy_set_helpers(const struct wire_strings *directories);
  */
 int policy_set_project(const char *directory);
 
+/* A program may start commands of the system: the profile runs Bash, or allows subprocess. */
+bool policy_has_shell(void);
+
 /* Once, before any is loaded: modules that every profile allows, those of the standard library
  * excepted. -1: out of memory. */
 int policy_allow_modules(const struct wire_strings *names);
@@ -118,6 +121,9 @@ int policy_seal_nodes(void);
 
 /* May the program import the module, under the policy that is sealed? */
 bool policy_may_import(struct span module);
+
+/* Like policy_may_import(), but for `import MODULE`: of some only listed names can be imported. */
+bool policy_may_import_whole(struct span module);
 
 /* The directories in which modules of the library lie, one after the other; NULL ends them. */
 const char *policy_library_directory(size_t index);

@@ -249,7 +249,13 @@ bool policy_module_allowed(const struct policy *policy, struct span module)
     }
     if (!(policy->flags & POLICY_IMPORTS_LISTED))
         return true;
-    return (policy->flags & POLICY_PROJECT_ALLOWED) && policy_is_project_module(module);
+    if ((policy->flags & POLICY_PROJECT_ALLOWED) && policy_is_project_module(module))
+        return true;
+    /* Nobody has it but the program itself, in a file of the run that is checked when it is
+     * imported; or it is missing, and the import says so. */
+    return (policy->flags & POLICY_PARTS_SHOWN) && (policy->powers & POWER_WORKSPACE) &&
+           module.len > 0 && !policy_module_exists(module) &&
+           !policy_hint(policy, "import", module).len; /* the profile has a better answer */
 }
 
 bool policy_module_named(const struct policy *policy, struct span module)
@@ -304,16 +310,7 @@ bool policy_class_is_soft(const struct policy *policy)
 bool policy_module_object_allowed(const struct policy *policy, PyObject *module,
                                   struct span reached)
 {
-    PyObject *name = PyDict_GetItemString(PyModule_GetDict(module), "__name__");
-    struct span own = nothing;
-    bool ok;
-
-    if (policy_module_named(policy, reached))
-        return true;
-    if (name && PyUnicode_CheckExact(name))
-        own = span_of_str(name, &ok);
-    return own.len > 0 && policy_module_allowed(policy, own) &&
-           !policy_module_granular(policy, own);
+    return policy_module_named(policy, reached) || policy_module_view(policy, module) != VIEW_NONE;
 }
 
 PyObject *policy_star_brings(const struct policy *policy, PyObject *module)
@@ -338,7 +335,8 @@ bool policy_import_allowed(const struct policy *policy, struct span module, stru
     int len;
 
     if (!name.len)
-        return !policy_module_granular(policy, module) && policy_module_allowed(policy, module);
+        return policy_module_granular(policy, module) ? policy->flags & POLICY_PARTS_SHOWN
+                                                      : policy_module_allowed(policy, module);
     if (module.len + name.len + 2 > sizeof(dotted))
         return false;
     len = snprintf(dotted, sizeof(dotted), "%.*s.%.*s", (int)module.len, module.data, (int)name.len,

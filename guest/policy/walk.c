@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CPython's own parser and compiler stop far below; deeper trees are not programs. */
-#define DEPTH_MAX 6000
+/* The depth at which Python 3.11 itself stops, whatever the version: deeper trees are not programs.
+ */
+#define DEPTH_MAX 3000
 
 static int append(PyObject ***list, size_t *count, size_t *size, PyObject *node)
 {
@@ -61,7 +62,8 @@ static int bind_module(struct walk *w, PyObject *name, PyObject *module, bool is
     if (!name || !module)
         return -1;
     /* A refused name is reported where it is imported; its uses are not reported again. */
-    if (!is_way && !policy_module_allowed(w->policy, node_span(module)))
+    if (!is_way && !policy_module_allowed(w->policy, node_span(module)) &&
+        !policy_module_granular(w->policy, node_span(module)))
         return bind(w, name);
     if (w->n_bindings == w->size_bindings) {
         size_t size = w->size_bindings ? 2 * w->size_bindings : 16;
@@ -100,9 +102,10 @@ static int bind_import(struct walk *w, PyObject *node)
         if (first && asname)
             r = bind_module(w, asname, name, false);
         else if (first)
-            r = bind_module(w, first, first,
-                            policy_module_allowed(w->policy, node_span(name)) &&
-                                !policy_module_allowed(w->policy, node_span(first)));
+            r = bind_module(
+                w, first, first,
+                policy_module_allowed(w->policy, node_span(name)) &&
+                    !policy_import_allowed(w->policy, node_span(first), (struct span){"", 0}));
         Py_XDECREF(first);
         if (r < 0)
             return -1;
@@ -131,7 +134,9 @@ static int bind_import_from(struct walk *w, PyObject *node)
     return 0;
 }
 
-static int first_look(struct walk *w, PyObject *node)
+/* An import that the program can do without is judged when it is run: the program then goes on with
+ * what it has for that case. */
+static int first_look(struct walk *w, PyObject *node, bool is_tried)
 {
     PyTypeObject *type = Py_TYPE(node);
 
@@ -148,12 +153,14 @@ static int first_look(struct walk *w, PyObject *node)
         type == node_types.Assign || type == node_types.AnnAssign)
         return keep(w, node);
     if (type == node_types.Import)
-        return bind_import(w, node) < 0 ? -1 : keep(w, node);
+        return bind_import(w, node) < 0 ? -1 : is_tried ? 0 : keep(w, node);
     if (type == node_types.ImportFrom)
-        return bind_import_from(w, node) < 0 ? -1 : keep(w, node);
+        return bind_import_from(w, node) < 0 ? -1 : is_tried ? 0 : keep(w, node);
     if (type == node_types.FunctionDef || type == node_types.AsyncFunctionDef ||
         type == node_types.ClassDef)
         return bind(w, node_get(node, node_names.name)) < 0 ? -1 : keep(w, node);
+    if (node_types.type_param && PyType_IsSubtype(type, node_types.type_param))
+        return bind(w, node_get(node, node_names.name));
     if (type == node_types.MatchAs || type == node_types.MatchStar)
         return bind(w, node_get(node, node_names.name));
     if (type == node_types.arg)
@@ -171,6 +178,7 @@ static int first_look(struct walk *w, PyObject *node)
 struct pending {
     PyObject *node;
     unsigned depth;
+    bool is_tried; /* an import that fails here is caught */
 };
 
 struct stack {
@@ -178,7 +186,7 @@ struct stack {
     size_t count, size;
 };
 
-static int push(struct stack *stack, PyObject *node, unsigned depth)
+static int push(struct stack *stack, struct pending item)
 {
     if (stack->count == stack->size) {
         size_t size = stack->size ? 2 * stack->size : 256;
@@ -189,14 +197,47 @@ static int push(struct stack *stack, PyObject *node, unsigned depth)
         stack->items = items;
         stack->size = size;
     }
-    stack->items[stack->count++] = (struct pending){node, depth};
+    stack->items[stack->count++] = item;
     return 0;
+}
+
+static bool names_import_error(PyObject *type)
+{
+    static const char *const names[] = {"ImportError", "ModuleNotFoundError", "Exception",
+                                        "BaseException"};
+    PyObject *id =
+        type && Py_IS_TYPE(type, node_types.Name) ? node_text(type, node_names.id) : NULL;
+
+    for (size_t i = 0; id && i < COUNT_OF(names); i++)
+        if (PyUnicode_CompareWithASCIIString(id, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The `body` of a `try` that does without a module that cannot be imported, borrowed; or NULL. */
+static PyObject *tried_body(PyObject *node)
+{
+    PyObject *handlers = node_get(node, node_names.handlers);
+
+    for (Py_ssize_t i = 0; i < node_count(handlers); i++) {
+        PyObject *type = node_get(PyList_GET_ITEM(handlers, i), node_names.type);
+        PyObject *kinds =
+            type && Py_IS_TYPE(type, node_types.Tuple) ? node_get(type, node_names.elts) : NULL;
+        bool catches = !type || type == Py_None || names_import_error(type);
+
+        for (Py_ssize_t k = 0; k < node_count(kinds) && !catches; k++)
+            catches = names_import_error(PyList_GET_ITEM(kinds, k));
+        if (catches)
+            return node_get(node, node_names.body);
+    }
+    return NULL;
 }
 
 /* Pushes the node's children so that the first comes off first. */
 static int push_children(struct stack *stack, struct pending parent)
 {
     PyObject *dict = PyObject_GenericGetDict(parent.node, NULL);
+    PyObject *tried = Py_IS_TYPE(parent.node, node_types.Try) ? tried_body(parent.node) : NULL;
     size_t first = stack->count;
     PyObject *key, *value;
     Py_ssize_t at = 0;
@@ -205,11 +246,15 @@ static int push_children(struct stack *stack, struct pending parent)
     if (!dict)
         return -1;
     while (r == 0 && PyDict_Next(dict, &at, &key, &value)) {
+        struct pending child = {value, parent.depth + 1, parent.is_tried || value == tried};
+
         if (node_check(value))
-            r = push(stack, value, parent.depth + 1);
-        for (Py_ssize_t i = 0; r == 0 && i < node_count(value); i++)
-            if (node_check(PyList_GET_ITEM(value, i)))
-                r = push(stack, PyList_GET_ITEM(value, i), parent.depth + 1);
+            r = push(stack, child);
+        for (Py_ssize_t i = 0; r == 0 && i < node_count(value); i++) {
+            child.node = PyList_GET_ITEM(value, i);
+            if (node_check(child.node))
+                r = push(stack, child);
+        }
     }
     Py_DECREF(dict);
     for (size_t a = first, b = stack->count; a + 1 < b; a++, b--) {
@@ -224,7 +269,7 @@ static int push_children(struct stack *stack, struct pending parent)
 static int gather(struct walk *w, PyObject *tree)
 {
     struct stack stack = {0};
-    int r = push(&stack, tree, 0);
+    int r = push(&stack, (struct pending){.node = tree});
 
     while (r == 0 && stack.count > 0) {
         struct pending at = stack.items[--stack.count];
@@ -236,7 +281,7 @@ static int gather(struct walk *w, PyObject *tree)
                 span_of("split the expression"), "the program is nested too deeply");
             break;
         }
-        r = first_look(w, at.node);
+        r = first_look(w, at.node, at.is_tried);
         if (r == 0)
             r = push_children(&stack, at);
     }
@@ -299,6 +344,13 @@ int policy_check_text(const struct policy *policy, PyObject *tree, enum policy_t
                      .is_text = true,
                      .is_annotation = kind == TEXT_ANNOTATION,
                      .is_generated = kind == TEXT_GENERATED};
+
+    return check(&w, tree);
+}
+
+int policy_check_module(const struct policy *policy, PyObject *tree, struct policy_report *report)
+{
+    struct walk w = {.policy = policy, .report = report, .is_module = true};
 
     return check(&w, tree);
 }

@@ -29,6 +29,7 @@ struct walk {
     bool is_text;         /* a library evaluates it, with builtins that do not look at names */
     bool is_annotation;   /* and it should name types only */
     bool is_generated;    /* and a library wrote it around names of the program */
+    bool is_module;       /* of a package, perhaps: it may name others by their place */
 };
 
 /* Before the first call of policy_judge(). */

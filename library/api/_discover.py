@@ -4,7 +4,7 @@ import sys
 
 _MODULES = """filesystem: read, write, copy, search and replace in many files
 code_analysis: functions, classes, imports, calls, complexity, unused imports
-code_transform: rename, remove debug code, add docstrings and hints
+code_transform: rename, remove debug code and unused imports, add docstrings and hints
 git_operations: status, diff, log, add, commit, branch, push
 masking, web: find secrets; read a page of a granted host"""
 

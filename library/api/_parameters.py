@@ -10,6 +10,7 @@ _MEANINGS = {
     "query": ("search",), "find": ("search",), "text": ("search", "content", "code"), "replacement": ("replace",), "data": ("content",),
     "name": ("function_name", "old_name", "pattern", "branch_name", "name"), "function": ("function_name",), "start": ("start_line",), "end": ("end_line",),
     "line": ("line_number",), "msg": ("message",), "ops": ("operations",), "backup": ("create_backup",), "max_results": ("limit", "max_count"),
+    "limit": ("max_count",), "n": ("max_count",), "count": ("max_count",), "max": ("max_count", "limit"),
     "include": ("file_pattern",), "fn": ("transform_fn",), "transform": ("transform_fn",), "branch": ("branch_name", "branch"),
 }  # fmt: skip
 
@@ -25,6 +26,7 @@ def _meant(name, parameters, given):
 def _understanding(function):
     signature = inspect.signature(function)
     parameters = list(signature.parameters)
+    takes_many = getattr(function, "_takes_many", function.__module__ == "api.code_analysis")
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -39,7 +41,7 @@ def _understanding(function):
         except TypeError as error:
             raise _usage(function, signature, str(error)) from None
         first = bound.arguments.get(parameters[0]) if parameters else None
-        if isinstance(first, (list, tuple)) and parameters[0] in ("file_path", "pattern", "file_pattern") and function.__module__ != "api.code_analysis":
+        if isinstance(first, (list, tuple)) and parameters[0] in ("file_path", "pattern", "file_pattern") and not takes_many:
             if len(first) != 1:
                 raise _usage(function, signature, f"{parameters[0]} is one path, not a {type(first).__name__}; for many, call it in a loop")
             bound.arguments[parameters[0]] = first[0]

@@ -37,8 +37,9 @@ def _missing(base, result):
 
 
 _WORDS = {
-    "attributes": ("attribute", "pass attributes=True"), "kwargs": ("keyword argument", None), "modules": ("module of that name", None),
-    "other_scopes": ("name in another scope", None), "other": ("other thing of that name", None), "strings": ("string", None),
+    "attributes": ("attribute", "attributes", "pass attributes=True"), "kwargs": ("keyword argument", "keyword arguments", None),
+    "modules": ("module of that name", "modules of that name", None), "other_scopes": ("name in another scope", "names in other scopes", None),
+    "other": ("namesake", "namesakes", None), "strings": ("string", "strings", None),
 }  # fmt: skip
 
 
@@ -49,11 +50,13 @@ def _told(plan, result, base, file_pattern):
         return f"nothing matched {plan.asked!r} in {where}"
     parts = []
     for why, count in result["unchanged"].items():
-        words, hint = _WORDS[why]
+        one, many, hint = _WORDS[why]
         hint = plan.hint(why) or hint
-        parts.append(f"{count} {words}{'s' if count > 1 else ''} left unchanged" + (f", {hint}" if hint else ""))
+        parts.append(f"{count} {one if count == 1 else many} left unchanged" + (f", {hint}" if hint else ""))
     if plan.note:
         parts.append(plan.note)
+    if result.get("backups"):
+        parts.append(_text.told_of_backups(result["backups"]))
     return "; ".join(parts)
 
 
@@ -95,17 +98,22 @@ def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_r
         if not edits or path in bad:
             continue
         try:
-            apply(plan, path, edits, create_backup, dry_run)
+            made = apply(plan, path, edits, create_backup, dry_run).get("backup")
         except (OSError, ValueError) as error:
+            refused = _text.read_only(path, error)
+            if refused and not result["files_modified"]:
+                return {**result, "status": "error", **refused}
             plan.skipped.append({"file": path, "reason": str(error)})
             result["status"] = "partial"
             continue
         result["files_modified"] += 1
         result["total_replacements"] += len(edits)
+        if made:
+            result["backups"] = result.get("backups", 0) + 1
         for _, _, kind in edits:
             result["by_kind"][kind] = result["by_kind"].get(kind, 0) + 1
         if len(result["details"]) < limit:
-            result["details"].append({"file": path, "replacements": len(edits), "status": "modified"})
+            result["details"].append({"file": path, "replacements": len(edits), "status": "would change" if dry_run else "modified"})
     result["skipped"] = plan.skipped[:limit]
     places = [{"file": path, "line": line, "reason": words} for path, (_, left) in chosen.items() for line, _, words in left]
     if places:

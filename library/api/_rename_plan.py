@@ -19,6 +19,7 @@ _PLAIN, _ALL, _MODULE = 0, 1, 2  # as names_conflict() has them
 _EVERYDAY = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int, float, io.TextIOWrapper, re.Pattern, re.Match, Exception, type) for name in dir(kind))
 
 _LOOKERS = {"getattr", "setattr", "hasattr", "delattr"}  # functions
+_EVENT, _LISTED = "event", "listed"  # strings of sys.audit(), and of __all__.extend()
 _PATCHERS = {"object", "setattr", "delattr"}  # patch.object(x, "name"), monkeypatch.setattr(x, "name", ...)
 
 _PATH = re.compile(r"[^\W\d]\w*(?:[.:][^\W\d]\w*)*")
@@ -232,6 +233,11 @@ class Plan:
             for arg in node.args[: 1 if name == "methodcaller" else None]:
                 if isinstance(arg, ast.Constant):
                     lookups[starts[arg.lineno - 1] + arg.col_offset] = (None, scope)
+        elif name == "audit" and node.args:  # the name of an event, not of a thing
+            lookups[starts[node.args[0].lineno - 1] + node.args[0].col_offset] = (_EVENT, scope)
+        elif name in ("extend", "append") and getattr(node.func, "value", None) is not None and getattr(node.func.value, "id", None) == "__all__":
+            for part in [n for arg in node.args for n in ast.walk(arg) if isinstance(n, ast.Constant)]:
+                lookups[starts[part.lineno - 1] + part.col_offset] = (_LISTED, scope)
 
     def receiver(self, path, receivers, place):
         """The thing that has the attribute. In f-strings, nodes have no exact place: the text before the name decides."""
@@ -327,6 +333,11 @@ class Plan:
     def of_string(self, path, place, lookups):
         """getattr(x, "name") goes with x.name, and patch("a.b.name") with the name in a.b."""
         line, (value, begin) = place[2], place[5]
+        role = lookups[begin][0] if begin in lookups else None
+        if role is _EVENT:
+            return "strings", f"the string {value!r}"
+        if role is _LISTED:
+            return self.of_name(path, line, "all_entry", None, None, False)
         before = re.split("[.:]", value)[:-1]
         if before:
             thing = self.project.of_path(path, ".".join(before))

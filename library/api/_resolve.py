@@ -139,6 +139,8 @@ class File:
         if isinstance(node, ast.Attribute):
             return node.attr == self.name
         if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and (node.func.attr == "audit" or getattr(node.func.value, "id", None) == "__all__"):
+                return True  # its strings may have the name
             return any(k.arg == self.name for k in node.keywords) or any(isinstance(a, ast.Constant) and a.value == self.name for a in node.args)
         return isinstance(node, ast.Constant) and isinstance(node.value, str) and self.name in node.value
 
@@ -367,6 +369,9 @@ class Project:
             parts = self.find_module(file.path, level, dotted)
             if parts is None:
                 return ("outside", f"{dotted}.{what}" if what else dotted)
+            if what and self.paths.get(parts) == file.path:  # `from shop import tax` in shop/__init__.py
+                inner = parts + (what,)
+                return ("module", inner) if inner in self.paths or inner in self.folders else None
             return self.member(("module", parts), what, depth) if what else ("module", parts)
         if how == "value":
             expression, annotation, where = value

@@ -85,8 +85,20 @@ def replace(expression, with_what, text, place, path):
     return expression.sub(one, text), count
 
 
+# Of a line that is shown with a match.
+_SHOWN = 100
+
+
+def _shown(text, start, end, col):
+    line = text[start:end].strip()
+    if len(line) <= _SHOWN:
+        return line
+    begin = max(0, min(col - _SHOWN // 4, end - start - _SHOWN))
+    return ("…" if begin else "") + text[start + begin : min(end, start + begin + _SHOWN)].strip() + ("…" if start + begin + _SHOWN < end else "")
+
+
 def places(expression, text, place, path):
-    """(line, column) of each; lines from 1, columns from 0 in characters."""
+    """(line, column, the line) of each; lines from 1, columns from 0 in characters."""
     where, ends, at = Where(text, place, path), None, 0
     for match in expression.finditer(text):
         if not where.has(match):
@@ -94,4 +106,5 @@ def places(expression, text, place, path):
         if ends is None:
             ends = [found.end() for found in re.finditer(r"\r\n|\n|\r", text)]
         at = bisect.bisect_right(ends, match.start())
-        yield at + 1, match.start() - (ends[at - 1] if at else 0)
+        start = ends[at - 1] if at else 0
+        yield at + 1, match.start() - start, _shown(text, start, ends[at] if at < len(ends) else len(text), match.start() - start)

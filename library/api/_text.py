@@ -2,6 +2,7 @@
 import codecs
 import contextlib
 import contextvars
+import errno
 import fcntl
 import os
 import re
@@ -11,6 +12,9 @@ import tempfile
 import time
 
 _LOCK_SECONDS = 10
+
+# Directories that are looked through for a missing file.
+_NEAR_FOLDERS = 500
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -145,6 +149,93 @@ def _read(path):
         return before, file.read()
 
 
+def _near(path):
+    """A file that was probably meant, or None."""
+    import difflib
+
+    folder, name = os.path.split(path)
+    try:
+        names = os.listdir(folder or ".")
+    except OSError:
+        names = []
+    close = difflib.get_close_matches(name, names, 1, 0.8)
+    if close:
+        return os.path.join(folder, close[0])
+    for count, (here, folders, files) in enumerate(os.walk(os.getcwd())):
+        if name in files:
+            return os.path.join(here, name)
+        if count == _NEAR_FOLDERS:
+            break
+        folders[:] = [n for n in folders if n[0] != "." and n != "node_modules"]
+    return None
+
+
+def open_or_tell(path):
+    """For the tool read_file. Of a missing file the error names one that is there."""
+    try:
+        return open(path, "rb")
+    except FileNotFoundError as error:
+        near = _near(path)
+        if near is None:
+            raise
+        near = os.path.realpath(near)
+        short = os.path.relpath(near)
+        raise FileNotFoundError(error.errno, f"{error.strerror}; there is {near if short.startswith('..') else short}", path) from None
+
+
+def _skip_lines(file, count, newline):
+    """The offset of the line after so many, and how many of them there were."""
+    offset, passed, last = 0, 0, newline
+    file.seek(0)
+    while passed < count and (data := file.read(1 << 16)):
+        here, last = data.count(newline), data
+        if passed + here < count:
+            passed, offset = passed + here, offset + len(data)
+            continue
+        at = 0
+        while passed < count:
+            at, passed = data.index(newline, at) + len(newline), passed + 1
+        return offset + at, passed
+    return offset, passed + (not last.endswith(newline))
+
+
+def _first_lines(data, count, newline):
+    end = 0
+    for _ in range(count):
+        found = data.find(newline, end)
+        if found < 0:
+            return data
+        end = found + len(newline)
+    return data[:end]
+
+
+def print_page(path, limit, offset=0, line=0, lines=0):
+    """For the tool read_file: in one line the file's size, the page's end, its first line and the one after it; then the page, as a rule whole lines."""
+    with open(path, "rb") as file:
+        before = os.fstat(file.fileno())
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError(f"{path} is not a regular file")
+        head = file.read(4096)
+        encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+        newline = "\n".encode(encoding)
+        skipped = 0
+        if line:
+            offset, skipped = _skip_lines(file, line - 1, newline)
+        file.seek(offset)
+        data = file.read(limit)
+    if encoding == "utf-8" and b"\0" in head:
+        raise ValueError(f"{path} is not text and has {before.st_size} bytes: read it with code and print only what you need")
+    if lines:
+        data = _first_lines(data, lines, newline)
+    end = data.rfind(newline) + len(newline) if newline in data else 0
+    if offset + len(data) < before.st_size and end > len(data) // 2:
+        data = data[:end]
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    text = decoder.decode(data, offset + len(data) >= before.st_size)
+    print(before.st_size, offset + len(data) - len(decoder.getstate()[0]), line, line and skipped + 1 + text.count("\n"))
+    print(text.removeprefix("\ufeff"), end="")
+
+
 def containing(paths, needle):
     """Those of the files that contain these bytes, or may: in another encoding, or too large to be looked through."""
     import _belljar_code
@@ -228,6 +319,13 @@ def _put(target, data):
         raise
 
 
+def read_only(path, error):
+    """The answer for a place where nothing can be written, once for all its files; None: it is something else."""
+    if not isinstance(error, OSError) or error.errno != errno.EROFS:
+        return None
+    return {"error": f"{path} cannot be written: the directory is read-only", "hint": "ask the user to grant it with :rw, or work on a copy in /workspace"}
+
+
 def backup(path):
     """A copy beside the file, its times and mode kept. Returns its path, or None where there is no file. One for a batch."""
     path = os.fspath(path)
@@ -244,3 +342,8 @@ def backup(path):
     if batch is not None:
         batch.backups[real] = name
     return name
+
+
+def told_of_backups(count):
+    """A sentence for the result: a commit of everything would have them."""
+    return f"{count} {'backup' if count == 1 else 'backups'} beside the files (*.backup_*): leave them out of commits; create_backup=False makes none"

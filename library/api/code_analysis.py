@@ -196,12 +196,25 @@ def _dependencies(found):
     return {**result, **{key: found[key] for key in ("language", "precision", "file") if key in found}}
 
 
+def _mistake(text):
+    """The first line that is not Python, or None."""
+    try:
+        with _warnings.catch_warnings():
+            _warnings.simplefilter("ignore")
+            _ast.parse(text)
+    except SyntaxError as error:
+        return f"line {error.lineno}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return str(error)
+    return None
+
+
 def analyze_dependencies(file_path, limit=None, report=False):
     """Measures a file and its imports: {imports: {stdlib, third_party, local}, functions, classes, lines, code_lines,
     comment_lines, blank_lines, complexity, avg_complexity_per_function, max_complexity}.
 
     complexity counts if, for, while, try and except, or their counterparts in other languages. For many files returns a
-    list, each with its `file`. A file that is not Python gives {error, lines}.
+    list, each with its `file`. A file that is not Python has `error`.
 
     >>> analyze_dependencies("app.py")["complexity"]
     """
@@ -210,7 +223,10 @@ def analyze_dependencies(file_path, limit=None, report=False):
     text = _text.Text(file_path).text
 
     def one(found):
-        return _dependencies(found[0]) if found else {"error": "the file is not valid Python", "lines": _text.count_lines(text)}
+        if not found:
+            return {"error": "the file is not valid Python", "lines": _text.count_lines(text)}
+        wrong = None if _belljar_code.language(file_path) else _mistake(text)
+        return {**_dependencies(found[0]), **({"error": wrong} if wrong else {})}
 
     return _scan(file_path, "figures", report=report, finish=one)
 

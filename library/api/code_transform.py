@@ -4,16 +4,18 @@ Files stay Python: what would not compile afterwards is not written. Every funct
 a backup beside the file, unless create_backup is False.
 """
 import ast as _ast
+import functools as _functools
 import io as _io
 import os as _os
 import re as _re
 import tokenize as _tokenize
 
 from api import _edit, _parameters, _progress, _rename, _text
+from api import code_analysis as _analysis
 from api import filesystem as _filesystem
 
-__all__ = ["rename_identifier", "add_type_hints", "remove_debug_statements", "convert_to_async", "apply_transformation", "batch_refactor",
-           "add_docstrings"]  # fmt: skip
+__all__ = ["rename_identifier", "add_type_hints", "remove_debug_statements", "remove_unused_imports", "convert_to_async", "apply_transformation",
+           "batch_refactor", "add_docstrings"]  # fmt: skip
 
 _FUNCTIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef)
 _ERRORS = (OSError, ValueError, SyntaxError, RecursionError, MemoryError)
@@ -21,6 +23,39 @@ _ERRORS = (OSError, ValueError, SyntaxError, RecursionError, MemoryError)
 
 def _failed(path, error):
     return {"status": "error", "file": str(path), "error": f"{type(error).__name__}: {error}"}
+
+
+def _told_of_many(path, paths, details, counter, limit):
+    """One result for many files: the sum, and what was done or went wrong in which."""
+    done = [d for d in details if d.get("modified")]
+    failed = [d for d in details if d["status"] == "error"]
+    status = "error" if failed and not done else "partial" if failed else "success" if done else "unchanged"
+    result = {"status": status if paths else "not_found", "files_scanned": len(paths), "files_modified": len(done)}
+    if counter:
+        result[counter] = sum(d.get(counter, 0) for d in details)
+    if not paths:
+        result["message"] = f"nothing matched {path!r} below {_os.getcwd()}"
+    return {**result, "details": (failed + done)[:limit]}
+
+
+def _of_many(counter=None):
+    """Lets a function for one file take a directory, a glob or a list, too."""
+    def wrap(function):
+        @_functools.wraps(function)
+        def call(file_path, *args, **kwargs):
+            if not _analysis._is_many(file_path) or _os.path.isfile(str(file_path)):
+                return function(file_path, *args, **kwargs)
+            paths = _analysis._paths(file_path)
+            told, details = _progress.Progress(function.__name__, len(paths)), []
+            for path in paths:
+                told.step()
+                details.append(function(path, *args, **kwargs))
+            return _told_of_many(file_path, paths, details, counter, kwargs.get("limit", 100))
+
+        call._takes_many = True
+        return call
+
+    return wrap
 
 
 # ---- names ----
@@ -143,6 +178,7 @@ def _remove(source, block, gone):
             source.replace(start, end, "pass")
 
 
+@_of_many("lines_removed")
 def remove_debug_statements(file_path, statements=None, kinds=("print", "pdb", "breakpoint"), create_backup=True, dry_run=False,
                             limit=100):  # fmt: skip
     """Removes whole statements: print(...) unless it has file=, pdb, breakpoint(); "logging" and "print_to_file" on request.
@@ -163,6 +199,77 @@ def remove_debug_statements(file_path, statements=None, kinds=("print", "pdb", "
         return _failed(file_path, error)
     return {"status": "success", "file": str(file_path), "lines_removed": sum(n.end_lineno - n.lineno + 1 for n in gone),
             "removed": [{"line": n.lineno, "kind": k} for n, k in sorted(found, key=lambda f: f[0].lineno)][:limit], **done}  # fmt: skip
+
+
+# ---- unused imports ----
+
+
+def _imports(tree):
+    """(import statement, whether a `try` asks if it can be imported)"""
+    tried = {id(n) for t in _ast.walk(tree) if isinstance(t, _ast.Try) for part in (*t.body, *t.handlers, *t.orelse) for n in _ast.walk(part)}
+    return [(n, id(n) in tried) for n in _ast.walk(tree) if isinstance(n, (_ast.Import, _ast.ImportFrom))]
+
+
+def _why_kept(source, statement, is_tried, found):
+    """The reason to keep an import, or None."""
+    if not found["removable"]:
+        return found["reason"]
+    if is_tried:
+        return "in a try, which may ask whether it can be imported"
+    text = source.data[source.line_start(source.start(statement)) : source.line_stop(source.end(statement))]
+    return "a comment speaks of it" if _re.search(rb"#.*(noqa|pylint)", text) else None
+
+
+def _cut_names(source, statement, gone):
+    """Takes some names of an import, not all; the commas and brackets stay right."""
+    names = statement.names
+    for index, alias in enumerate(names):
+        if alias not in gone:
+            continue
+        if any(later not in gone for later in names[index + 1 :]):
+            source.replace(source.start(alias), source.start(names[index + 1]), "")
+        else:
+            source.replace(source.end(names[index - 1]), source.end(alias), "")
+
+
+def _unused(source, entries):
+    """{statement: the names to be removed}, and the places that stay: [{name, line, reason}]"""
+    known = {(e["binding"], e["line"]): e for e in entries}
+    gone, left = {}, []
+    for statement, is_tried in _imports(source.tree):
+        for alias in statement.names:
+            binding = alias.asname or (alias.name.partition(".")[0] if isinstance(statement, _ast.Import) else alias.name)
+            found = known.get((binding, alias.lineno)) or known.get((binding, statement.lineno))
+            why = _why_kept(source, statement, is_tried, found) if found else None
+            if why:
+                left.append({"name": found["name"], "line": alias.lineno, "reason": why})
+            elif found:
+                gone.setdefault(statement, []).append(alias)
+    return gone, left
+
+
+@_of_many("imports_removed")
+def remove_unused_imports(file_path, create_backup=True, dry_run=False, limit=100):
+    """Removes imports that nothing in the file uses; those in a `try` or with a `# noqa` stay, as do those of a package's __init__.py.
+
+    {status, file, imports_removed, removed: [{name, line}], left: [{name, line, reason}]}
+
+    >>> remove_unused_imports("src/**/*.py", dry_run=True)
+    """
+    try:
+        source = _edit.Source(file_path)
+        gone, left = _unused(source, _analysis.find_unused_imports(file_path, details=True))
+        whole = {statement for statement, names in gone.items() if len(names) == len(statement.names)}
+        for statement in gone.keys() - whole:
+            _cut_names(source, statement, gone[statement])
+        for block in _blocks(source.tree):
+            _remove(source, block, whole & set(block))
+        done = source.save(create_backup, dry_run)
+    except _ERRORS as error:
+        return _failed(file_path, error)
+    removed = sorted(({"name": a.name, "line": a.lineno} for names in gone.values() for a in names), key=lambda r: r["line"])
+    result = {"status": "success", "file": str(file_path), "imports_removed": len(removed), "removed": removed[:limit], **done}
+    return {**result, "left": left[:limit]} if left else result
 
 
 # ---- docstrings ----
@@ -224,6 +331,7 @@ def _insert_docstring(source, node, lines):
         source.replace(at, at, text)
 
 
+@_of_many("docstrings_added")
 def add_docstrings(file_path, style="google", create_backup=True, dry_run=False, limit=100):
     """Gives every function that has none a docstring with its arguments: google, numpy or sphinx.
 
@@ -263,6 +371,7 @@ def _functions_called(tree, name):
     return list(visit(tree, ""))
 
 
+@_of_many()
 def convert_to_async(file_path, function_name, create_backup=True, dry_run=False, limit=100):
     """Makes `def` an `async def`. {status, file, message, callers: lines with calls that must now be awaited}
 
@@ -331,6 +440,7 @@ def _hint(source, node):
     return added
 
 
+@_of_many("hints_added")
 def add_type_hints(file_path, function_name=None, create_backup=True, dry_run=False, limit=100):
     """Annotates what is certain: parameters whose default is a bool, int, float or str, and `-> None` where nothing is returned.
 
@@ -354,6 +464,7 @@ def add_type_hints(file_path, function_name=None, create_backup=True, dry_run=Fa
 # ---- functions of the caller ----
 
 
+@_of_many()
 def apply_transformation(file_path, transform_fn, create_backup=True, dry_run=False):
     """Passes the text of a file through a function. {status, file, modified, message}
 
@@ -382,7 +493,8 @@ def _refactor(operation):
         return _filesystem.search_replace(**given)
     if kind == "custom":
         return apply_transformation(**given)
-    others = {"add_docstrings": add_docstrings, "add_type_hints": add_type_hints, "convert_to_async": convert_to_async}
+    others = {"add_docstrings": add_docstrings, "add_type_hints": add_type_hints, "convert_to_async": convert_to_async,
+              "remove_unused_imports": remove_unused_imports}  # fmt: skip
     if kind in others:
         return others[kind](**given)
     raise ValueError(f"type {kind!r}: rename, remove_debug, search_replace, custom, {', '.join(others)}")

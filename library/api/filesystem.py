@@ -139,14 +139,32 @@ def _is_binary(path):
         return b"\0" in file.read(8192)
 
 
+def _nothing(pattern, paths):
+    """Says so where no file was looked at."""
+    return {} if paths else {"message": f"no file matches {_os.fspath(pattern)!r} below {_os.getcwd()}"}
+
+
+def _looks_like_files(word):
+    return "**" in word or "/*" in word or word.startswith("*.")
+
+
+def _is_swapped(file_pattern, other):
+    """The text to find stands where the files belong, and they in its place, as with grep."""
+    if not (isinstance(file_pattern, str) and isinstance(other, str)) or _looks_like_files(file_pattern) or _os.path.exists(file_pattern):
+        return False
+    return (_looks_like_files(other) or _os.path.exists(other)) and not _files(file_pattern)
+
+
 def search(file_pattern, search, regex=False, case_sensitive=True, word=False, in_="all", limit=100, count_only=False):
     """Finds a text, or an expression, in all files of a glob; in_: all, or in Python code, strings or comments.
 
-    {files_scanned, files_matched, total_matches, matches: [{file, line, col}], skipped: [{file, reason}]}; at most `limit` of
-    these, with count_only none.
+    {files_scanned, files_matched, total_matches, matches: [{file, line, col, text}], skipped: [{file, reason}]}; at most
+    `limit` of these, with count_only none. `text` is the line, cut to about 100 characters.
 
     >>> search("**/*.py", "TODO", in_="comments", count_only=True)["total_matches"]
     """
+    if _is_swapped(file_pattern, search):
+        file_pattern, search = search, file_pattern
     expression = _search.expression_of(search, regex, case_sensitive, word)
     paths = _files(file_pattern)
     told = _progress.Progress("searching", len(paths))
@@ -157,15 +175,26 @@ def search(file_pattern, search, regex=False, case_sensitive=True, word=False, i
             if _is_binary(path):
                 continue
             before = total
-            for line, col in _search.places(expression, _text.Text(path).text, in_, path):
+            for line, col, shown in _search.places(expression, _text.Text(path).text, in_, path):
                 total += 1
                 if not count_only and len(matches) < limit:
-                    matches.append({"file": path, "line": line, "col": col})
+                    matches.append({"file": path, "line": line, "col": col, "text": shown})
             matched += total > before
         except (OSError, ValueError) as error:
             skipped.append({"file": path, "reason": str(error)})
-    result = {"files_scanned": len(paths), "files_matched": matched, "total_matches": total}
+    result = {"files_scanned": len(paths), "files_matched": matched, "total_matches": total, **_nothing(file_pattern, paths)}
     return result if count_only else {**result, "matches": matches, "skipped": skipped[:limit]}
+
+
+def _put(file, text, create_backup, dry_run, verify):
+    """Whether a backup was made."""
+    if verify:
+        return bool(_edit.put(file, text, create_backup, dry_run).get("backup"))
+    file.text = text
+    made = None if dry_run or not create_backup else _text.backup(file.path)
+    if not dry_run:
+        file.save()
+    return bool(made)
 
 
 def search_replace(file_pattern, search, replace, regex=False, case_sensitive=True, create_backup=True, word=False, dry_run=False, limit=100,
@@ -178,9 +207,12 @@ def search_replace(file_pattern, search, replace, regex=False, case_sensitive=Tr
 
     >>> search_replace("**/*.md", "http://", "https://", dry_run=True)["total_replacements"]
     """
+    for files, others in ((search, (file_pattern, replace)), (replace, (file_pattern, search))):
+        if _is_swapped(file_pattern, files) and _looks_like_files(files):  # nobody guesses what to change
+            raise ValueError(f"no file matches {file_pattern!r}: the files come first, search_replace({', '.join(map(repr, (files, *others)))})")
     expression = _search.expression_of(search, regex, case_sensitive, word)
     with_what = replace if regex else lambda found: replace
-    details, modified, total = [], 0, 0
+    details, modified, total, backups = [], 0, 0, 0
     paths = _files(file_pattern)
     told = _progress.Progress("replacing", len(paths))
     for path in _search.candidates(paths, search, regex, case_sensitive):
@@ -192,19 +224,17 @@ def search_replace(file_pattern, search, replace, regex=False, case_sensitive=Tr
             text, count = _search.replace(expression, with_what, file.text, in_, path)
             if text == file.text:
                 continue
-            if verify:
-                _edit.put(file, text, create_backup, dry_run or count_only)
-            else:
-                file.text = text
-                if not dry_run and not count_only:
-                    if create_backup:
-                        _text.backup(path)
-                    file.save()
+            backups += _put(file, text, create_backup, dry_run or count_only, verify)
             modified, total = modified + 1, total + count
-            details.append({"file": path, "replacements": count, "status": "modified"})
+            details.append({"file": path, "replacements": count, "status": "would change" if dry_run or count_only else "modified"})
         except (OSError, ValueError, _re.error) as error:
             details.append({"file": path, "status": "error", "error": str(error)})
-    result = {"files_scanned": len(paths), "files_modified": modified, "total_replacements": total}
+            refused = None if modified else _text.read_only(path, error)
+            if refused:
+                return {"files_scanned": len(paths), "files_modified": 0, "total_replacements": 0, "details": details, "status": "error", **refused}
+    result = {"files_scanned": len(paths), "files_modified": modified, "total_replacements": total, **_nothing(file_pattern, paths)}
+    if backups:
+        result |= {"backups": backups, "message": _text.told_of_backups(backups)}
     if not count_only:
         result["details"] = details[:limit]
         if len(details) > limit:

@@ -29,7 +29,7 @@ _WORDS = (
     ("src refspec (?:refs/heads/)?(\\S+) does not match any", "there is no branch {1}, or nothing is committed on it", "git_commit() first, or name another branch"),
     ("refusing to update checked out branch", "the remote has that branch checked out", "push to a bare repository, or to another branch"),
     ("\\[(?:remote )?rejected\\]", "the remote refused the push", "it has commits that are not here, or does not take this branch; stderr says which"),
-    ("Could not resolve host|unable to access|Could not resolve hostname|Connection refused|Network is unreachable|unable to look up", "the remote cannot be reached from this sandbox", "hosts (`net`) and directories (`allow`) are granted by whoever started Belljar"),
+    ("Could not resolve host|unable to access|Could not resolve hostname|Connection refused|Network is unreachable|unable to look up", "the remote cannot be reached from this sandbox", "whoever started Belljar grants hosts with `--net HOST` (`net`) and directories with `--allow DIR` (`allow`)"),
     ("could not read Username|Permission denied \\(publickey|Authentication failed|Host key verification failed", "the remote wants to know who pushes, and no credentials are inside a sandbox", "push from outside"),
     ("transport '(.*)' not allowed", "the remote is of the kind `{1}`, which is not used here", "file paths, https and ssh are"),
     ("Read-only file system|Permission denied|insufficient permission", "the repository cannot be written to", "directories are granted for writing by whoever started Belljar (`allow`, DIR:rw); .git/hooks and .git/config stay read-only even then"),
@@ -299,22 +299,42 @@ def _sign(commit):
     return text
 
 
+def _merged(cwd):
+    """The commits that are being merged, if a merge is under way."""
+    path = _os.path.join(cwd or ".", _call(["rev-parse", "--git-path", "MERGE_HEAD"], cwd).text.rstrip("\n"))
+    try:
+        with open(path, encoding="ascii") as file:
+            found = file.read(64 << 10).split()
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError):
+        found = [""]
+    if not all(_re.fullmatch(r"[0-9a-f]{40,64}", word) for word in found):
+        raise _git.Refusal("the merge that is under way cannot be read", "pass sign=False, or leave the commit to the user")
+    return found
+
+
 def _commit_signed(message, cwd, env):
     """Commits as `git commit` does, by its parts: HEAD moves when the signature is there."""
-    for head in ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"):
+    for head in ("CHERRY_PICK_HEAD", "REVERT_HEAD"):
         if _git.start(["rev-parse", "--verify", "--quiet", head], cwd).code == 0:
-            raise _git.Refusal("a merge, cherry-pick or revert is under way, which cannot be signed here", "pass sign=False, or leave the commit to the user")
+            raise _git.Refusal("a cherry-pick or revert is under way, which cannot be signed here", "pass sign=False, or leave the commit to the user")
+    merged = _merged(cwd)
     text = _call(["stripspace"], cwd, input=message.encode("utf-8", "surrogateescape")).out
     before = _git.start(["rev-parse", "--verify", "--quiet", "HEAD"], cwd).text.strip()
     tree = _call(["write-tree"], cwd, settings=_git.filters(cwd)).text.strip()
-    plain = _call(["commit-tree", tree, *(["-p", before] if before else []), "-F", "-"], cwd, input=text, env=env).text.strip()
+    plain = _call(["commit-tree", tree, *(["-p", before] if before else []), *(word for parent in merged for word in ("-p", parent)), "-F", "-"], cwd, input=text, env=env).text.strip()
     commit = _call(["cat-file", "commit", plain], cwd).out
     head, _, body = commit.partition(b"\n\n")
     kind = b"gpgsig-sha256 " if _call(["rev-parse", "--show-object-format"], cwd).text.strip() == "sha256" else b"gpgsig "
     signed = head + b"\n" + kind + _sign(commit).replace("\n", "\n ").encode() + b"\n\n" + body
     made = _call(["hash-object", "-t", "commit", "-w", "--stdin"], cwd, input=signed).text.strip()
     subject = text.partition(b"\n")[0].decode("utf-8", "replace")
-    return _call(["update-ref", "-m", ("commit: " if before else "commit (initial): ") + subject[:200], "HEAD", made, before or "0" * len(made)], cwd, env=env)
+    how = "commit (merge): " if merged else "commit: " if before else "commit (initial): "
+    answer = _call(["update-ref", "-m", how + subject[:200], "HEAD", made, before or "0" * len(made)], cwd, env=env)
+    if merged:
+        _call(["merge", "--quit"], cwd)
+    return answer
 
 
 @_reported

@@ -133,13 +133,17 @@ def _place(url):
     return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
 
 
+def _granting(url):
+    return f"grant {_place(url)} (`net`), which whoever started Belljar does with `--net {_place(url)}`"
+
+
 def _open(url, timeout):
     request = urllib.request.Request(url, headers={"User-Agent": _AGENT, "Accept": "text/html,text/*;q=0.9,*/*;q=0.5"})
     try:
         return urllib.request.urlopen(request, timeout=timeout)
     except urllib.error.HTTPError as error:
         if error.code == 403 and error.reason.startswith("Forbidden ("):
-            raise WebError(error.reason[11:-1] + f"; ask whoever started Belljar to grant {_place(error.url or url)} (`net`)") from None
+            raise WebError(error.reason[11:-1] + f"; {_granting(error.url or url)}") from None
         return error
     except OSError as error:
         reason = getattr(error, "reason", error)
@@ -158,7 +162,7 @@ def get(url, max_chars=20000, max_links=100, timeout=20):
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise WebError(f"{url!r} is not an http or https address")
     if not os.environ.get("HTTP_PROXY"):
-        raise WebError(f"no host is granted to this program; ask whoever started Belljar to grant {_place(url)} (`net`)")
+        raise WebError(f"no host is granted to this program; {_granting(url)}")
     with _open(url, timeout) as reply:
         content_type = reply.headers.get("Content-Type", "text/html")
         body = reply.read(_BYTES + 1)

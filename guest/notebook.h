@@ -1,0 +1,33 @@
+/* Habits of notebooks: `!ls`, `files = !ls`, `%cd`, `%%bash`, `df?`, and programs that were copied
+ * with their indentation or with `>>> `.
+ *
+ * A program that is not Python is looked through for such lines. They become calls of the builtin
+ * `_notebook`, or ordinary Python, in the same line, and the result is parsed and judged like any
+ * program. A program that is Python is never touched.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include <Python.h>
+
+#include "wire/message.h"
+
+/* The beginning of the line before each cell of a file of cells. */
+#define NOTEBOOK_CELL "# %% In ["
+
+/* Returns the program without such lines, which PyMem_RawFree() frees, or NULL: there are none, or
+ * one is not known. */
+char *notebook_translate(struct span source);
+
+/* The program ends with a semicolon: its value is not shown. */
+bool notebook_is_quiet(struct span source);
+
+/* Adds the builtins `_notebook` and `get_ipython`. 0 or -1. */
+int notebook_prepare(void);
+
+/* At the end of a cell: prints how long it took, and gives back what %%capture took. */
+void notebook_end(void);
+
+/* %%capture: nothing of the cell is shown. */
+bool notebook_is_captured(void);

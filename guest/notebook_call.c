@@ -1,0 +1,593 @@
+/* The builtin `_notebook`, by which lines of notebooks do their work. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/notebook.h"
+#include "guest/policy/policy.h"
+#include "sandbox/places.h"
+
+/* Bytes of output that `x = !command` keeps. */
+#define LINES_MAX (4 << 20)
+
+extern char **environ;
+
+static PyObject *library_function; /* of _belljar_notebook */
+
+static PyObject *call_library(const char *kind, PyObject *what)
+{
+    return PyObject_CallFunction(library_function, "sO", kind, what);
+}
+
+static double seconds_since(const struct timespec *then)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - then->tv_sec) + (double)(now.tv_nsec - then->tv_nsec) / 1e9;
+}
+
+static void flush(const char *name)
+{
+    PyObject *out = PySys_GetObject(name), *done = NULL;
+
+    if (out && out != Py_None)
+        done = PyObject_CallMethod(out, "flush", NULL);
+    Py_XDECREF(done);
+    PyErr_Clear();
+}
+
+/* ---- commands ---- */
+
+/* Profiles that run Bash let a program start it here, too. */
+static int check_shell(void)
+{
+    if (policy_has_shell())
+        return 0;
+    PyErr_SetString(PyExc_PermissionError, "this profile does not run commands of the system; "
+                                           "profiles `standard` and `open` do");
+    return -1;
+}
+
+/* `out`: the descriptor for its standard output, or -1: that of the program. */
+static pid_t start(const char *command, int out)
+{
+    char *argv[] = {"bash", "-c", (char *)command, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t usual;
+    pid_t pid = -1;
+    int failed;
+
+    (void)sigemptyset(&usual);
+    (void)sigaddset(&usual, SIGPIPE);
+    (void)sigaddset(&usual, SIGINT);
+    (void)sigaddset(&usual, SIGXFSZ);
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return -1;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        (void)posix_spawn_file_actions_destroy(&actions);
+        return -1;
+    }
+    failed = posix_spawnattr_setsigdefault(&attributes, &usual) != 0 ||
+             posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF) != 0 ||
+             posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) != 0 ||
+             (out >= 0 && posix_spawn_file_actions_adddup2(&actions, out, 1) != 0);
+    if (!failed && (errno = posix_spawn(&pid, "/bin/bash", &actions, &attributes, argv, environ)))
+        pid = -1;
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed ? -1 : pid;
+}
+
+/* Its status, or -1 with an exception: the program was interrupted. */
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+    pid_t done;
+
+    do {
+        Py_BEGIN_ALLOW_THREADS;
+        done = waitpid(pid, &status, 0);
+        Py_END_ALLOW_THREADS;
+        if (done < 0 && errno == EINTR && PyErr_CheckSignals() < 0) {
+            (void)kill(pid, SIGTERM);
+            (void)waitpid(pid, &status, 0);
+            return -1;
+        }
+    } while (done < 0 && errno == EINTR);
+    return done < 0 ? 0 : status;
+}
+
+/* As in IPython, the next line finds it in `_exit_code`. */
+static void keep_status(int status)
+{
+    PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *code = PyLong_FromLong(WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
+
+    if (!code || PyDict_SetItemString(names, "_exit_code", code) < 0)
+        PyErr_Clear();
+    Py_XDECREF(code);
+}
+
+/* Of a command, enough to know it by: standard error may stand apart from what it printed. */
+#define COMMAND_SHOWN 60
+
+static void tell_status(int status, const char *command)
+{
+    size_t len = strcspn(command, "\n");
+    const char *more = command[len] || len > COMMAND_SHOWN ? "…" : "";
+    char shown[COMMAND_SHOWN + 1];
+
+    keep_status(status);
+    if (len > COMMAND_SHOWN)
+        for (len = COMMAND_SHOWN; len && ((unsigned char)command[len] & 0xc0) == 0x80; len--)
+            continue;
+    (void)snprintf(shown, sizeof(shown), "%.*s", (int)len, command);
+    if (WIFSIGNALED(status))
+        PySys_FormatStderr("(killed by signal %d: !%s%s)\n", WTERMSIG(status), shown, more);
+    else if (WEXITSTATUS(status))
+        PySys_FormatStderr("(exit code %d: !%s%s)\n", WEXITSTATUS(status), shown, more);
+}
+
+/* `must_work`: a cell that fails ends the program, a line does not. */
+static PyObject *run_shell(const char *command, bool must_work)
+{
+    pid_t pid;
+    int status;
+
+    if (check_shell() < 0)
+        return NULL;
+    flush("stdout");
+    flush("stderr");
+    pid = start(command, -1);
+    if (pid < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    status = wait_for(pid);
+    if (status < 0)
+        return NULL;
+    if (status && must_work)
+        return PyErr_Format(PyExc_RuntimeError, "the Bash cell ended with %s %d",
+                            WIFSIGNALED(status) ? "signal" : "exit code",
+                            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    tell_status(status, command);
+    return Py_NewRef(Py_None);
+}
+
+/* Reads up to the limit; the rest is read and forgotten, so that the command ends. */
+static int read_all(int fd, char *data, size_t *len)
+{
+    char spare[4096] = {0};
+    ssize_t n;
+
+    do {
+        size_t room = LINES_MAX - *len;
+
+        Py_BEGIN_ALLOW_THREADS;
+        n = read(fd, room ? data + *len : spare, room ? room : sizeof(spare));
+        Py_END_ALLOW_THREADS;
+        if (n > 0 && room)
+            *len += (size_t)n;
+        if (n < 0 && errno == EINTR && PyErr_CheckSignals() < 0)
+            return -1;
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    return 0;
+}
+
+static PyObject *run_for_lines(const char *command)
+{
+    char *data = PyMem_RawMalloc(LINES_MAX);
+    int ends[2] = {-1, -1}, status = -1;
+    PyObject *text = NULL, *lines = NULL;
+    size_t len = 0;
+    pid_t pid = -1;
+
+    if (data && check_shell() == 0) {
+        flush("stdout");
+        if (pipe2(ends, O_CLOEXEC) == 0)
+            pid = start(command, ends[1]);
+        if (pid < 0)
+            (void)PyErr_SetFromErrno(PyExc_OSError);
+    }
+    if (ends[1] >= 0)
+        (void)close(ends[1]);
+    if (pid >= 0 && read_all(ends[0], data, &len) < 0)
+        (void)kill(pid, SIGTERM);
+    if (ends[0] >= 0)
+        (void)close(ends[0]);
+    if (pid >= 0)
+        status = wait_for(pid);
+    if (status >= 0 && !PyErr_Occurred()) {
+        tell_status(status, command);
+        text = PyUnicode_DecodeUTF8(data, (Py_ssize_t)len, "replace");
+        lines = text ? PyUnicode_Splitlines(text, 0) : NULL;
+        if (lines)
+            Py_SETREF(lines, call_library("lines", lines));
+    }
+    Py_XDECREF(text);
+    PyMem_RawFree(data);
+    return lines || PyErr_Occurred() ? lines : PyErr_NoMemory();
+}
+
+/* ---- place and variables ---- */
+
+static PyObject *show_directory(void)
+{
+    char here[PATH_MAX];
+
+    return getcwd(here, sizeof(here)) ? PyUnicode_DecodeFSDefault(here)
+                                      : PyErr_SetFromErrno(PyExc_OSError);
+}
+
+static PyObject *change_directory(const char *path)
+{
+    bool is_quiet = strncmp(path, "-q ", 3) == 0;
+    static char last[PATH_MAX];
+    char here[PATH_MAX], *home = getenv("HOME");
+
+    path += is_quiet ? 3 : 0;
+    if (!getcwd(here, sizeof(here)))
+        here[0] = '\0';
+    if (strcmp(path, "-") == 0 && *last)
+        path = last;
+    else if (!*path || strcmp(path, "~") == 0)
+        path = home && *home ? home : places_workspace();
+    /* As os.chdir() announces it: a relative path counts as one of the workspace from then on. */
+    if (PySys_Audit("os.chdir", "si", path, -1) < 0)
+        return NULL;
+    if (chdir(path) < 0)
+        return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+    memcpy(last, here, sizeof(last));
+    if (!is_quiet && getcwd(here, sizeof(here)))
+        PySys_FormatStdout("%s\n", here);
+    return Py_NewRef(Py_None);
+}
+
+/* Names that often hold secrets: a list of all variables has their names only. */
+static bool is_secret(const char *name)
+{
+    static const char *const words[] = {"key", "token", "secret", "pass", "credential"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcasestr(name, words[i]))
+            return true;
+    return false;
+}
+
+static PyObject *all_variables(void)
+{
+    PyObject *all = PyDict_New();
+
+    for (char **v = environ; all && *v; v++) {
+        char *end = strchr(*v, '=');
+        PyObject *name = end ? PyUnicode_DecodeFSDefaultAndSize(*v, end - *v) : NULL, *value = NULL;
+
+        if (name && PyUnicode_AsUTF8(name))
+            value = is_secret(PyUnicode_AsUTF8(name)) ? PyUnicode_FromString("<hidden>")
+                                                      : PyUnicode_DecodeFSDefault(end + 1);
+        if (value)
+            (void)PyDict_SetItem(all, name, value);
+        Py_XDECREF(name);
+        Py_XDECREF(value);
+        PyErr_Clear();
+    }
+    return all;
+}
+
+/* For commands, and in `os.environ`, which is a copy. A profile that keeps programs from changing
+ * it there lets its commands have what they like. */
+static int put_variable(const char *name, const char *value)
+{
+    PyObject *os = PyDict_GetItemString(PyImport_GetModuleDict(), "os");
+    PyObject *copy = os ? PyObject_GetAttrString(os, "environ") : NULL;
+    PyObject *data = copy ? PyObject_GetAttrString(copy, "_data") : NULL;
+    PyObject *key = PyBytes_FromString(name), *item = PyBytes_FromString(value);
+
+    if (setenv(name, value, 1) < 0)
+        (void)PyErr_SetFromErrno(PyExc_OSError);
+    else if (data && PyDict_CheckExact(data) && key && item)
+        (void)PyDict_SetItem(data, key, item);
+    Py_XDECREF(copy);
+    Py_XDECREF(data);
+    Py_XDECREF(key);
+    Py_XDECREF(item);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* "NAME=value", "NAME value", the name of a variable, or nothing: all of them. */
+static PyObject *set_variable(char *text)
+{
+    char *end = text + strcspn(text, "= ");
+
+    if (!*text)
+        return all_variables();
+    if (!*end) {
+        const char *found = getenv(text);
+
+        if (!found)
+            return PyErr_Format(PyExc_KeyError, "Environment does not have key: %s", text);
+        return PyUnicode_DecodeFSDefault(found);
+    }
+    if (end == text)
+        return PyErr_Format(PyExc_ValueError, "write `%%env NAME=value`");
+    *end = '\0';
+    if (check_shell() < 0 || put_variable(text, end + 1) < 0)
+        return NULL;
+    *end = '=';
+    PySys_FormatStdout("env: %s\n", text);
+    return Py_NewRef(Py_None);
+}
+
+/* ---- files ---- */
+
+/* `%run FILE ARGUMENTS`: a program of its own. */
+static PyObject *run_file(const char *command)
+{
+    char *text = NULL;
+    PyObject *done;
+
+    if (asprintf(&text, "python3 %s", command) < 0)
+        return PyErr_NoMemory();
+    done = run_shell(text, false);
+    free(text);
+    return done;
+}
+
+/* ---- time ---- */
+
+#define TIMES_MAX 16
+
+static struct moment {
+    struct timespec wall;
+    struct rusage usage;
+} moments[TIMES_MAX];
+static unsigned n_moments;
+
+static PyObject *begin_time(void)
+{
+    struct moment *m = &moments[n_moments < TIMES_MAX ? n_moments++ : TIMES_MAX - 1];
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &m->wall);
+    (void)getrusage(RUSAGE_SELF, &m->usage);
+    return Py_NewRef(Py_None);
+}
+
+static double seconds_between(const struct timeval *from, const struct timeval *to)
+{
+    return (double)(to->tv_sec - from->tv_sec) + (double)(to->tv_usec - from->tv_usec) / 1e6;
+}
+
+/* "1.2 ms". */
+static void print_seconds(double seconds, const char *end)
+{
+    static const char *const units[] = {"s", "ms", "µs", "ns"};
+    unsigned unit = 0;
+
+    for (; seconds < 1 && seconds > 0 && unit < 3; unit++)
+        seconds *= 1000;
+    PySys_WriteStdout("%.3g %s%s", seconds, units[seconds > 0 ? unit : 3], end);
+}
+
+static void end_time(void)
+{
+    const struct moment *m = &moments[--n_moments];
+    double wall = seconds_since(&m->wall), user, system;
+    struct rusage now;
+
+    (void)getrusage(RUSAGE_SELF, &now);
+    user = seconds_between(&m->usage.ru_utime, &now.ru_utime);
+    system = seconds_between(&m->usage.ru_stime, &now.ru_stime);
+    flush("stdout");
+    PySys_WriteStdout("CPU times: user ");
+    print_seconds(user, ", sys: ");
+    print_seconds(system, ", total: ");
+    print_seconds(user + system, "\nWall time: ");
+    print_seconds(wall, "\n");
+}
+
+/* ---- the end of a cell ---- */
+
+static bool is_captured;
+
+bool notebook_is_captured(void)
+{
+    return is_captured;
+}
+
+void notebook_end(void)
+{
+    PyObject *type, *value, *tb, *done;
+
+    if (!n_moments && !is_captured)
+        return;
+    PyErr_Fetch(&type, &value, &tb);
+    while (n_moments)
+        end_time();
+    if (is_captured) {
+        done = call_library("release", Py_None);
+        Py_XDECREF(done);
+        PyErr_Clear();
+        is_captured = false;
+    }
+    PyErr_Restore(type, value, tb);
+}
+
+/* ---- the builtin ---- */
+
+static PyObject *complete_function, *describe_function; /* of _belljar_complete */
+
+static PyObject *take_function(const char *module_name, const char *name)
+{
+    PyObject *module = PyImport_ImportModule(module_name);
+    PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
+
+    Py_XDECREF(module);
+    return function;
+}
+
+static int load_library(void)
+{
+    complete_function = take_function("_belljar_complete", "complete");
+    describe_function = take_function("_belljar_complete", "describe");
+    library_function = take_function("_belljar_notebook", "call");
+    return complete_function && describe_function && library_function ? 0 : -1;
+}
+
+static PyObject *env_of(const char *text)
+{
+    char *copy = strdup(text);
+    PyObject *done = copy ? set_variable(copy) : PyErr_NoMemory();
+
+    free(copy);
+    return done;
+}
+
+static PyObject *lines_of(const char *text)
+{
+    return run_for_lines(text);
+}
+
+static PyObject *line_of_shell(const char *text)
+{
+    return run_shell(text, false);
+}
+
+static PyObject *script_of(const char *text)
+{
+    return run_shell(text, true);
+}
+
+static PyObject *directory_of(const char *text)
+{
+    (void)text;
+    return show_directory();
+}
+
+/* Kinds that are done here, with a text. */
+static const struct {
+    const char *kind;
+    PyObject *(*function)(const char *text);
+} by_text[] = {
+    {"shell", line_of_shell}, {"script", script_of},    {"lines", lines_of}, {"run", run_file},
+    {"pwd", directory_of},    {"cd", change_directory}, {"env", env_of},
+};
+
+static PyObject *call_by_text(const char *kind, PyObject *what, bool *ret_found)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < sizeof(by_text) / sizeof(by_text[0]); i++) {
+        if (strcmp(kind, by_text[i].kind) != 0)
+            continue;
+        *ret_found = true;
+        if (what && !PyArg_Parse(what, "s", &text))
+            return NULL;
+        return by_text[i].function(text);
+    }
+    *ret_found = false;
+    return NULL;
+}
+
+/* get_ipython().run_line_magic(name, text): those that take a text. */
+static PyObject *call_magic(PyObject *what)
+{
+    static const char *const programs[] = {"pip", "conda", "ls", "cat", "mkdir", "rm", "cp", "mv"};
+    const char *name, *text;
+    PyObject *argument, *done;
+    bool found;
+
+    if (!PyTuple_Check(what) || !PyArg_ParseTuple(what, "ss", &name, &text))
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "a name and a text");
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+        if (strcmp(name, programs[i]) == 0) {
+            argument = PyUnicode_FromFormat("%s %s", name, text);
+            done = argument ? call_by_text("shell", argument, &found) : NULL;
+            Py_XDECREF(argument);
+            return done;
+        }
+    argument = PyTuple_GET_ITEM(what, 1);
+    done = call_by_text(strcmp(name, "sx") == 0       ? "lines"
+                        : strcmp(name, "system") == 0 ? "shell"
+                                                      : name,
+                        argument, &found);
+    return found ? done : call_library(name, argument);
+}
+
+static PyObject *call(PyObject *self, PyObject *args)
+{
+    const char *kind;
+    PyObject *what = NULL, *done;
+    bool found;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "s|O:_notebook", &kind, &what))
+        return NULL;
+    if (strcmp(kind, "time") == 0)
+        return begin_time();
+    if (strcmp(kind, "end") == 0) {
+        if (n_moments)
+            end_time();
+        return Py_NewRef(Py_None);
+    }
+    if (strcmp(kind, "cell") == 0) { /* one of a file of cells has ended */
+        notebook_end();
+        return Py_NewRef(Py_None);
+    }
+    if (strcmp(kind, "describe") == 0 && what && PyTuple_Check(what))
+        return PyObject_CallObject(describe_function, what);
+    if (strcmp(kind, "complete") == 0)
+        return PyObject_CallFunction(complete_function, "O", what ? what : Py_None);
+    if (strcmp(kind, "magic") == 0 && what)
+        return call_magic(what);
+    done = call_by_text(kind, what, &found);
+    if (found)
+        return done;
+    done = call_library(kind, what ? what : Py_None);
+    if (done && strcmp(kind, "capture") == 0)
+        is_captured = true;
+    return done;
+}
+
+/* As in a notebook, without an import. */
+static PyObject *get_ipython(PyObject *self, PyObject *unused)
+{
+    PyObject *function = take_function("IPython", "get_ipython");
+    PyObject *shell = function ? PyObject_CallNoArgs(function) : NULL;
+
+    (void)self;
+    (void)unused;
+    Py_XDECREF(function);
+    return shell;
+}
+
+static PyMethodDef builtins[] = {
+    {"_notebook", call, METH_VARARGS,
+     "_notebook(kind, argument)\n--\n\nDoes what a line of a notebook asks for: `!ls`, `%cd`, "
+     "`%time`."},
+    {"get_ipython", get_ipython, METH_NOARGS,
+     "get_ipython()\n--\n\nCommands and simple magics as functions."},
+};
+
+int notebook_prepare(void)
+{
+    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
+        PyObject *function = PyCFunction_New(&builtins[i], NULL);
+        int r = function ? PyDict_SetItemString(PyEval_GetBuiltins(), builtins[i].ml_name, function)
+                         : -1;
+
+        Py_XDECREF(function);
+        if (r < 0)
+            return r;
+    }
+    return load_library();
+}

@@ -1,0 +1,448 @@
+/* Magics of notebooks and the variables in their commands. Code that stands on such a line becomes
+ * part of the program, so that the policy sees it; everything else becomes a text. */
+#include <ctype.h>
+#include <string.h>
+
+#include <Python.h>
+
+#include "guest/notebook.h"
+#include "guest/notebook_internal.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool span_equals(struct span s, const char *word)
+{
+    return s.len == strlen(word) && memcmp(s.data, word, s.len) == 0;
+}
+
+static bool one_of(struct span s, const char *const *words)
+{
+    for (; *words; words++)
+        if (span_equals(s, *words))
+            return true;
+    return false;
+}
+
+/* Is it Python? `start`: Py_eval_input for an expression, Py_file_input for statements. */
+static bool is_python(struct span s, int start)
+{
+    PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE,
+                             .cf_feature_version = PY_MINOR_VERSION};
+    char *text = PyMem_RawMalloc(s.len + 1);
+    PyObject *tree = NULL;
+
+    if (text) {
+        memcpy(text, s.data, s.len);
+        text[s.len] = '\0';
+        tree =
+            memchr(text, '\0', s.len) ? NULL : Py_CompileStringFlags(text, "<line>", start, &flags);
+    }
+    PyMem_RawFree(text);
+    Py_XDECREF(tree);
+    PyErr_Clear();
+    return tree != NULL;
+}
+
+/* ---- commands ---- */
+
+/* Variables in one command; what may be one beyond that is left to the shell, since each is parsed.
+ */
+#define FIELDS_MAX 200
+
+/* The length of `{expression}` or `$name` at the beginning, and the expression in it; 0: there is
+ * none. `${name}`, `$(…)`, `{1..3}` and `{print $1}` are the shell's. */
+static size_t find_field(struct span s, char before, bool is_quoted, struct span *ret_inner)
+{
+    unsigned depth = 0;
+    size_t n;
+
+    if (s.data[0] == '$' && !is_quoted && before != '\\') {
+        n = notebook_name_length(notebook_after(s, 1));
+        *ret_inner = (struct span){s.data + 1, n};
+        return n && s.data[1] != '_' ? n + 1 : 0;
+    }
+    if (s.data[0] != '{' || before == '$' || before == '\\')
+        return 0;
+    for (n = 0; n < s.len; n++) {
+        depth += s.data[n] == '{';
+        if (s.data[n] == '}' && --depth == 0)
+            break;
+    }
+    *ret_inner = (struct span){s.data + 1, n ? n - 1 : 0};
+    if (n == s.len || !notebook_trim(*ret_inner).len || !is_python(*ret_inner, Py_eval_input))
+        return 0;
+    return n + 1;
+}
+
+static void add_field(struct text *t, struct span whole, struct span inner)
+{
+    text_add_str(t, "_notebook('value', (");
+    text_add_literal(t, whole);
+    text_add_str(t, ", lambda: (");
+    text_add(t, inner.data, inner.len);
+    text_add_str(t, ")))");
+}
+
+/* A text with variables of the program: `echo {name} $name`; `$$name` is the shell's. */
+static void add_command(struct text *t, struct span command)
+{
+    unsigned fields = 0;
+    size_t from = 0;
+    char quote = 0;
+
+    for (size_t i = 0; i < command.len; i++) {
+        char c = command.data[i], before = i ? command.data[i - 1] : 0;
+        struct span rest = notebook_after(command, i), inner;
+        size_t n;
+
+        if (c == '\'' && (!quote || quote == c) && before != '\\')
+            quote = quote ? 0 : c;
+        else if (c == '"' && (!quote || quote == c) && before != '\\')
+            quote = quote ? 0 : c;
+        if (c == '$' && rest.len > 2 && rest.data[1] == '$' &&
+            notebook_name_length(notebook_after(rest, 2))) {
+            text_add_literal(t, (struct span){command.data + from, i - from});
+            text_add_str(t, " + ");
+            from = ++i;
+            continue;
+        }
+        n = (c == '$' || c == '{') && fields++ < FIELDS_MAX
+                ? find_field(rest, before, quote == '\'', &inner)
+                : 0;
+        if (!n)
+            continue;
+        text_add_literal(t, (struct span){command.data + from, i - from});
+        text_add_str(t, " + ");
+        add_field(t, (struct span){rest.data, n}, inner);
+        text_add_str(t, " + ");
+        i += n - 1;
+        from = i + 1;
+    }
+    text_add_literal(t, (struct span){command.data + from, command.len - from});
+}
+
+void notebook_add_call(struct text *t, const char *kind, struct span command)
+{
+    text_add_str(t, "_notebook('");
+    text_add_str(t, kind);
+    text_add_str(t, "', ");
+    add_command(t, command);
+    text_add_str(t, ")");
+}
+
+/* ---- tables ---- */
+
+/* Those that change how things look, or nothing. */
+static const char *const harmless[] = {
+    "matplotlib", "load_ext", "reload_ext",   "unload_ext",    "autoreload", "config",
+    "precision",  "xmode",    "colors",       "pdb",           "automagic",  "autosave",
+    "gui",        "pprint",   "logstart",     "logstop",       "logon",      "logoff",
+    "alias",      "autocall", "doctest_mode", "alias_magic",   "rehashx",    "tb",
+    "clear",      "bookmark", "profile",      "killbgscripts", "page",       NULL};
+
+static const char *const programs[] = {"pip",   "conda", "ls", "ll",  "cat",  "mkdir", "rm",
+                                       "rmdir", "cp",    "mv", "man", "less", "more",  NULL};
+static const char *const shells[] = {"bash", "sh", "!", "sx", "system", "shell", NULL};
+
+/* Magics about the program's names: their argument is a text. */
+static const char *const texts[] = {
+    "who",     "whos", "who_ls",  "reset", "xdel", "reset_selective",
+    "history", "hist", "lsmagic", NULL};
+
+static const struct {
+    const char *name, *kind;
+} places[] = {{"pwd", "pwd"}, {"cd", "cd"}, {"env", "env"}, {"set_env", "env"}};
+
+static const char *const forms[][2] = {
+    {"html", "text/html"},
+    {"markdown", "text/markdown"},
+    {"latex", "text/latex"},
+    {"svg", "image/svg+xml"},
+    {"javascript", "application/javascript"},
+    {"js", "application/javascript"},
+};
+
+/* ---- measuring ---- */
+
+/* Takes "-n 100 -o" from the beginning of a line. */
+static struct span take_options(struct span *rest, const char *with_value)
+{
+    struct span options = {rest->data, 0};
+
+    while (rest->len > 1 && rest->data[0] == '-' && isalpha((unsigned char)rest->data[1])) {
+        bool has_value = strchr(with_value, rest->data[1]) != NULL;
+        size_t n = 2;
+
+        while (n < rest->len && !isspace((unsigned char)rest->data[n]))
+            n++;
+        if (has_value && n == 2) { /* its value is the next word */
+            while (n < rest->len && isspace((unsigned char)rest->data[n]))
+                n++;
+            while (n < rest->len && !isspace((unsigned char)rest->data[n]))
+                n++;
+        }
+        *rest = notebook_after(*rest, n);
+        options.len = (size_t)(rest->data - options.data);
+        *rest = notebook_trim(*rest);
+    }
+    return options;
+}
+
+static void begin_measure(struct text *t, const char *kind, struct span options)
+{
+    text_add_str(t, "_notebook('");
+    text_add_str(t, kind);
+    text_add_str(t, "', (");
+    if (strcmp(kind, "timeit") == 0) {
+        text_add_literal(t, options);
+        text_add_str(t, ", ");
+    }
+}
+
+/* `%timeit f(x)`. Statements go into a function, on a line of their own. */
+static int add_measure(struct text *t, const char *kind, struct span indent, struct span rest)
+{
+    struct span options = take_options(&rest, strcmp(kind, "timeit") == 0 ? "nrp" : "lsTD");
+
+    if (!rest.len)
+        return -1;
+    if (is_python(rest, Py_eval_input)) {
+        begin_measure(t, kind, options);
+        text_add_str(t, "lambda: (");
+        text_add(t, rest.data, rest.len);
+        text_add_str(t, "),))");
+        return 0;
+    }
+    if (!is_python(rest, Py_file_input))
+        return -1;
+    text_add_str(t, "def _measured():\n");
+    text_add(t, indent.data, indent.len);
+    text_add_str(t, " ");
+    text_add(t, rest.data, rest.len);
+    text_add_str(t, "\n");
+    text_add(t, indent.data, indent.len);
+    begin_measure(t, kind, options);
+    text_add_str(t, "_measured,))");
+    return 0;
+}
+
+/* `%time x = f()`, `%time f()` with its value, and `%time` of a cell. */
+static void add_time(struct text *t, struct span rest)
+{
+    if (!rest.len) {
+        text_add_str(t, "_notebook('time')");
+    } else if (is_python(rest, Py_eval_input)) {
+        text_add_str(t, "(_notebook('time'), (");
+        text_add(t, rest.data, rest.len);
+        text_add_str(t, "), _notebook('end'))[1]");
+    } else {
+        text_add_str(t, "_notebook('time'); ");
+        text_add(t, rest.data, rest.len);
+        text_add_str(t, "; _notebook('end')");
+    }
+}
+
+/* ---- magics ---- */
+
+int notebook_add_value(struct text *t, struct span name, struct span rest)
+{
+    for (size_t i = 0; i < COUNT(places); i++)
+        if (span_equals(name, places[i].name)) {
+            notebook_add_call(t, places[i].kind, rest);
+            return 0;
+        }
+    if (span_equals(name, "timeit") || span_equals(name, "prun"))
+        return is_python(rest, Py_eval_input) || rest.data[0] == '-'
+                   ? add_measure(t, name.data[0] == 't' ? "timeit" : "prun", (struct span){"", 0},
+                                 rest)
+                   : -1;
+    if (span_equals(name, "time")) {
+        add_time(t, rest);
+    } else if (one_of(name, texts)) {
+        text_add_str(t, "_notebook('");
+        text_add(t, name.data, name.len);
+        text_add_str(t, "', ");
+        text_add_literal(t, rest);
+        text_add_str(t, ")");
+    } else if (span_equals(name, "run")) {
+        notebook_add_call(t, "run", rest);
+    } else if (one_of(name, programs)) {
+        notebook_add_call(t, "shell",
+                          (struct span){name.data, (size_t)(rest.data + rest.len - name.data)});
+    } else if (one_of(name, shells)) {
+        notebook_add_call(t, name.data[0] == 's' && name.len != 5 ? "lines" : "shell", rest);
+    } else {
+        return -1;
+    }
+    return 0;
+}
+
+int notebook_add_magic(struct text *t, struct span indent, struct span line)
+{
+    static const char *const questions[] = {"pinfo",   "pinfo2", "pdoc", "pdef",
+                                            "psource", "pfile",  NULL};
+    size_t n = notebook_name_length(line);
+    struct span name = {line.data, n}, rest = notebook_trim(notebook_after(line, n));
+
+    if (!n)
+        return -1;
+    if (one_of(name, harmless)) {
+        text_add_str(t, "pass");
+        return 0;
+    }
+    if (span_equals(name, "pylab")) {
+        text_add_str(t, "import numpy, numpy as np, matplotlib.pyplot as plt");
+        return 0;
+    }
+    if (one_of(name, questions) && is_python(rest, Py_eval_input)) {
+        notebook_add_question(t, rest, span_equals(name, "pinfo2") || span_equals(name, "psource"));
+        return 0;
+    }
+    if (span_equals(name, "timeit") || span_equals(name, "prun"))
+        return add_measure(t, name.data[0] == 't' ? "timeit" : "prun", indent, rest);
+    return notebook_add_value(t, name, rest);
+}
+
+/* ---- whole cells ---- */
+
+static void add_blank_lines(struct text *t, struct span s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.data[i] == '\n')
+            text_add_str(t, "\n");
+}
+
+/* A file of cells is one program, in which each begins with such a line. */
+bool notebook_begins_cell(struct span text)
+{
+    return text.len >= strlen(NOTEBOOK_CELL) &&
+           memcmp(text.data, NOTEBOOK_CELL, strlen(NOTEBOOK_CELL)) == 0;
+}
+
+/* Takes the rest of the cell, with its last end of line. */
+static struct span take_cell(struct span *rest)
+{
+    struct span body = {rest->data, 0};
+
+    while (rest->len && !notebook_begins_cell(*rest)) {
+        (void)notebook_take_line(rest);
+        body.len = (size_t)(rest->data - body.data);
+    }
+    return body;
+}
+
+/* `%%timeit setup`: the rest of the cell becomes a function, one space further in. Lines within
+ * texts stay as they are. */
+static int add_measured_cell(struct text *t, const char *kind, struct span rest, struct span *code)
+{
+    struct span options = take_options(&rest, strcmp(kind, "timeit") == 0 ? "nrp" : "lsTD");
+    struct span body = take_cell(code);
+    struct notebook_state s = {0};
+
+    if (!notebook_trim(body).len)
+        return -1;
+    if (rest.len && !is_python(rest, Py_file_input))
+        return -1;
+    text_add(t, rest.data, rest.len);
+    text_add_str(t, rest.len ? "\ndef _measured():\n" : "def _measured():\n");
+    while (body.len) {
+        struct span line = notebook_take_line(&body);
+
+        text_add_str(t, s.quote || !notebook_trim(line).len ? "" : " ");
+        notebook_scan_line(&s, line);
+        text_add(t, line.data, line.len);
+        text_add_str(t, "\n");
+    }
+    begin_measure(t, kind, options);
+    text_add_str(t, "_measured,))");
+    return 0;
+}
+
+/* `%%script python3`, with the cell as its standard input. */
+static void add_script(struct text *t, struct span command, struct span body)
+{
+    text_add_str(t, "_notebook('script', ");
+    add_command(t, command);
+    text_add_str(t, " + ");
+    text_add_literal(t, span_of(" <<'__END_OF_CELL__'\n"));
+    text_add_literal(t, body);
+    text_add_literal(t,
+                     span_of(body.len && body.data[body.len - 1] == '\n' ? "__END_OF_CELL__\n"
+                                                                         : "\n__END_OF_CELL__\n"));
+    text_add_str(t, ")");
+}
+
+static void add_file(struct text *t, struct span rest, struct span body)
+{
+    bool appends = rest.len > 3 && memcmp(rest.data, "-a ", 3) == 0;
+    struct span path = notebook_trim(notebook_after(rest, appends ? 3 : 0));
+
+    if (path.len > 1 && strchr("'\"", path.data[0]) && path.data[path.len - 1] == path.data[0])
+        path = (struct span){path.data + 1, path.len - 2};
+    text_add_str(t, "_notebook('write', (");
+    add_command(t, path);
+    text_add_str(t, appends ? ", True, open(" : ", False, open(");
+    add_command(t, path);
+    text_add_str(t, ", 'a'), ");
+    text_add_literal(t, body);
+    text_add_str(t, "))");
+}
+
+static int add_form(struct text *t, struct span name, struct span body)
+{
+    size_t i = 0;
+
+    while (i < COUNT(forms) && !span_equals(name, forms[i][0]))
+        i++;
+    if (i == COUNT(forms))
+        return -1;
+    text_add_str(t, "display({'");
+    text_add_str(t, forms[i][1]);
+    text_add_str(t, "': ");
+    text_add_literal(t, body);
+    text_add_str(t, "}, raw=True)");
+    return 0;
+}
+
+static void add_text_call(struct text *t, const char *kind, struct span body)
+{
+    text_add_str(t, "_notebook('");
+    text_add_str(t, kind);
+    text_add_str(t, "', ");
+    text_add_literal(t, body);
+    text_add_str(t, ")");
+}
+
+int notebook_add_cell(struct text *t, struct span line, struct span *code)
+{
+    static const char *const others[] = {"python", "python3", "perl", "ruby", "node", NULL};
+    size_t n = line.len && line.data[0] == '!' ? 1 : notebook_name_length(line);
+    struct span name = {line.data, n}, rest = notebook_trim(notebook_after(line, n)), body;
+
+    if (span_equals(name, "capture")) {
+        add_text_call(t, "capture", rest);
+        return 0;
+    }
+    if (span_equals(name, "time") || one_of(name, harmless)) {
+        text_add_str(t, span_equals(name, "time") ? "_notebook('time')" : "pass");
+        return 0;
+    }
+    if (span_equals(name, "timeit") || span_equals(name, "prun"))
+        return add_measured_cell(t, name.data[0] == 't' ? "timeit" : "prun", rest, code);
+    body = take_cell(code);
+    if (one_of(name, shells) || (span_equals(name, "script") && one_of(rest, shells))) {
+        add_text_call(t, "script", body);
+    } else if (span_equals(name, "script") && rest.len) {
+        add_script(t, rest, body);
+    } else if (one_of(name, others)) {
+        add_script(t, span_equals(name, "python") ? span_of("python3") : name, body);
+    } else if (span_equals(name, "complete")) { /* a prompt asks how a text may go on */
+        add_text_call(t, "complete", body);
+    } else if ((span_equals(name, "writefile") || span_equals(name, "file")) && rest.len) {
+        add_file(t, rest, body);
+    } else if (add_form(t, name, body) < 0) {
+        return -1;
+    }
+    add_blank_lines(t, body);
+    return 0;
+}

@@ -1,0 +1,223 @@
+/* Events about files: what a profile without that power lets programs and libraries do. */
+#include "guest/policy/internal.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- arguments ---- */
+
+PyObject *policy_arg(PyObject *args, Py_ssize_t index)
+{
+    return index < PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, index) : Py_None;
+}
+
+bool policy_text_arg(PyObject *args, Py_ssize_t index, struct span *ret_text)
+{
+    PyObject *value = policy_arg(args, index);
+    bool ok = false;
+
+    if (PyUnicode_Check(value))
+        *ret_text = span_of_str(value, &ok);
+    else if (PyBytes_Check(value)) {
+        *ret_text = (struct span){PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value)};
+        ok = true;
+    }
+    return ok;
+}
+
+/* ---- files ---- */
+
+/* Files that libraries read besides their own directories: fonts, time zones, facts about the
+ * machine. */
+static const char *const readable[] = {
+    "/usr/share/",    "/usr/lib/",       "/usr/local/lib/", "/etc/fonts/",
+    "/etc/localtime", "/etc/timezone",   "/etc/mime.types", "/proc/cpuinfo",
+    "/proc/meminfo",  "/proc/self/maps", "/sys/fs/cgroup/", "/sys/devices/system/cpu",
+    "/dev/null",      "/dev/urandom",
+};
+
+static bool may_read(struct span path)
+{
+    if (policy_is_library_path(path))
+        return true;
+    if (memmem(path.data, path.len, "/..", 3))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(readable); i++)
+        if (path.len >= strlen(readable[i]) &&
+            memcmp(path.data, readable[i], strlen(readable[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool opens_for_writing(PyObject *args)
+{
+    PyObject *flags = policy_arg(args, 2);
+    struct span mode;
+    long bits;
+
+    if (policy_text_arg(args, 1, &mode))
+        for (size_t i = 0; i < mode.len; i++)
+            if (strchr("wax+", mode.data[i]))
+                return true;
+    if (!PyLong_Check(flags))
+        return false;
+    bits = PyLong_AsLong(flags);
+    if (bits == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    return (bits & O_ACCMODE) != O_RDONLY || (bits & (O_CREAT | O_TRUNC | O_APPEND));
+}
+
+static int refuse_file(const struct policy *policy, const char *event, struct span path)
+{
+    return policy_refuse(policy, PyExc_PermissionError, "builtin", span_of("open"), "%s of `%.*s`",
+                         event, SHOWN(path));
+}
+
+/* The directory in which the program started: a granted one, if there is one. */
+static char *start;
+
+int policy_files_begin(void)
+{
+    free(start);
+    start = getcwd(NULL, 0);
+    return start ? 0 : -1;
+}
+
+static bool is_at_or_below(struct span path, const char *place)
+{
+    size_t len = strlen(place);
+
+    return path.len >= len && memcmp(path.data, place, len) == 0 &&
+           (path.len == len || path.data[len] == '/');
+}
+
+static bool leads_up(struct span path)
+{
+    return span_is(path, "..") || (path.len > 2 && memcmp(path.data, "../", 3) == 0) ||
+           memmem(path.data, path.len, "/../", 4) ||
+           (path.len > 3 && memcmp(path.data + path.len - 3, "/..", 3) == 0);
+}
+
+/* Below a directory that the run has of its own, as the text says; the program cannot make a link
+ * that leads out of it. A relative path is where the process is, wherever it was taken to. */
+static bool is_in_workspace(struct span path)
+{
+    char here[PATH_MAX];
+
+    if (path.len == 0 || leads_up(path))
+        return false;
+    if (path.data[0] != '/') {
+        if (!getcwd(here, sizeof(here)))
+            return false;
+        path = span_of(here);
+        if (start && is_at_or_below(path, start))
+            return true;
+    }
+    return is_at_or_below(path, "/workspace") || is_at_or_below(path, "/tmp");
+}
+
+/* Libraries that need a scratch file ask tempfile for it. It lies in a /tmp that nobody else sees.
+ */
+static bool is_scratch(struct span path)
+{
+    static const char *const makers[] = {"/tempfile.py"};
+
+    return is_in_workspace(path) && policy_caller_file_is(makers, COUNT_OF(makers));
+}
+
+static bool is_standard_stream(struct span path)
+{
+    return span_is(path, "/dev/stdin") || span_is(path, "/dev/stdout") ||
+           span_is(path, "/dev/stderr");
+}
+
+/* A file that the profile gives to programs: paths of the workspace, and open descriptors as far as
+ * the program knows them. */
+static bool is_own_file(const struct policy *policy, PyObject *args, Py_ssize_t index)
+{
+    PyObject *value = policy_arg(args, index);
+    struct span path;
+
+    if (!(policy->powers & POWER_WORKSPACE))
+        return false;
+    if (policy_text_arg(args, index, &path))
+        return is_in_workspace(path) || is_standard_stream(path);
+    if (PyLong_CheckExact(value) && !policy_caller_is_guest(false))
+        return true;
+    if (PyLong_CheckExact(value)) {
+        long fd = PyLong_AsLong(value);
+
+        PyErr_Clear();
+        return fd >= STDIN_FILENO && fd <= STDERR_FILENO;
+    }
+    return value == Py_None;
+}
+
+/* Such an event is followed by others, one for each file. */
+static bool is_summary(const char *event)
+{
+    return strncmp(event, "os.", 3) != 0 || strcmp(event, "os.walk") == 0 ||
+           strcmp(event, "os.fwalk") == 0;
+}
+
+int policy_audit_open(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+    bool has_path = policy_text_arg(args, 0, &path);
+
+    if (is_own_file(policy, args, 0))
+        return 0;
+    if (!has_path) /* a descriptor that is open already */
+        return policy_caller_is_guest(false) ? refuse_file(policy, event, path) : 0;
+    if (span_is(path, "/dev/null") || (!opens_for_writing(args) && may_read(path)) ||
+        is_scratch(path))
+        return 0;
+    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+}
+
+int policy_audit_list(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+
+    if (is_own_file(policy, args, 0) || ((policy->powers & POWER_WORKSPACE) && is_summary(event)))
+        return 0;
+    if (policy_text_arg(args, 0, &path) && may_read(path))
+        return 0;
+    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+}
+
+/* Compiled libraries have no frames: what they remove looks as if the program did. */
+static bool is_clean_up(const char *event, struct span path)
+{
+    return (strcmp(event, "os.remove") == 0 || strcmp(event, "os.rmdir") == 0) && path.len > 5 &&
+           memcmp(path.data, "/tmp/", 5) == 0 && is_in_workspace(path);
+}
+
+int policy_audit_change(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0}, second;
+
+    if ((policy->powers & POWER_WORKSPACE) &&
+        (is_summary(event) || (is_own_file(policy, args, 0) &&
+                               (!policy_text_arg(args, 1, &second) || is_in_workspace(second)))))
+        return 0;
+    (void)policy_text_arg(args, 0, &path);
+    if (is_scratch(path) || is_clean_up(event, path))
+        return 0;
+    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+}
+
+int policy_audit_sqlite(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+    bool has_path = policy_text_arg(args, 0, &path);
+
+    if (has_path && (span_is(path, ":memory:") || path.len == 0))
+        return 0;
+    if (has_path && is_own_file(policy, args, 0) && strncmp(path.data, "file:", 5) != 0)
+        return 0;
+    return refuse_file(policy, event, path);
+}
