@@ -29,6 +29,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -58,7 +59,9 @@ static const struct filter filters[] = {
     {"seccomp_no_dump",  "Every kernel, on top",                    no_dump_rows,  ARRAY_SIZE(no_dump_rows),  ALLOW },
     {"seccomp_no_exec",  "Profiles without new processes, on top",  no_exec_rows,  ARRAY_SIZE(no_exec_rows),  ALLOW },
     {"seccomp_no_memfd", "Hosts without cgroups, on top",           no_memfd_rows, ARRAY_SIZE(no_memfd_rows), ALLOW },
+    {"seccomp_no_drop",  "Zygotes and what they start, on top",     no_drop_rows,  ARRAY_SIZE(no_drop_rows),  ALLOW },
     {"seccomp_no_unix",  "Granted directories, on top",             no_unix_rows,  ARRAY_SIZE(no_unix_rows),  ALLOW },
+    {"seccomp_process",  "The level `process`, on top",             process_rows,  ARRAY_SIZE(process_rows),  ALLOW },
     {"seccomp_broker",   "Directories granted for writing, on top", broker_rows,   ARRAY_SIZE(broker_rows),   ALLOW },
     {"seccomp_hold",     "The holder of a kernel's memory",         hold_rows,     ARRAY_SIZE(hold_rows),     REFUSE},
     {"seccomp_listener", "The listener of `belljar serve`",         listener_rows, ARRAY_SIZE(listener_rows), REFUSE},

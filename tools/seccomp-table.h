@@ -67,6 +67,9 @@ struct row {
 #define CLONE_NEW_ANY   UINT32_C(0x7e020000)
 #define UNSHARE_NEW_ANY (CLONE_NEW_ANY | UINT32_C(0x80))
 
+/* The descriptor at which an interactive Bash keeps its terminal. */
+#define BASH_TERMINAL 255
+
 #define SET_ID_BITS     (S_ISUID | S_ISGID)
 #define MAKES_A_FILE    (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 #define MODE(arg)       NOT(arg, SET_ID_BITS)
@@ -82,6 +85,7 @@ struct row {
 /* Flags that send or receive out of band, or lend pages of the process to the network. */
 #define MESSAGE(arg) NOT(arg, MSG_OOB | MSG_ZEROCOPY)
 
+#define MAP_KIND(value) {3, MAP_TYPE, value}
 #define MAP_REFUSED (MAP_GROWSDOWN | MAP_HUGETLB)
 
 /* Of linux headers that do not go together with those of the C library. */
@@ -90,6 +94,7 @@ struct row {
 #define MEMFD_HUGE            UINT32_C(4)          /* MFD_HUGETLB */
 #define SHARED_HUGE           UINT32_C(04000)      /* SHM_HUGETLB */
 #define RECEIVE_ZEROCOPY      35                   /* TCP_ZEROCOPY_RECEIVE */
+#define MAP_DROPPABLE_KIND    8                    /* MAP_DROPPABLE, Linux 6.11 */
 
 #define POLICY(value) {1, ~(uint32_t)SCHED_RESET_ON_FORK, value}
 
@@ -148,7 +153,8 @@ static const struct row base_rows[] = {
      TELL, "regular files, FIFOs and sockets, without set-id bits", "as `mknod`",
      .how = "to make a device node or to set a set-id bit"},
     {"ioctl", ALLOW,
-     WHEN(ONE(IS(1, TCGETS)), ONE(IS(1, FIONREAD)), ONE(IS(1, FIONBIO)), ONE(IS(1, FIOCLEX)), ONE(IS(1, FIONCLEX)),
+     WHEN({{IS(0, BASH_TERMINAL), IS(1, TCSETSW)}, IGNORE},
+          ONE(IS(1, TCGETS)), ONE(IS(1, FIONREAD)), ONE(IS(1, FIONBIO)), ONE(IS(1, FIOCLEX)), ONE(IS(1, FIONCLEX)),
           ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)), ONE(IS(1, TCSETSF)),
           ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCSPGRP)), ONE(IS(1, TIOCGSID)), ONE(IS(1, TIOCOUTQ)), ONE(IS(1, TCSBRK)),
           ONE(IS(1, TCFLSH)), ONE(IS(1, SIOCGIFCONF)), ONE(IS(1, SIOCGIFNAME)), ONE(IS(1, SIOCGIFINDEX)),
@@ -156,7 +162,8 @@ static const struct row base_rows[] = {
           ONE(IS(1, SIOCGIFHWADDR)), ONE(IS(1, SIOCGIFMTU)), ONE(IS(1, SCAN_PAGES))),
      REFUSE,
      "of descriptors (`FIONREAD`, `FIONBIO`, `FIOCLEX`, `FIONCLEX`), the settings and size of a terminal, questions about "
-     "network interfaces, and `PAGEMAP_SCAN`, which sessions are copied with",
+     "network interfaces, and `PAGEMAP_SCAN`, which sessions are copied with. `TCSETSW` of descriptor 255 does nothing: an "
+     "interactive Bash has its terminal there, and complains of its absence whenever a signal ends a command",
      "every other command is a door to a driver, a file system or a terminal that may be shared with the host"},
     {"poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd "
      "eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime inotify_init inotify_init1 "
@@ -301,10 +308,10 @@ static const struct row base_rows[] = {
                        "bugs"},
     {"name_to_handle_at open_by_handle_at", TELL, .reason = "file handles pass by paths and mounts"},
     {"keyctl add_key request_key", TELL, .reason = "kernel keyrings are not namespaced: they join sandboxes"},
-    {"bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register fanotify_init fanotify_mark "
-     "memfd_secret",
+    {"bpf perf_event_open userfaultfd io_uring_enter io_uring_register fanotify_init fanotify_mark memfd_secret",
      TELL, .reason = "large kernel surface with a history of exploits; io_uring also passes by this filter, and secret "
                        "memory by the accounting"},
+    {"io_uring_setup", REFUSE, .reason = "as above; node tries it at each start, so it is not named"},
     {"io_setup io_submit io_getevents io_destroy io_cancel io_pgetevents",
      TELL, .reason = "the number of AIO contexts is limited for the whole host: one sandbox could take them all"},
     {"mbind set_mempolicy set_mempolicy_home_node move_pages migrate_pages",
@@ -319,14 +326,24 @@ static const struct row base_rows[] = {
     {"acct quotactl quotactl_fd syslog vhangup lookup_dcookie",
      TELL, .reason = "administration; the kernel's log tells addresses"},
     {"get_robust_list", REFUSE, .reason = "it looks into another thread, for programs that freeze others"},
+    {"uprobe uretprobe", REFUSE, .reason = "only the kernel's own probes make them"},
     {"nfsservctl uselib ustat sysfs _sysctl remap_file_pages epoll_ctl_old epoll_wait_old get_thread_area "
      "set_thread_area getpmsg putpmsg afs_syscall tuxcall security vserver",
      REFUSE, .reason = "obsolete, or never implemented"},
 };
 
 /* Calls newer than the oldest libseccomp we build with; from number 424 on all architectures share numbers. */
+#ifdef __x86_64__
+#define URETPROBE 335
+#define UPROBE    336
+#else
+#define URETPROBE (-1) /* only x86-64 has them */
+#define UPROBE    (-1)
+#endif
 static const struct { const char *name; int number; } newer_calls[] = {
     {"fchmodat2", 452},
+    {"uretprobe", URETPROBE},
+    {"uprobe", UPROBE},
 };
 
 /* Everything from here on that has no row is MISSING: calls nobody has thought about yet. 450 is
@@ -363,6 +380,15 @@ static const struct row no_memfd_rows[] = {
      "what is in a pipe is memory of the kernel, which only a cgroup can count"},
 };
 
+/* On top of the base filter in everything that is made of the zygote. Since glibc 2.41 getrandom(2) is a generator in
+ * the process's memory, of the kind that the kernel empties in a child. The zygote's memory becomes a file's, and
+ * a copy of a session gets its source's: all of them would have the same random numbers. Without such memory the C
+ * library asks the kernel each time. */
+static const struct row no_drop_rows[] = {
+    {"mmap", REFUSE, WHEN(ONE(MAP_KIND(MAP_DROPPABLE_KIND))), ALLOW, "only `MAP_DROPPABLE`",
+     "it holds the state of the C library's random numbers, which no two sandboxes may share"},
+};
+
 /* On top of the base filter where directories of the host were granted. */
 static const struct row no_unix_rows[] = {
     {"socket", REFUSE, WHEN(ONE(IS(0, AF_UNIX))), ALLOW, "only Unix sockets",
@@ -371,6 +397,27 @@ static const struct row no_unix_rows[] = {
      "streams and sequenced packets; datagrams are refused",
      "each end of a datagram pair can send to any socket that has a path, so also to one of the host; the ends of the "
      "others are connected to each other for good"},
+};
+
+/* On top of the base filter at the level `process`: what namespaces keep apart otherwise, and what Landlock does not
+ * know. The user of a program is that of others, so the rights of an owner over files and processes have to end here. */
+static const struct row process_rows[] = {
+    {"socket", REFUSE, .reason = "the network and its services are the host's, and so are the sockets in its directories"},
+    {"socketpair", ALLOW, WHEN({{TYPE(SOCK_STREAM)}}, {{TYPE(SOCK_SEQPACKET)}}), REFUSE,
+     "streams and sequenced packets; datagrams are refused", "each end of a datagram pair can send to any socket that has a path"},
+    {"bind connect listen accept accept4", REFUSE, .reason = "as `socket`"},
+    {"shmget shmat shmctl shmdt semget semop semctl semtimedop", REFUSE,
+     .reason = "System V memory and semaphores are those of all processes of the host"},
+    {"chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat setxattr lsetxattr "
+     "fsetxattr removexattr lremovexattr fremovexattr", REFUSE,
+     .reason = "Landlock does not know them: modes, owners, times and attributes of every file of the user could be set"},
+    {"inotify_init inotify_init1 inotify_add_watch", REFUSE,
+     .reason = "Landlock does not know them: a watch tells what happens in directories that cannot be read"},
+    {"setpriority", ALLOW, WHEN({{IS(0, PRIO_PROCESS), IS(1, 0)}}), REFUSE, "of the calling process",
+     "the other processes of the user are not the sandbox's"},
+    {"ioprio_set", ALLOW, WHEN({{IS(0, 1), IS(1, 0)}}), REFUSE, "of the calling process", "as `setpriority`"},
+    {"sched_setaffinity sched_setparam sched_setscheduler", ALLOW, WHEN(ONE(IS(0, 0))), REFUSE,
+     "of the calling process", "as `setpriority`"},
 };
 
 /* On top of the base filter where a directory was granted for writing. Its mount is read-only: what the broker lets

@@ -21,7 +21,7 @@
  * end give up with EAGAIN. */
 #define RESOLVE_TIMES 16
 
-int files_init(struct files *files, int fd, struct error *err)
+static int take(struct files *files, int fd, bool is_on_host, struct error *err)
 {
     cleanup_close int dir = fd;
     struct statfs fs;
@@ -30,15 +30,26 @@ int files_init(struct files *files, int fd, struct error *err)
     *files = (struct files){.fd = -1};
     if (fstat(dir, &st) < 0 || fstatfs(dir, &fs) < 0)
         return error_errno(err, "look at the workspace");
-    if (!S_ISDIR(st.st_mode) || fs.f_type != TMPFS_MAGIC)
+    if (!S_ISDIR(st.st_mode) || (!is_on_host && fs.f_type != TMPFS_MAGIC))
         return error_set(err, E_PROTOCOL, "received an invalid workspace");
     *files = (struct files){
         .fd = take_fd(dir),
         .uid = st.st_uid,
         .gid = st.st_gid,
+        .is_on_host = is_on_host,
         .is_other = st.st_uid != geteuid(),
     };
     return 0;
+}
+
+int files_init(struct files *files, int fd, struct error *err)
+{
+    return take(files, fd, false, err);
+}
+
+int files_init_on_host(struct files *files, int fd, struct error *err)
+{
+    return take(files, fd, true, err);
 }
 
 int files_copy(const struct files *files, struct files *ret_copy, struct error *err)

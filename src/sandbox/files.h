@@ -29,6 +29,7 @@ struct files {
     int fd; /* O_PATH; -1: none */
     uid_t uid;
     gid_t gid;
+    bool is_on_host;         /* the file system has others' files, too: the level `process` */
     bool is_other;           /* that user is not us: act as them */
     struct files_bill *bill; /* what is written is counted here; NULL: nowhere */
 };
@@ -36,6 +37,9 @@ struct files {
 /* Takes the descriptor over, also on failure. Anything but a directory of a tmpfs is refused: no
  * other file system promises that a look at it ends. */
 int files_init(struct files *files, int fd, struct error *err);
+
+/* Like files_init(), but at the level `process`, where it is a directory of any file system. */
+int files_init_on_host(struct files *files, int fd, struct error *err);
 void files_done(struct files *files);
 
 /* Copies the handle for work in later turns of the loop: the sandbox may end meanwhile.

@@ -88,7 +88,7 @@ static uint64_t used_of(int fd)
 
 uint64_t files_used(const struct files *files)
 {
-    return used_of(files->fd);
+    return files->is_on_host ? 0 : used_of(files->fd);
 }
 
 /* Nobody can tell which pages are whose, but ours cannot be more than there are. */

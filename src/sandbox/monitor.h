@@ -20,5 +20,8 @@ struct monitor_usage {
 /* The process behind a pidfd, as this process counts pids; -1: gone. */
 pid_t monitor_pid(int pidfd);
 
+/* Processes and threads of this user of the host, whoever started them. */
+uint32_t monitor_user_processes(uid_t uid);
+
 /* Everything below `init`, itself included. Processes that end meanwhile are passed over. */
 void monitor_read(pid_t init, struct monitor_usage *ret_usage);

@@ -43,7 +43,7 @@
  * no threads. */
 static char *environment[] = {
     "LD_PRELOAD=/proc/self/fd/4", /* the first only for a steady one */
-    "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
+    "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games:/etc/bin",
     "HOME=/workspace",
     "USER=user",
     "LOGNAME=user",
@@ -53,14 +53,28 @@ static char *environment[] = {
     "TERM=dumb",
     "MPLBACKEND=Agg",
     "MPLCONFIGDIR=/tmp/.matplotlib",
+    "XDG_CACHE_HOME=/tmp/.cache", /* of fontconfig and others: no files of the program */
     "OMP_NUM_THREADS=1",
     "OPENBLAS_NUM_THREADS=1",
     "MKL_NUM_THREADS=1",
     "NUMEXPR_NUM_THREADS=1",
     "PYTHONDONTWRITEBYTECODE=1",
+    "npm_config_fetch_retries=0", /* the gate does not change its mind, and npm waits a minute */
     "PIP_NO_COMPILE=1", /* no `__pycache__`: in a directory granted for writing it is refused */
     NULL,
 };
+
+/* clone(2), for containers that answer clone3(2) with ENOSYS so that they can judge the flags. */
+static pid_t clone_by_registers(const struct clone_args *args)
+{
+    unsigned long flags = (unsigned long)(args->flags | args->exit_signal);
+
+#ifdef __x86_64__
+    return (pid_t)syscall(SYS_clone, flags, 0UL, args->pidfd, args->child_tid, 0UL);
+#else
+    return (pid_t)syscall(SYS_clone, flags, 0UL, args->pidfd, 0UL, args->child_tid);
+#endif
+}
 
 pid_t ns_clone(uint64_t flags, int *ret_pidfd)
 {
@@ -70,6 +84,7 @@ pid_t ns_clone(uint64_t flags, int *ret_pidfd)
         .exit_signal = SIGCHLD,
     };
     int *tid = NULL;
+    pid_t pid;
 
     /* Linux tells where the C library keeps its thread id (Linux 3.5,
      * CONFIG_CHECKPOINT_RESTORE); the child's is written there by clone itself. */
@@ -77,7 +92,11 @@ pid_t ns_clone(uint64_t flags, int *ret_pidfd)
         args.flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
         args.child_tid = (uintptr_t)tid;
     }
-    return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    /* A time namespace shares its bit with the exit signal of the older call. */
+    if (pid < 0 && errno == ENOSYS && !(flags & CSIGNAL))
+        pid = clone_by_registers(&args);
+    return pid;
 }
 
 pid_t ns_vfork(uint64_t flags, int (*fn)(void *arg), void *arg)
@@ -232,6 +251,8 @@ const char *ns_exit_reason(int code)
         return "the zygote's process cannot be prepared";
     case NS_EXIT_EXEC:
         return "belljar-zygote cannot be executed";
+    case NS_EXIT_LOADER:
+        return "a shared library that belljar-zygote needs is missing";
     default:
         return NULL;
     }
@@ -239,6 +260,16 @@ const char *ns_exit_reason(int code)
 
 /* --- in the child, still in the supervisor's image: what goes wrong is told by the exit code,
  * which the supervisor words --- */
+
+/* Without a user namespace root becomes the first of the ids, and everybody else stays. */
+static void take_host_ids(const struct ns_ids *ids)
+{
+    if (geteuid() != 0)
+        return;
+    if (setgroups(0, NULL) < 0 || setresgid(ids->gid_base, ids->gid_base, ids->gid_base) < 0 ||
+        setresuid(ids->uid_base, ids->uid_base, ids->uid_base) < 0)
+        _exit(NS_EXIT_IDS);
+}
 
 static void take_ids(const struct ns_ids *ids)
 {
@@ -248,9 +279,10 @@ static void take_ids(const struct ns_ids *ids)
         _exit(NS_EXIT_IDS);
 }
 
-static void leave_callers_world(bool is_steady)
+static void leave_callers_world(bool is_steady, bool is_on_host)
 {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setsid() < 0)
+    /* The handlers of a zygote on the host end what it has started. Executing keeps this. */
+    if (prctl(PR_SET_PDEATHSIG, is_on_host ? SIGTERM : SIGKILL) < 0 || setsid() < 0)
         _exit(NS_EXIT_PREPARE);
     ns_reset_signals();
     if (is_steady && personality(ADDR_NO_RANDOMIZE) < 0)
@@ -284,7 +316,8 @@ static void __attribute__((noreturn))
 become_zygote(const struct ns_program *what, int sock, int sync, const struct ns_ids *ids)
 {
     static char name[] = "belljar-zygote";
-    char *const argv[] = {name, NULL};
+    static char on_host[] = NS_ON_HOST;
+    char *const argv[] = {name, what->is_on_host ? on_host : NULL, NULL};
     int program, steady;
     char byte;
 
@@ -296,8 +329,11 @@ become_zygote(const struct ns_program *what, int sock, int sync, const struct ns
     /* Not earlier: an ordinary user may not write the maps of a process that has ended. */
     if (program < 0 || (what->steady && steady < 0))
         _exit(NS_EXIT_OPEN);
-    take_ids(ids);
-    leave_callers_world(what->steady != NULL);
+    if (what->is_on_host)
+        take_host_ids(ids);
+    else
+        take_ids(ids);
+    leave_callers_world(what->steady != NULL, what->is_on_host);
     arrange_descriptors(sock, &program, steady);
     (void)syscall(SYS_execveat, program, "", argv, environment + (what->steady ? 0 : 1),
                   AT_EMPTY_PATH);
@@ -313,13 +349,16 @@ static int no_namespaces(struct error *err)
     (void)error_errno(err, "create namespaces");
     if (saved == EPERM || saved == ENOSPC || saved == EINVAL) {
         err->code = E_UNSUPPORTED;
-        error_hint(err, "this host does not let you make user namespaces: run `belljar doctor`");
+        error_hint(err, "this host does not let you make user namespaces: `belljar doctor` says "
+                        "how to allow them. `--isolation process` runs programs without them and "
+                        "protects less: only if you accept what docs/THREATS.md lists");
     }
     return -1;
 }
 
 /* Its ids, and then the word to go on. */
-static int release(pid_t pid, int sync, const struct ns_ids *ids, struct error *err)
+static int release(pid_t pid, int sync, const struct ns_ids *ids, bool is_on_host,
+                   struct error *err)
 {
     struct ns_map map = {
         .outside_uid = ids->uid_base,
@@ -329,7 +368,7 @@ static int release(pid_t pid, int sync, const struct ns_ids *ids, struct error *
         .denies_setgroups = ids->count == 1,
     };
 
-    if (ns_write_map(pid, &map, err) < 0)
+    if (!is_on_host && ns_write_map(pid, &map, err) < 0)
         return -1;
     /* One that has ended already tells by its exit code why. */
     if (write(sync, "", 1) != 1 && errno != EPIPE)
@@ -365,16 +404,16 @@ int ns_spawn_zygote(const struct ns_program *program, int sock, const struct ns_
         return error_errno(err, "pipe2");
     theirs = sync[0];
     ours = sync[1];
-    pid = ns_clone(namespaces, &pidfd);
+    pid = ns_clone(program->is_on_host ? 0 : namespaces, &pidfd);
     if (pid < 0)
-        return no_namespaces(err);
+        return program->is_on_host ? error_errno(err, "start a process") : no_namespaces(err);
     if (pid == 0) {
         close_fd(&ours);
         become_zygote(program, sock, theirs, ids);
     }
     close_fd(&theirs);
     rank_zygote(pid);
-    if (release(pid, ours, ids, err) < 0) {
+    if (release(pid, ours, ids, program->is_on_host, err) < 0) {
         close_fd(&ours);
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);

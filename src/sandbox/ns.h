@@ -36,6 +36,9 @@ struct ns_map {
 /* For process `pid`, or for this one if it is 0; once. Does not allocate where `err` is NULL. */
 int ns_write_map(pid_t pid, const struct ns_map *map, struct error *err);
 
+/* The argument of a zygote that is_on_host. */
+#define NS_ON_HOST "process"
+
 /* Chooses the ids that this process may hand out. Fails if that would be host uid 0. */
 int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
 
@@ -56,6 +59,7 @@ enum ns_exit {
     NS_EXIT_IDS,      /* the ids cannot be taken on */
     NS_EXIT_PREPARE,  /* session, directory or descriptors */
     NS_EXIT_EXEC,
+    NS_EXIT_LOADER = 127, /* of the dynamic loader: a library is missing */
 };
 
 /* In words, or NULL when the code is none of these. */
@@ -65,8 +69,10 @@ struct ns_program {
     const char *path;
     const char *steady; /* a library to load before all others, or NULL. With it the layout of
                            memory is the same in every process. */
-    bool has_network;   /* it keeps the host's, which costs less to start; only for a zygote that
-                           imports nothing */
+    bool is_on_host;  /* the level `process`: no namespaces. It is told so by its argument, its ids
+                         are the first of `ids`, and SIGTERM is its end in place of SIGKILL. */
+    bool has_network; /* it keeps the host's, which costs less to start; only for a zygote that
+                         imports nothing */
 };
 
 /* Clones into fresh namespaces and executes the program there with an empty descriptor table but

@@ -1,4 +1,4 @@
-#include "sandbox/recipe.h"
+#include "sandbox/recipe_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include "sandbox/landlock.h"
 #include "sandbox/root.h"
 #include "sandbox/seccomp.h"
+#include "sandbox/terminal.h"
 
 uint64_t recipe_namespaces(void)
 {
@@ -27,7 +28,7 @@ uint64_t recipe_namespaces(void)
 }
 
 /* First of all: whatever this process does from here on counts. */
-static int join_cgroup(struct recipe *r, struct error *err)
+int recipe_join_cgroup(struct recipe *r, struct error *err)
 {
     for (uint32_t i = 0; i < r->spec->attach; i++) {
         if (write(r->attach_fds[i], "0", 1) != 1)
@@ -146,7 +147,10 @@ static int enter_workdir(const struct wire_spawn *spec, struct error *err)
 
 static int enter_root(struct recipe *r, struct error *err)
 {
+    r->terminal_fd = -1;
     if (root_enter(r->spec, r->grant_fds, r->layer_fds, err) < 0)
+        return -1;
+    if ((r->spec->flags & WIRE_SPAWN_TERMINAL) && terminal_make(&r->terminal_fd, err) < 0)
         return -1;
     for (uint32_t i = 0; i < r->spec->n_grants; i++)
         close_fd(&r->grant_fds[i]);
@@ -158,7 +162,7 @@ static int enter_root(struct recipe *r, struct error *err)
 
 /* Limits that no request changes. Hard limits are only ever lowered: root may lack the right to
  * raise them. */
-static int set_rlimits(struct recipe *r, struct error *err)
+int recipe_set_rlimits(struct recipe *r, struct error *err)
 {
     static const struct {
         int resource;
@@ -214,7 +218,11 @@ static int restrict_paths(struct recipe *r, struct error *err)
         {"/dev/zero", LANDLOCK_DEVICE},   {"/dev/full", LANDLOCK_DEVICE},
         {"/dev/random", LANDLOCK_DEVICE}, {"/dev/urandom", LANDLOCK_DEVICE},
     };
-    struct landlock_path paths[ARRAY_SIZE(fixed) + WIRE_GRANTS_MAX];
+    static const struct landlock_path terminal[] = {
+        {TERMINAL_SLAVE, LANDLOCK_TERMINAL},
+        {"/dev/tty", LANDLOCK_TERMINAL},
+    };
+    struct landlock_path paths[ARRAY_SIZE(fixed) + ARRAY_SIZE(terminal) + WIRE_GRANTS_MAX];
     char *names[WIRE_GRANTS_MAX] = {0};
     size_t count = ARRAY_SIZE(fixed);
     int result = 0;
@@ -223,6 +231,8 @@ static int restrict_paths(struct recipe *r, struct error *err)
         return 0; /* a profile that insists on it is told so by the missing layer */
 
     memcpy(paths, fixed, sizeof(fixed));
+    for (size_t i = 0; r->terminal_fd >= 0 && i < ARRAY_SIZE(terminal); i++)
+        paths[count++] = terminal[i];
     for (uint32_t i = 0; i < r->spec->n_grants; i++) {
         names[i] = span_dup(r->spec->grants[i].path);
         if (!names[i])
@@ -243,7 +253,7 @@ static int restrict_paths(struct recipe *r, struct error *err)
 
 /* A process has one listener in all its filters. Where the write broker needs it, or where somebody
  * around us has it, refused calls get the same answers and nobody is told. */
-static int filter_base(struct recipe *r, struct error *err)
+int recipe_filter_base(struct recipe *r, struct error *err)
 {
     r->listener_fd = -1;
     if (recipe_has_broker(r)) {
@@ -257,7 +267,7 @@ static int filter_base(struct recipe *r, struct error *err)
 
 static int filter_calls(struct recipe *r, struct error *err)
 {
-    if (filter_base(r, err) < 0)
+    if (recipe_filter_base(r, err) < 0)
         return -1;
     if ((r->spec->flags & WIRE_SPAWN_NO_MEMFD) && seccomp_load(SECCOMP_NO_MEMFD, err) < 0)
         return -1;
@@ -267,26 +277,28 @@ static int filter_calls(struct recipe *r, struct error *err)
     return 0;
 }
 
-static const struct step {
-    const char *name;
-    int (*run)(struct recipe *r, struct error *err);
-} steps[] = {
-    {"join the cgroup", join_cgroup},
+static const struct recipe_step steps[] = {
+    {"join the cgroup", recipe_join_cgroup},
     {"become the user", become_user},
     {"check the namespaces", count_namespaces},
     {"set the host name", set_identity},
     {"raise the loopback", raise_loopback},
     {"build the root", enter_root},
-    {"set resource limits", set_rlimits},
+    {"set resource limits", recipe_set_rlimits},
     {"drop privileges", drop_privileges},
     {"restrict paths", restrict_paths},
     {"filter system calls", filter_calls}, /* last: the steps above need calls it forbids */
 };
 
+int recipe_run(struct recipe *r, const struct recipe_step *recipe, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (recipe[i].run(r, err) < 0)
+            return error_wrap(err, "%s", recipe[i].name);
+    return 0;
+}
+
 int recipe_seal(struct recipe *r, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
-        if (steps[i].run(r, err) < 0)
-            return error_wrap(err, "%s", steps[i].name);
-    return 0;
+    return recipe_run(r, steps, ARRAY_SIZE(steps), err);
 }

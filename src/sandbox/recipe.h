@@ -18,7 +18,9 @@ struct recipe {
     int layer_fds[2 * WIRE_COW_MAX]; /* out: of copy-on-write grants, as WIRE_SEALED has them */
     int listener_fd;                 /* out: of calls for the write broker, or, where there is none,
                                       * of refused calls; -1: nobody is told */
+    int terminal_fd;                 /* out: the master of its terminal; -1: it has none */
     uint64_t namespaces;             /* CLONE_NEW* flags of all it is in, but the cgroup's */
+    const char *directory;           /* at the level `process`: the sandbox's own, and empty */
     uint64_t prepared;               /* those among them that recipe_prepare() made */
     uint32_t layers;                 /* out: what stands */
 };
@@ -39,3 +41,15 @@ bool recipe_has_broker(const struct recipe *r);
 
 /* Runs every step or fails; a failed child must exit, it is neither here nor there. */
 int recipe_seal(struct recipe *r, struct error *err);
+
+/* --- the level `process`, without namespaces (recipe_process.c) --- */
+
+/* A tree of the host that every sandbox may read; in the zygote. */
+int recipe_process_show(struct span path, struct error *err);
+
+/* In the zygote, before it imports anything: it keeps the domain of all its sandboxes, and writes
+ * nowhere but in `directory`. */
+int recipe_process_confine_zygote(const char *directory, struct error *err);
+
+/* recipe_seal() of this level. */
+int recipe_process_seal(struct recipe *r, struct error *err);

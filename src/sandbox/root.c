@@ -27,12 +27,9 @@
 
 /* --- the template, once per zygote --- */
 
-/* Debian's Python reads what is there when it starts. */
-#define PYTHON_DIR "etc/python" BELLJAR_PYTHON
-
 static const char *const directories[] = {
-    "usr",  "etc", "etc/ssl",   PYTHON_DIR, "dev", "dev/shm",
-    "proc", "tmp", "workspace", "run",      "var", "home",
+    "usr", "etc",       "etc/ssl", "dev",     "dev/pts", "dev/shm", "proc",
+    "tmp", "workspace", "run",     "etc/bin", "var",     "home",
 };
 
 extern const char root_python_start[]; /* made of library/sitecustomize.py at build time */
@@ -48,6 +45,7 @@ static const struct {
     {"etc/os-release", "../usr/lib/os-release"},
     {"etc/mtab", "/proc/self/mounts"},
     {"var/tmp", "../tmp"},
+    {"etc/bin/python", "/usr/bin/python3"}, /* last on PATH: for hosts without the short name */
 };
 
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};
@@ -77,7 +75,6 @@ static const struct {
     {"etc/host.conf", "multi on\n"},
     {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\n"
                           "protocols: files\n"},
-    {PYTHON_DIR "/sitecustomize.py", root_python_start},
 };
 
 static int make_file(const char *path, const char *data, size_t len, struct error *err)
@@ -174,6 +171,9 @@ static int show_etc(struct error *err)
     return 0;
 }
 
+/* Of whoever opens it: a program without a terminal gets ENXIO. Not every host has it. */
+static const char controlling_terminal[] = "/dev/tty";
+
 static int show_devices(struct error *err)
 {
     char path[32];
@@ -184,7 +184,7 @@ static int show_devices(struct error *err)
             mount_bind(path, path + 1, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err) < 0)
             return -1;
     }
-    return 0;
+    return bind_here(controlling_terminal, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 }
 
 static int show_binds(const struct wire_strings *binds, struct error *err)
@@ -237,8 +237,54 @@ static int show_library(const struct root_file *file, struct error *err)
     return 0;
 }
 
-int root_build(const struct wire_strings *binds, const struct root_file *files, int steady_fd,
-               struct error *err)
+/* Debian's Python reads what is there when it starts. */
+static int show_python_start(const char *version, struct error *err)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "etc/python%s", version);
+    if (mkdir(path, 0755) < 0)
+        return error_errno(err, "mkdir %s", path);
+    (void)snprintf(path, sizeof(path), "etc/python%s/sitecustomize.py", version);
+    return make_file(path, root_python_start, strlen(root_python_start), err);
+}
+
+/* Links lead from the interpreter of an environment to the one it was made with. If that is not
+ * shown here (pyenv and uv have theirs in a home directory), the system's of the same version takes
+ * its place. */
+static int stand_in(const struct root_python *python, struct error *err)
+{
+    char path[PATH_MAX], target[PATH_MAX], system[64];
+    size_t dir;
+    ssize_t n;
+
+    (void)snprintf(path, sizeof(path), "%s", python->interpreter);
+    (void)snprintf(system, sizeof(system), "/usr/bin/python%s", python->version);
+    for (int links_left = 8; links_left && strncmp(path, "/usr/", 5) != 0; links_left--) {
+        n = readlink(path + 1, target, sizeof(target) - 1);
+        if (n < 0 && errno == ENOENT && links_left < 8) {
+            if (strstr(path, "/../"))
+                break;
+            dir = (size_t)(strrchr(path, '/') - path);
+            path[dir] = '\0';
+            if (mount_make_dirs(path + 1, err) < 0)
+                return -1;
+            path[dir] = '/';
+            return symlink(system, path + 1) < 0 ? error_errno(err, "symlink %s", path) : 0;
+        }
+        if (n < 0)
+            break;
+        target[n] = '\0';
+        dir = *target == '/' ? 0 : (size_t)(strrchr(path, '/') - path) + 1;
+        if (dir + (size_t)n >= sizeof(path))
+            break;
+        memcpy(path + dir, target, (size_t)n + 1);
+    }
+    return 0; /* what is still missing is missed when Python starts */
+}
+
+int root_build(const struct wire_strings *binds, const struct root_file *files,
+               const struct root_python *python, int steady_fd, struct error *err)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return error_errno(err, "make the mounts private");
@@ -254,9 +300,9 @@ int root_build(const struct wire_strings *binds, const struct root_file *files, 
     for (size_t i = 0; i < ARRAY_SIZE(links); i++)
         if (symlink(links[i].target, links[i].path) < 0)
             return error_errno(err, "symlink %s", links[i].path);
-    if (show_system(err) < 0 || show_etc(err) < 0 || show_devices(err) < 0 ||
-        show_library(files, err) < 0 || show_binds(binds, err) < 0 ||
-        (steady_fd >= 0 && copy_fd(steady_fd, ROOT_STEADY, err) < 0))
+    if (show_system(err) < 0 || show_etc(err) < 0 || show_python_start(python->version, err) < 0 ||
+        show_devices(err) < 0 || show_library(files, err) < 0 || show_binds(binds, err) < 0 ||
+        stand_in(python, err) < 0 || (steady_fd >= 0 && copy_fd(steady_fd, ROOT_STEADY, err) < 0))
         return -1;
 
     /* The zygote's own /proc. It has to be whole: Linux lets a sandbox mount one of its own

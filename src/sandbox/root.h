@@ -29,10 +29,16 @@ struct root_file {
 /* Modules for every Python that a program starts; library/sitecustomize.py names the place, too. */
 #define ROOT_LIBRARY "/etc/belljar-library"
 
-/* `binds`: further trees shown read-only at their own place. `steady_fd`: that library, or -1.
- * `files`: or NULL. Must be called in a mount namespace of our own, as its root. */
-int root_build(const struct wire_strings *binds, const struct root_file *files, int steady_fd,
-               struct error *err);
+/* The Python that the zygote is. */
+struct root_python {
+    const char *version;     /* "3.13": our start-up file is in place of the administrator's */
+    const char *interpreter; /* path in the environment, a link to that Python or another */
+};
+
+/* `binds`: further trees shown read-only at their own place. `files`: or NULL. `steady_fd`: that
+ * library, or -1. Must be called in a mount namespace of our own, as its root. */
+int root_build(const struct wire_strings *binds, const struct root_file *files,
+               const struct root_python *python, int steady_fd, struct error *err);
 
 /* In the sandbox's own namespaces, before privileges are dropped: private /proc, /workspace, /tmp,
  * /dev/shm, and the granted directories (`grant_fds`: one detached mount each, in order, in whose

@@ -15,8 +15,11 @@ enum seccomp_filter {
     SECCOMP_NO_EXEC,  /* on top: no execve, no new processes; threads are fine (profile `strict`) */
     SECCOMP_NO_MEMFD, /* on top, where no cgroup counts memory: no memory that belongs to no process
                        */
+    SECCOMP_NO_DROP,  /* in the zygote and everything after it: no generator of random numbers in
+                         memory, which copies would share */
     SECCOMP_NO_UNIX,  /* on top, where directories of the host were granted: no socket that could be
                          in one */
+    SECCOMP_PROCESS,  /* on top, where there are no namespaces: what they keep apart otherwise */
     SECCOMP_BROKER,   /* on top, where a directory was granted for writing: see seccomp_listen() */
     SECCOMP_REPORT,   /* SECCOMP_BASE with a listener that reports refusals: seccomp_listen() */
     SECCOMP_HOLD,     /* on top, for the holder of a kernel's memory: nothing but waiting */

@@ -168,6 +168,8 @@ static int keep_memory(void *unused)
     return 0;
 }
 
+static int first_ends_us; /* 0: with the others */
+
 /* As a kernel and its holder: two siblings with one memory. Here they are children of the one that
  * is looked at. */
 static void two_with_one_memory(void)
@@ -187,6 +189,10 @@ static void two_with_one_memory(void)
         if (clone(keep_memory, stack + sizeof(stack), CLONE_VM | CLONE_PARENT | SIGCHLD, NULL) < 0)
             _exit(1);
         (void)!write(ready[1], "x", 1);
+        if (first_ends_us) {
+            (void)usleep((useconds_t)first_ends_us);
+            _exit(0);
+        }
         wait_for_the_end();
     }
     (void)!read(ready[0], &byte, 1);
@@ -304,6 +310,24 @@ TEST(two_processes_with_one_memory_count_once)
     assert_true(usage.memory_bytes >= 49 * MIB);
     assert_true(usage.memory_bytes < 90 * MIB);
     fell(&t);
+}
+
+TEST(one_memory_counts_once_while_one_of_the_two_ends)
+{
+    for (int round = 0; round < 12; round++) {
+        struct tree t;
+
+        first_ends_us = 3000 + 700 * round;
+        t = grow(two_with_one_memory);
+        for (int i = 0; i < 30; i++) {
+            uint64_t bytes = look(&t).memory_bytes;
+
+            assert_true(bytes >= 49 * MIB);
+            assert_true(bytes < 90 * MIB);
+        }
+        fell(&t);
+    }
+    first_ends_us = 0;
 }
 
 TEST(time_of_children_that_ended_is_counted)

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "sandbox/tree_lock.h"
 
 static struct tree_lock lock_on(const char *path)
@@ -118,18 +119,30 @@ TEST(directories_above_others_are_marked)
     tree_lock_close(&all);
 }
 
+static const char *const names[] = {"t", "t/a", "t/a/x", "t/a/y", "t/b"};
+static char folder[] = "/tmp/belljar-tree-lock-XXXXXX";
+
 static int make_trees(void **state)
 {
-    static const char *const names[] = {"t", "t/a", "t/a/x", "t/a/y", "t/b"};
-    static char folder[] = "/tmp/belljar-tree-lock-XXXXXX";
-
     (void)state;
     if (!mkdtemp(folder) || chdir(folder) < 0)
         return -1;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (mkdir(names[i], 0755) < 0)
             return -1;
     return 0;
 }
 
-UNIT_MAIN_WITH(make_trees, NULL)
+static int remove_trees(void **state)
+{
+    static const char *const files[] = {"lock", "lock.marks", "link"};
+
+    (void)state;
+    for (size_t i = ARRAY_SIZE(names); i > 0; i--)
+        (void)rmdir(names[i - 1]);
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        (void)unlink(files[i]);
+    return rmdir(folder);
+}
+
+UNIT_MAIN_WITH(make_trees, remove_trees)

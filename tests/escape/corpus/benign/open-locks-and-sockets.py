@@ -4,6 +4,7 @@
 # threat: none: locks, timers, terminals, sqlite, servers and datagrams as ordinary programs use them
 # expect: success
 # require: all is well
+# process: names /workspace
 import asyncio, contextlib, fcntl, http.server, io, mmap, multiprocessing, os, signal, socket, socketserver, sqlite3, subprocess, sys, tempfile, threading, urllib.request
 
 with tempfile.TemporaryFile() as f:

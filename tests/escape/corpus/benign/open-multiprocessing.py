@@ -5,6 +5,7 @@
 # expect: success
 # require: [0, 1, 4]
 # limits: timeout=20
+# process: needs /dev/shm
 import multiprocessing
 def square(n):
     return n * n

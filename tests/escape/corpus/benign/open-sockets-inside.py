@@ -4,6 +4,7 @@
 # threat: none: a server and a client in the same sandbox
 # expect: success
 # require: pong
+# process: needs sockets
 import socket, threading
 s = socket.socket()
 s.bind(('127.0.0.1', 0))

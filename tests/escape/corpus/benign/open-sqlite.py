@@ -4,6 +4,7 @@
 # threat: none: a database file in the workspace
 # expect: success
 # require: 42
+# process: names /workspace
 import sqlite3
 c = sqlite3.connect('/workspace/x.db')
 c.execute('create table t(a)')

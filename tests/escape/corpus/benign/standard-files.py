@@ -4,6 +4,7 @@
 # threat: none: files in the workspace
 # expect: success
 # require: line 2
+# process: names /workspace
 import os.path
 from pathlib import Path
 p = Path('/workspace/sub/out.txt')

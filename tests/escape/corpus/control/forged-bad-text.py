@@ -13,7 +13,7 @@ for fd in range(1024):
         pass
 s = lambda b: struct.pack('<I', len(b)) + b
 bad = bytes(range(256)) * 4
-for kind, body in ((14, s(bad) + s(bad)), (15, s(bad) * 3 + struct.pack('<III', 0xffffffff, 1, 2) + s(bad) * 2)):
+for kind, body in ((14, s(bad) + s(bad)), (15, s(bad) * 3 + struct.pack('<IIII', 0xffffffff, 1, 1, 2) + s(bad) * 2)):
     for fd in fds:
         if fd > 2:
             try:

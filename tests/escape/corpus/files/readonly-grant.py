@@ -5,6 +5,7 @@
 # expect: success error
 # grant: ro
 # require: tried
+# process: names /workspace
 import ctypes, json, mmap, os, struct, threading
 GRANTS = json.loads(r'''@GRANTS@''')
 BAIT = GRANTS[0]  # the only one in which anything is there to be destroyed; in others only new names are tried

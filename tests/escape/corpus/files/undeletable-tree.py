@@ -5,6 +5,7 @@
 # expect: success
 # require: made
 # limits: timeout=10
+# process: names /workspace
 import os
 os.chdir('/workspace')
 for i in range(300):

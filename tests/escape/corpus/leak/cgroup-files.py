@@ -3,6 +3,7 @@
 # profile: open
 # threat: reads or changes its own control group
 # expect: success error
+# uncovered: stat shows that a path of the host exists; its content cannot be read
 import os
 for base in ('/sys/fs/cgroup', '/cgroup', '/run/cgroup'):
     if os.path.exists(base):

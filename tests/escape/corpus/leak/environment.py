@@ -4,6 +4,7 @@
 # threat: a variable of the supervisor's own environment shows inside
 # expect: success
 # forbid: BELLJAR_TEST_SECRET
+# process: /proc cannot be listed
 import os
 for k, v in os.environ.items():
     print(k, v)

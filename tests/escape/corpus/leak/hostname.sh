@@ -4,6 +4,7 @@
 # threat: learns the name of the machine
 # expect: success error
 # forbid: @HOSTNAME@-is-here
+# uncovered: the name of the host is visible
 for n in "$(uname -n)" "$(cat /proc/sys/kernel/hostname 2>/dev/null)" "$(cat /etc/hostname 2>/dev/null)"; do
     [ "$n" = "@HOSTNAME@" ] && echo "$n-is-here"
 done

@@ -14,7 +14,7 @@ for thing in (display, belljar.display, belljar.progress, belljar.formats, bellj
             value = getattr(thing, '__' + name)
         except (AttributeError, PermissionError):
             continue
-        if value is not None and not isinstance(value, (str, int)):
+        if value is not None and value != {} and not isinstance(value, (str, int)):  # an empty dictionary holds nothing
             found.append((thing, name))
 if found:
     print('ESC' + 'APED:', found)

@@ -2,5 +2,5 @@
 # category: policy
 # profile: strict
 # threat: opens a file
-# expect: refused
+# expect: refused error
 print(open('/etc/passwd').read(), 'ESC' + 'APED:')

@@ -4,4 +4,4 @@
 # threat: modules whose job is to run strings
 # expect: refused error
 import timeit
-timeit.timeit("print('ESC' + 'APED:')", number=1)
+timeit.timeit("print('ESC' + 'APED:', eval('1'))", number=1)

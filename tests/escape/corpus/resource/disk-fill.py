@@ -4,6 +4,7 @@
 # threat: fills the workspace and /tmp
 # expect: success error memory_exceeded
 # limits: disk=16 memory=256 timeout=20
+# uncovered: the size of all files together is not limited
 import os
 total = 0
 for d in ('/workspace', '/tmp', '/dev/shm', '/var/tmp', '/run', os.path.expanduser('~')):

@@ -5,6 +5,7 @@
 # expect: success
 # require: 10000 locks
 # limits: timeout=10
+# process: names /tmp
 import fcntl
 n = 0
 with open('/tmp/l', 'wb') as f:

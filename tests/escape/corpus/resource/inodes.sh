@@ -4,6 +4,7 @@
 # threat: fills the file system with empty files
 # expect: success error timeout memory_exceeded
 # limits: disk=16 timeout=30
+# uncovered: the number of files is not limited
 cd /workspace && mkdir a && cd a
 n=0
 python3 - <<'END'

@@ -5,6 +5,7 @@
 # expect: memory_exceeded error
 # limits: memory=128 timeout=20 pids=64
 # needs: cgroup
+# process: there are no sockets to fill
 import os, socket, time
 def fill():
     n = 0
