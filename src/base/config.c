@@ -61,11 +61,15 @@ static const struct config_option options[] = {
     {"profile", CONFIG_STRING, "standard", .is_reloadable = true, .flag = "profile", .value = "NAME",
      .help = "the profile of programs, by name or path",
      .brief = "profile, by name or path", AT(profile)},
+    {"isolation", CONFIG_CHOICE, "namespaces", .choices = "namespaces,process", .flag = "isolation",
+     .command = "run exec batch serve mcp", .value = "LEVEL",
+     .help = "how programs are kept apart from the host: `namespaces`, or `process`, which is weaker, for hosts that give none: Landlock, seccomp and resource limits only",
+     .brief = "`process` is weaker, for plain containers", AT(isolation)},
     {"environment", CONFIG_STRING, "system", .flag = "environment", .value = "NAME",
      .help = "the Python environment: `system`, a name from [environments.NAME], or the path of a virtual environment",
      .brief = "`system`, the name of an environment, or a venv", AT(environment)},
     {"preload", CONFIG_LIST, "numpy,pandas,scipy,sklearn,matplotlib,sympy,networkx",
-     .help = "modules that warm interpreters import in advance; missing ones are skipped", AT(preload)},
+     .help = "modules that warm interpreters import in advance, for programs that may use them; missing ones are skipped", AT(preload)},
     {"allow", CONFIG_LIST, "", .is_reloadable = true, .aliases = {"ALLOWED_DIRECTORIES"},
      .flag = "allow", .value = "DIR[:ro|:rw|:cow]",
      .help = "directories that programs may see, at the same path; read-only by default, writable with `:rw`; with `:cow`, changes are staged until they are applied",
@@ -185,6 +189,9 @@ static const struct config_option options[] = {
      .help = "how long a connection may be idle between two requests", AT(http_idle_s)},
     {"stop_grace_s", CONFIG_REAL, "10", 0, 3600, .unit = "seconds",
      .help = "how long programs may continue when the server is told to stop; then they are interrupted", AT(stop_grace_s)},
+    {"interrupt_grace_s", CONFIG_REAL, "10", 0, 300, .unit = "seconds",
+     .help = "how long a session's cell that was interrupted, or has exceeded its time limit, may take to end before its kernel is killed and its variables are lost; time limit and grace together never exceed `max_timeout_s`",
+     AT(interrupt_grace_s)},
     {"sessions_max", CONFIG_INT, "64", 0, LIMIT_SANDBOXES,
      .help = "sessions open at once", AT(sessions_max)},
     {"session_kept_mb", CONFIG_SIZE, "0", 0, 1 << 24, .unit = "MB", .unit_bytes = 1048576,
@@ -208,8 +215,9 @@ static const struct config_option options[] = {
     {"authorization_servers", CONFIG_LIST, "", .value = "URL",
      .help = "servers from which MCP clients get a token (RFC 9728), one that `belljar token` manages; empty: clients are told there are none",
      AT(authorization_servers)},
-    {"session_evict", CONFIG_CHOICE, "no", .choices = "yes,no",
-     .help = "when the session limit is reached, end the longest idle session instead of refusing a new one", AT(session_evict)},
+    {"session_evict", CONFIG_CHOICE, "mcp", .choices = "mcp,yes,no",
+     .help = "at the session limit, a new session ends the longest idle one of the same token: `mcp` among those that MCP tools opened, `yes` also over HTTP, `no` never. Sessions with a name or a checkpoint, and those that are kept or run code, do not end",
+     AT(session_evict)},
 
     {"log_level", CONFIG_CHOICE, "info", .choices = "error,warning,info,debug", .aliases = {"LOG_LEVEL", "CODERUNNER_LOG_LEVEL"},
      .value = "LEVEL", .help = "how much a server logs to stderr; `info`: one line per run", AT(log_level)},
@@ -386,6 +394,11 @@ enum run_masking config_masking(const struct config *config)
     return is_yes(config->masking) ? RUN_MASK_SECRETS : RUN_MASK_NOTHING;
 }
 
+bool config_is_process_level(const struct config *config)
+{
+    return config->isolation && strcmp(config->isolation, "process") == 0;
+}
+
 int config_environment(const struct config *config, const char *name, const char **ret_python,
                        const struct config_list **ret_preload, struct error *err)
 {
@@ -414,7 +427,7 @@ int config_environment(const struct config *config, const char *name, const char
     if (nearest)
         return error_hint(err, "did you mean `%s`?", nearest);
     return error_hint(err,
-                      "make it with `belljar environment create %s`, define it as "
+                      "make it with `belljar environment create %s --with PACKAGE`, define it as "
                       "[environments.%s] in the configuration, or give a path",
                       name, name);
 }
@@ -471,17 +484,29 @@ bool config_has_flag(const struct config_option *option, const char *command)
     return false;
 }
 
-void config_print_flags(FILE *out, const char *command)
+static bool is_seldom_needed(const char *flag)
+{
+    static const char *const flags[] = {"isolation", "cpu-time", "output", "cpus", "pids", "disk"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (strcmp(flag, flags[i]) == 0)
+            return true;
+    return false;
+}
+
+void config_print_flags(FILE *out, const char *command, bool is_whole)
 {
     for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
         const struct config_option *option = &options[i];
+        const char *fallback;
         int used;
 
-        if (!config_has_flag(option, command))
+        if (!config_has_flag(option, command) || (!is_whole && is_seldom_needed(option->flag)))
             continue;
         used = fprintf(out, "  --%s %s", option->flag, option->value);
         (void)fprintf(out, "%*s%s", used < 24 ? 24 - used : 1, "",
                       option->brief ? option->brief : option->help);
-        (void)fprintf(out, *option->fallback ? " (%s)\n" : "\n", option->fallback);
+        fallback = config_own_fallback(option, command);
+        (void)fprintf(out, *fallback ? " (%s)\n" : "\n", fallback);
     }
 }

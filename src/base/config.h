@@ -98,6 +98,7 @@ struct config {
     RUN_LIMIT_CEILINGS(X)
 #undef X
     int64_t code_bytes;
+    char *isolation;
     char *masking;
     char *aggressive_masking;
     char *reversible_masking;
@@ -134,6 +135,7 @@ struct config {
     int64_t http_connections_per_token;
     double http_idle_s;
     double stop_grace_s;
+    double interrupt_grace_s;
     int64_t sessions_max;
     int64_t session_kept_mb;
     double session_idle_s;
@@ -156,6 +158,7 @@ struct config {
     struct config_source *sources; /* one per row */
     char *files[2];
     bool is_loaded;
+    bool follows_machine;
     struct config *older; /* values that were replaced: somebody may still use them */
 };
 
@@ -200,8 +203,16 @@ bool config_has_names(const struct config *config); /* for personal data: mask/p
 void config_limits(const struct config *config, enum config_origin least,
                    struct run_limits *limits);
 
+/* For commands that run a user's own programs; before its flags and config_load(). Where nobody has
+ * set a limit it follows the machine: there is no time limit, most of the memory may be used, and
+ * the ceilings of requests do not hold. docs/guide/limits.md has the numbers. */
+void config_follow_machine(struct config *config);
+
 /* The most a request may ask for, in the unit of the name. */
 double config_limit_max(const struct config *config, const struct run_limit *limit);
+
+/* The level `process` was chosen: programs run without namespaces. */
+bool config_is_process_level(const struct config *config);
 
 /* The environment the option `environment` names: one of the file, `system`, or a path. The results
  * belong to the config; *ret_python is NULL for `system`. An unknown name is E_NOT_FOUND. */
@@ -237,5 +248,6 @@ int config_describe(const struct config *config, const struct config_option *opt
 /* Whether the command of that name has the option's flag. */
 bool config_has_flag(const struct config_option *option, const char *command);
 
-/* The flags that the command has, with their help, one a line, for --help. */
-void config_print_flags(FILE *out, const char *command);
+/* The flags that the command has, with their help, one a line, for --help; all of them, or without
+ * those that are seldom needed. */
+void config_print_flags(FILE *out, const char *command, bool is_whole);

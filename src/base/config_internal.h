@@ -31,6 +31,16 @@ int config_mistake(const struct config *config, const struct config_option *opti
  * checked, which the caller frees. NULL: *err says why. */
 char *config_net_text(const json_t *item, struct error *err);
 
+/* Puts the limits of config_follow_machine() where nobody has set others. */
+void config_apply_machine(struct config *config);
+
+/* The default of an option as the help of that command shows it. */
+const char *config_own_fallback(const struct config_option *option, const char *command);
+
+/* Sets one that is a number, in range or not. */
+void config_put_number(const struct config *config, const struct config_option *option,
+                       double number);
+
 /* The value of an option that is a number. */
 double config_number(const struct config *config, const struct config_option *option);
 

@@ -448,6 +448,7 @@ int config_load(struct config *config, const char *path, struct error *err)
     if (read_files(config, path, err) < 0 || read_variables(config, err) < 0 ||
         find_slips(err) < 0 || apply_compat(config, err) < 0)
         return -1;
+    config_apply_machine(config);
     for (size_t i = 0; i < count; i++)
         if (config_check_ceiling(config, &options[i], err) < 0)
             return -1;

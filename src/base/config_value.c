@@ -149,7 +149,7 @@ int config_mistake(const struct config *config, const struct config_option *opti
 
 /* ---- numbers ---- */
 
-static void put_number(const struct config *config, const struct config_option *option,
+void config_put_number(const struct config *config, const struct config_option *option,
                        double number)
 {
     void *field = config_field(config, option);
@@ -202,6 +202,20 @@ static const char *parse_suffix(const char *text, double *ret_factor)
     return *text == '\0' ? text : NULL;
 }
 
+/* Seconds of `90s`, `5m`, `2h` or `1d`; 0 when it is something else. */
+static double seconds_of(const char *unit)
+{
+    static const struct {
+        char letter;
+        double seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (unit[0] == units[i].letter && !unit[1])
+            return units[i].seconds;
+    return 0;
+}
+
 /* Only decimal digits begin a number here: strtod() alone would take spaces, `inf`, `nan` and
  * hexadecimals. */
 static bool parse_number(const struct config_option *option, const char *text, double *ret_number)
@@ -222,6 +236,10 @@ static bool parse_number(const struct config_option *option, const char *text, d
         number = number * factor / (double)option->unit_bytes;
         end += strlen(end);
     }
+    if (option->unit && strcmp(option->unit, "seconds") == 0 && seconds_of(end) > 0) {
+        number *= seconds_of(end);
+        end++;
+    }
     *ret_number = number;
     return *end == '\0';
 }
@@ -241,21 +259,25 @@ int config_check_ceiling(struct config *config, const struct config_option *opti
     const struct config_source *source = config_source_of(config, option);
     const struct config_option *ceiling = config_ceiling(option);
     double number, max;
+    bool is_none;
     char read[32];
 
     if (!ceiling)
         return 0;
     number = config_number(config, option);
     max = config_number(config, ceiling);
-    if (number <= max)
+    /* A user's own run without a time limit is above every ceiling that somebody has set. */
+    is_none = number == 0 && option->min > 0 &&
+              config_source_of(config, ceiling)->origin != CONFIG_DEFAULT;
+    if (number <= max && !is_none)
         return 0;
     if (source->origin == CONFIG_DEFAULT) {
-        put_number(config, option, max);
+        config_put_number(config, option, max);
         return 0;
     }
     (void)snprintf(read, sizeof(read), "%.15g", number);
     config_mistake(config, option, source, read, err);
-    return hint_at_ceiling(ceiling, err);
+    return max < ceiling->max ? hint_at_ceiling(ceiling, err) : -1;
 }
 
 /* ---- choices ---- */
@@ -294,7 +316,7 @@ static int set_number(struct config *config, const struct config_option *option,
     const struct config_option *ceiling;
 
     if (in_range(option, number)) {
-        put_number(config, option, number);
+        config_put_number(config, option, number);
         return 0;
     }
     ceiling = config_ceiling(option);

@@ -33,41 +33,23 @@ static bool begins(struct span clause, const char *word)
 
 /* --- kinds of clauses --- */
 
-static const char *const tools[] = {
-    "check_code",         "create_refactoring_session",
-    "delete_session",     "end_session",
-    "execute_bash_code",  "execute_code",
-    "execute_python",     "execute_python_code",
-    "fork_session",       "get_kernel_status",
-    "get_skill_file",     "get_skill_info",
-    "list_files",         "list_open_sessions",
-    "list_sessions",      "list_skills",
-    "load_session_state", "navigate_and_get_all_visible_text",
-    "read_file",          "read_output",
-    "restart_kernel",     "review_changes",
-    "run_code",           "save_reusable_skill",
-    "save_session_state", "undo_run",
-    "wait_run",           "write_file",
-};
+static hint_tool_fn is_tool;
 
-bool hint_is_tool(const char *word, size_t len)
+void hint_know_tools(hint_tool_fn fn)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
-        if (strlen(tools[i]) == len && memcmp(tools[i], word, len) == 0)
-            return true;
-    return false;
+    is_tool = fn;
 }
 
-/* A whole word: `api.filesystem.read_file` is a function. */
+/* A whole word: `api.filesystem.read_file` is a function, `/srv/read_file` a directory. */
 static bool names_tool(struct span clause)
 {
-    for (size_t at = 0; at < clause.len;) {
+    for (size_t at = 0; is_tool && at < clause.len;) {
         size_t len = 0;
 
         while (at + len < clause.len && (isalnum((unsigned char)clause.data[at + len]) ||
-                                         strchr("_.", clause.data[at + len])))
+                                         strchr("_./-", clause.data[at + len])))
             len++;
-        if (len && hint_is_tool(clause.data + at, len))
+        if (len && is_tool(clause.data + at, len))
             return true;
         at += len ? len : 1;
     }
@@ -95,16 +77,37 @@ static bool names_request(struct span clause)
     return has_any(clause, words, ARRAY_SIZE(words));
 }
 
+/* A line of a notebook's. `belljar run FILE` understands it, too, but Python's own tools do not. */
+static bool names_cell(struct span clause)
+{
+    return has(clause, "in the cell");
+}
+
 /* Only whoever started Belljar can do this. */
 static bool is_operators(struct span clause)
 {
-    static const char *const words[] = {"in the settings",  "configuration",  "XDG_",
-                                        "the operator",     "[grants]",       "[servers",
-                                        "[functions",       "[environments",  "use the profile",
-                                        "choose a profile", "do it yourself", "grant the directory",
-                                        "grant it",         "grant a ",       "grant fewer",
-                                        "have `max_",       "have the right", "`session_evict`",
-                                        "`preload`",        "`undo_",         "`trail"};
+    static const char *const words[] = {"in the settings",
+                                        "configuration",
+                                        "XDG_",
+                                        "the operator",
+                                        "[grants]",
+                                        "[servers",
+                                        "[functions",
+                                        "[environments",
+                                        "use the profile",
+                                        "profile `",
+                                        "choose a profile",
+                                        "do it yourself",
+                                        "grant the directory",
+                                        "grant it",
+                                        "grant a ",
+                                        "grant fewer",
+                                        "have `max_",
+                                        "have the right",
+                                        "`session_evict`",
+                                        "`preload`",
+                                        "`undo_",
+                                        "`trail"};
 
     return has_any(clause, words, ARRAY_SIZE(words));
 }
@@ -131,7 +134,7 @@ static bool is_for(const struct hint_view *view, struct span clause)
     case HINT_FOR_ALL:
         return true;
     case HINT_FOR_CLI:
-        return !asks_user && !names_tool(clause) &&
+        return !asks_user && !names_tool(clause) && !names_cell(clause) &&
                (names_option(clause) || !names_request(clause));
     case HINT_FOR_HTTP:
         return !asks_user && !names_tool(clause) && !names_option(clause) && !names_command(clause);
@@ -166,32 +169,67 @@ static int add_pair(const struct hint_view *view, struct span clause, struct buf
 }
 
 /* Returns the beginning of the next clause, or NULL; also the length of this one, and what is
- * between them. */
+ * between them. Between quotation marks nothing ends: that may be anybody's file name. */
 static const char *next_clause(const char *text, size_t *ret_len, const char **ret_joint)
 {
     static const char *const joints[] = {"; ", ", or "};
-    const char *first = NULL;
+    bool is_quoted = false;
+    const char *at = text;
 
-    for (size_t i = 0; i < ARRAY_SIZE(joints); i++) {
-        const char *at = strstr(text, joints[i]);
-
-        if (at && (!first || at < first)) {
-            first = at;
-            *ret_joint = joints[i];
-        }
+    for (; *at; at++) {
+        is_quoted ^= *at == '`';
+        for (size_t i = 0; !is_quoted && i < ARRAY_SIZE(joints); i++)
+            if (strncmp(at, joints[i], strlen(joints[i])) == 0) {
+                *ret_joint = joints[i];
+                *ret_len = (size_t)(at - text);
+                return at + strlen(joints[i]);
+            }
     }
-    *ret_len = first ? (size_t)(first - text) : strlen(text);
-    return first ? first + strlen(*ret_joint) : NULL;
+    *ret_len = (size_t)(at - text);
+    return NULL;
+}
+
+/* Names of settings, fields and options; everything else between quotation marks is a name that
+ * somebody chose. */
+static bool is_ours(struct span quoted)
+{
+    size_t len = 0;
+
+    if (begins(quoted, "--") || begins(quoted, "belljar"))
+        return true;
+    while (len < quoted.len &&
+           (islower((unsigned char)quoted.data[len]) || isdigit((unsigned char)quoted.data[len]) ||
+            quoted.data[len] == '_'))
+        len++;
+    return len == quoted.len && !(is_tool && is_tool(quoted.data, quoted.len));
+}
+
+/* Blanks out names that somebody chose, so that they do not decide whom a clause is for. */
+static void blank_names(struct buf *clause)
+{
+    char *end = clause->data + clause->len;
+
+    for (char *open = memchr(clause->data, '`', clause->len); open;) {
+        char *close = memchr(open + 1, '`', (size_t)(end - open - 1));
+
+        if (!close)
+            return;
+        if (!is_ours((struct span){open + 1, (size_t)(close - open - 1)}))
+            memset(open + 1, '.', (size_t)(close - open - 1));
+        open = memchr(close + 1, '`', (size_t)(end - close - 1));
+    }
 }
 
 static int add_clause(const struct hint_view *view, struct span clause, const char *joint,
                       struct buf *out)
 {
-    cleanup(buf_done) struct buf own = BUF_OF(HINT_MAX);
+    cleanup(buf_done) struct buf own = BUF_OF(HINT_MAX), bare = BUF_OF(HINT_MAX);
 
-    if (add_pair(view, clause, &own) < 0)
+    if (add_pair(view, clause, &own) < 0 || buf_add(&bare, buf_str(&own), own.len, NULL) < 0)
         return -1;
-    if (!is_for(view, (struct span){buf_str(&own), own.len}))
+    if (bare.len)
+        blank_names(&bare);
+    if (!is_for(view, (struct span){buf_str(&bare), bare.len}))
         return 0;
     if (out->len && buf_add_str(out, joint, NULL) < 0)
         return -1;

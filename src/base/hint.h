@@ -2,8 +2,9 @@
  *
  * A hint is written where a cause is known, once for all doors. Its clauses are joined by "; " or
  * ", or ". Some are for one kind of reader: a command or an option is for a person at a terminal, a
- * field of a request for a client of the HTTP interface, a tool for a model. Each door leaves out
- * the clauses that its reader cannot follow. "`timeout_s` (`--timeout`)" names a field and the
+ * field of a request for a client of the HTTP interface, a tool for a model, a line "in the cell"
+ * for all who send code and have no file of it. Each door leaves out the clauses that its reader
+ * cannot follow. "`timeout_s` (`--timeout`)" names a field and the
  * option for it; a reader gets one of the two.
  */
 #pragma once
@@ -35,5 +36,6 @@ int hint_add(const struct hint_view *view, const char *hint, struct buf *out);
 /* The same as a malloc'd text; NULL: there is no hint, or no memory. */
 char *hint_text(enum hint_reader reader, const char *hint);
 
-/* Whether the word is the name of a tool of the MCP door. */
-bool hint_is_tool(const char *word, size_t len);
+/* Says which words are tools of the MCP door: they stand in hints without quotation marks. */
+typedef bool (*hint_tool_fn)(const char *word, size_t len);
+void hint_know_tools(hint_tool_fn fn);

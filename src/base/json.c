@@ -206,3 +206,16 @@ json_t *json_text_string(const char *bytes, size_t len)
         return NULL;
     return json_stringn_nocheck(buf_str(&text), text.len);
 }
+
+bool json_are_strings(const json_t *list)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        if (!json_is_string(item))
+            return false;
+    }
+    return json_is_array(list);
+}

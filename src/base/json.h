@@ -46,6 +46,9 @@ json_t *json_text_own_file(const char *path); /* NULL also where it cannot be re
  * is at a long text. */
 bool json_text_is_utf8(const char *bytes, size_t len);
 
+/* Whether it is an array of strings. */
+bool json_are_strings(const json_t *list);
+
 /* Any bytes as a JSON string; what is not UTF-8 becomes U+FFFD. NULL: out of memory. */
 json_t *json_text_string(const char *bytes, size_t len);
 

@@ -36,6 +36,12 @@
 #define LIMIT_ARGS_COUNT 128
 #define LIMIT_ARGS_BYTES (128 * KIB)
 
+/* Words of a command, and their bytes together: what a shell makes of `*` in a large directory. As
+ * a line of a shell it is longer where words are quoted. */
+#define LIMIT_COMMAND_WORDS 16384
+#define LIMIT_COMMAND_BYTES MIB
+#define LIMIT_COMMAND_LINE  (4 * MIB)
+
 /* Directories of --allow: each is a mount of its own in the sandbox. */
 #define LIMIT_GRANTS 32
 

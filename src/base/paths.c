@@ -48,6 +48,69 @@ static char *join(const char *dir, const char *name, struct error *err)
     return path;
 }
 
+int paths_in_prefix(const char *inside, char **ret_path, struct error *err)
+{
+    char dir[PATH_MAX], *path;
+    size_t len, bin = strlen("/" BELLJAR_BIN);
+
+    if (program_dir(dir, err) < 0)
+        return -1;
+    len = strlen(dir);
+    if (len < bin || strcmp(dir + len - bin, "/" BELLJAR_BIN) != 0)
+        return 0;
+    dir[len - bin] = '\0';
+    path = join(dir, inside, err);
+    if (!path)
+        return -1;
+    *ret_path = path;
+    return 1;
+}
+
+/* Refuses what somebody else may have put there. Who can change the program itself gains nothing
+ * here, so its owner and root are trusted, and groups that a directory was given to on purpose. */
+static int check_owner(const char *path, struct error *err)
+{
+    struct stat program, st;
+
+    if (stat("/proc/self/exe", &program) < 0 || stat(*path ? path : "/", &st) < 0)
+        return error_errno(err, "look at `%s`", path);
+    if ((st.st_uid == 0 || st.st_uid == program.st_uid) && (st.st_mode & S_IWOTH) == 0)
+        return 0;
+    error_set(err, E_DENIED, "`%s` is not taken as a part of Belljar: others can change it", path);
+    return error_hint(err, "make it the program's owner's with `chown`, and `chmod o-w` it");
+}
+
+/* `path`, which ends with `inside`, and each directory from the prefix on. */
+static int check_owners(char *path, const char *inside, struct error *err)
+{
+    char *slash = path + strlen(path) - strlen(inside) - 1;
+
+    for (; slash; slash = strchr(slash + 1, '/')) {
+        int r;
+
+        *slash = '\0';
+        r = check_owner(path, err);
+        *slash = '/';
+        if (r < 0)
+            return -1;
+    }
+    return check_owner(path, err);
+}
+
+/* Finds a file that was moved together with the program, else where it was installed. */
+static char *find(const char *dir_inside, const char *dir_installed, const char *name,
+                  struct error *err)
+{
+    cleanup_free char *inside = join(dir_inside, name, err);
+    cleanup_free char *moved = NULL;
+
+    if (!inside || paths_in_prefix(inside, &moved, err) < 0)
+        return NULL;
+    if (!moved || access(moved, F_OK) < 0)
+        return join(dir_installed, name, err);
+    return check_owners(moved, inside, err) < 0 ? NULL : take_ptr(moved);
+}
+
 char *paths_program(const char *name, struct error *err)
 {
     cleanup_free char *beside = NULL;
@@ -58,7 +121,7 @@ char *paths_program(const char *name, struct error *err)
     beside = join(dir, name, err);
     if (!beside || access(beside, X_OK) == 0)
         return take_ptr(beside);
-    return join(BELLJAR_LIBEXECDIR, name, err);
+    return find(BELLJAR_LIBEXEC, BELLJAR_LIBEXECDIR, name, err);
 }
 
 /* A build directory is known by the zygote beside the program. */
@@ -75,7 +138,7 @@ char *paths_data(const char *name, struct error *err)
     for (size_t i = 0; access(beside, X_OK) == 0 && i < ARRAY_SIZE(data_dirs); i++)
         if (strcmp(data_dirs[i].name, name) == 0)
             return join(dir, data_dirs[i].in_checkout, err);
-    return join(BELLJAR_DATADIR, name, err);
+    return find(BELLJAR_SHARE, BELLJAR_DATADIR, name, err);
 }
 
 static int make_private(const char *dir, struct error *err)

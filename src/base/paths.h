@@ -1,5 +1,6 @@
-/* Paths of our own files: beside the program in a checkout, else where they were installed. Also
- * tells whether one path lies below another. */
+/* Paths of our own files: beside the program in a checkout, below its own prefix where it was moved
+ * together with them, else where they were installed. The place of the program decides; the current
+ * directory and the environment do not. Also tells whether one path lies below another. */
 #pragma once
 
 #include <string.h>
@@ -20,7 +21,13 @@ static inline const char *paths_below(const char *path, const char *dir)
     return path + len + strspn(path + len, "/");
 }
 
-/* Path of one of our helper programs, as "belljar-zygote". The caller frees it. */
+/* INSIDE below the prefix of the running program: below "/opt/x" for "/opt/x/bin/belljar", whether
+ * or not it is there. Returns 1, and the caller frees the path; or 0 for a program that is not in a
+ * directory `bin`: what stands beside the directory of a copy in /tmp, say, is not ours. */
+int paths_in_prefix(const char *inside, char **ret_path, struct error *err);
+
+/* Path of one of our helper programs, as "belljar-zygote". Fails if the one below the program's own
+ * prefix could be a stranger's. The caller frees it. */
 char *paths_program(const char *name, struct error *err);
 
 /* A directory of read-only data: "policies", "escape" or "skills". The caller frees it. */

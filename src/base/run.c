@@ -207,6 +207,7 @@ static void result_done(struct run_result *result)
     error_done(&result->error);
     run_stream_done(&result->out);
     run_stream_done(&result->err);
+    free(result->directory);
     free(result->value_text);
     free(result->value_json);
     free(result->exception.name);
@@ -244,6 +245,11 @@ const char *run_grant_mode_name(enum run_grant_mode mode)
         [RUN_GRANT_RO] = "ro", [RUN_GRANT_RW] = "rw", [RUN_GRANT_COW] = "cow"};
 
     return names[mode];
+}
+
+const char *run_language_name(enum run_language language)
+{
+    return languages[language].name;
 }
 
 const char *run_status_name(enum run_status status)

@@ -18,11 +18,13 @@
 #include "base/run_terms.h"
 #include "wire/message.h"
 
-struct approval;   /* calls/approval.h */
-struct box;        /* engine/box.h */
-struct pseudonyms; /* mask/pseudonyms.h */
-struct masks;      /* engine/masking.h */
-struct store;      /* store/store.h */
+struct approval;    /* calls/approval.h */
+struct box;         /* engine/box.h */
+struct box_command; /* engine/box_internal.h */
+struct call;        /* calls/call.h */
+struct pseudonyms;  /* mask/pseudonyms.h */
+struct masks;       /* engine/masking.h */
+struct store;       /* store/store.h */
 
 enum run_event_kind {
     RUN_EVENT_STDOUT,
@@ -30,6 +32,7 @@ enum run_event_kind {
     RUN_EVENT_DISPLAY,
     RUN_EVENT_PROGRESS,
     RUN_EVENT_APPROVAL, /* somebody is asked (calls/approval.h) */
+    RUN_EVENT_INPUT,    /* the program wants a line of input: call_give_line() */
 };
 
 /* Something that happened just now. What it points to is only lent. */
@@ -41,6 +44,7 @@ struct run_event {
     size_t len;
     const struct run_display *display;
     const struct approval *approval;
+    struct call *input;
     uint64_t done, total; /* of progress; a total of 0 is unknown */
 };
 
@@ -74,15 +78,20 @@ struct run {
     /* --- callbacks, all optional but on_done --- */
     void (*on_event)(struct run *run, const struct run_event *event); /* as things arrive */
     void (*on_done)(struct run *run);
+    /* A program with a terminal is about to begin: its master, which is the door's from here on.
+     * Output comes as events of stdout; what is typed is written here. Called again where the
+     * sandbox was lost before the program began. */
+    void (*on_terminal)(struct run *run, int master);
     void *user;
     bool is_unmetered; /* nobody else waits for its supervisor: output is worked on without a budget
                         */
 
     /* --- the engine's own --- */
-    struct masks *masks;      /* of its engine: the pool fills it in */
-    struct pseudonyms *names; /* of its session, or NULL: personal data has no names */
-    bool is_recorded;         /* its beginning is; its end is due */
-    struct box *box;          /* that it runs in, or NULL */
+    struct masks *masks;         /* of its engine: the pool fills it in */
+    struct pseudonyms *names;    /* of its session, or NULL: personal data has no names */
+    bool is_recorded;            /* its beginning is; its end is due */
+    struct box *box;             /* that it runs in, or NULL */
+    struct box_command *command; /* there, beside the kernels of a session; NULL: it is none */
 };
 
 /* A run with a fresh id and default limits; the code buffer is ready to be filled. NULL: out of

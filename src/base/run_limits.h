@@ -44,18 +44,18 @@
 
 /* Belong to the sandbox: set when a run starts or a session is opened. */
 #define RUN_LIMITS_OF_SANDBOX(X)                                                                   \
-    X(memory_mb, memory_bytes, uint64_t, MB, 1048576, 16, 1048576, 512, "memory",                  \
+    X(memory_mb, memory_bytes, uint64_t, MB, 1048576, 16, 1048576, 1024, "memory",                 \
       ("MEMORY_LIMIT_MB", "CODERUNNER_MAX_KERNEL_MEMORY"),                                         \
       "memory of all its processes and files",                                               \
       "memory of all processes of a program and of the files it writes")                       \
     X(cpus, cpu_percent, uint32_t, CORES, 100, 0, 1024, 0, "cpus", ("CODERUNNER_MAX_KERNEL_CPU"),  \
       "share of the processor, in cores; 0: all",                                                  \
       "share of the processor, in cores (0.5 is half of one); 0: no limit")                        \
-    X(pids, processes, uint32_t, COUNT, 1, 1, 65536, 64, "pids", (NULL),                           \
+    X(pids, processes, uint32_t, COUNT, 1, 1, 65536, 256, "pids", (NULL),                          \
       "processes and threads at once",                                                             \
       "processes and threads at once")                                                             \
-    X(disk_mb, disk_bytes, uint64_t, MB, 1048576, 1, 1048576, 64, "disk", (NULL),                  \
-      "space for files outside allowed directories",                                             \
+    X(disk_mb, disk_bytes, uint64_t, MB, 1048576, 1, 1048576, 256, "disk", (NULL),                 \
+      "files outside allowed directories",                                             \
       "space for files written outside allowed directories; it also counts as memory")
 
 /* Only the operator sets these: in settings and profiles. */
@@ -79,6 +79,14 @@
     X(pids, COUNT, 4096)                                                                           \
     X(disk_mb, MB, 65536)                                                                          \
     X(output_bytes, BYTES, 4194304)
+
+/* Defaults of a user's own runs, which follow the machine (base/config_machine.c): X(name, words of
+ * the help). Those that no flag sets have none. */
+#define RUN_LIMITS_OF_MACHINE(X)                                                                   \
+    X(timeout_s, "none")                                                                           \
+    X(memory_mb, "3/4 of all")                                                                     \
+    X(pids, "4096")                                                                                \
+    X(disk_mb, "half of memory")
 
 /* Former spellings, which profiles may still use: X(old, name, how many of the old make one). */
 #define RUN_LIMIT_OLD_NAMES(X)                                                                     \

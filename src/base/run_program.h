@@ -7,10 +7,12 @@
 
 #include "base/buf.h"
 #include "base/sha256.h"
+#include "wire/language.h"
 
 struct shared; /* base/shared.h */
 
-enum run_language { RUN_PYTHON, RUN_BASH };
+/* The name of a language, as in the audit trail. */
+const char *run_language_name(enum run_language language);
 
 /* A file that is in /workspace when the program begins. */
 struct run_given {
@@ -26,10 +28,13 @@ struct run_given {
 struct run_program {
     enum run_language language;
     struct buf code;
-    char **args;      /* run_program_name() and the arguments, NULL at the end, or NULL */
+    char **args;      /* run_program_name(), or the command, and the arguments; NULL at the end, or
+                         NULL */
     char *script;     /* the path of its file, which lies in a granted directory, or NULL */
     struct buf input; /* standard input */
     bool has_input;
+    bool is_input_open; /* of a command: more of it comes later (box_command_input) */
+    bool is_typed; /* without it: a person at the door types a line when the program wants one */
     bool is_input_passed; /* its standard input is a pipe of the door's, and not recorded: */
     int input_fd;         /* lent until the run has ended */
     struct run_given *given;

@@ -94,6 +94,7 @@ struct run_exception {
     uint32_t line;
     char *hint;
     bool is_ours; /* said by the supervisor; otherwise name and message are the program's words */
+    uint32_t column; /* 0: not known */
 };
 
 /* One form of a thing the program showed: bytes, and what they claim to be. The bytes are the
@@ -167,8 +168,9 @@ struct run_result {
     int signal;
     struct run_stream out;
     struct run_stream err;
-    char *value_text;             /* value of `result` or of the last expression, or NULL */
-    char *value_json;             /* the same as JSON where it is plain data, or NULL */
+    char *directory;  /* of a cell: where its kernel is now, unless that is where it started */
+    char *value_text; /* value of `result` or of the last expression, or NULL */
+    char *value_json; /* the same as JSON where it is plain data, or NULL */
     struct run_display *displays; /* in order, within LIMIT_DISPLAYS and LIMIT_DISPLAY_BYTES */
     size_t n_displays;
     size_t display_bytes;
@@ -194,6 +196,8 @@ struct run_result {
     size_t n_denials;
     uint64_t denials_more; /* not listed */
     struct run_usage usage;
+    double interrupt_ms;         /* from the interrupt to the end of the cell; 0: there was none */
+    uint32_t interrupt_grace_ms; /* how long that might have taken */
     uint64_t started_ns, handed_ns, ended_ns;
     uint64_t server_cpu_ns; /* CPU time of the supervisor that it took, beside usage.cpu_ms */
     char fingerprint[65]; /* with a seed: what else its output depends on (engine/fingerprint.h) */

@@ -40,6 +40,7 @@ void run_terms_lend(struct run_terms *cell, const struct run_terms *session)
     cell->profile = session->profile;
     cell->policy = session->policy;
     cell->required_layers = session->required_layers;
+    cell->is_on_host = session->is_on_host;
     cell->may_spawn = session->may_spawn;
     cell->reach = session->reach;
     cell->limits = session->limits;

@@ -26,6 +26,7 @@ struct run_grant {
     char *path; /* absolute, without symlinks: the place inside is the place outside */
     int fd;     /* O_PATH directory, opened once */
     enum run_grant_mode mode;
+    bool is_for_sessions; /* `:cow`, which is read-only without a session */
 };
 
 /* Calls that a program may make (calls/call.h); each is a word in profiles. */
@@ -51,15 +52,19 @@ struct run_terms {
     const char *profile;      /* its name; the next five are what it says (admit/profile.h) */
     struct span policy;       /* the rules, as they travel into the sandbox */
     uint32_t required_layers; /* bits of enum wire_layer, all of which must stand */
+    bool is_on_host;          /* the level `process`: no namespaces (`isolation`) */
     bool may_spawn;           /* false: Linux refuses execve and new processes */
     uint32_t reach;           /* bits of enum run_reach: what it may ask of the outside */
     struct run_limits limits;
-    char **env;      /* "NAME=value", NULL at the end, or NULL */
+    uint32_t interrupt_grace_ms; /* of a cell: from the interrupt to the end of its kernel */
+    char **env;                  /* "NAME=value", NULL at the end, or NULL */
     char **identity; /* variables that say who commits (admit/git_identity.h), in the same form */
     struct run_grant grants[LIMIT_GRANTS];
     size_t n_grants;
     char *workdir;            /* where it starts (admit/workdir.h); NULL: /workspace */
     bool uses_grants;         /* it has directories or hosts by the right `grants` of its token */
+    bool has_terminal;        /* the sandbox has a terminal, and the program runs on it */
+    bool has_one_stream;      /* stderr is written to stdout, in the order of the program */
     bool keeps_layers;        /* what is changed in copy-on-write grants outlives the sandbox */
     struct net *net;          /* hosts it may reach (base/net.h), or NULL */
     enum run_masking masking; /* secrets, unless the operator says otherwise */

@@ -122,15 +122,6 @@ int run_stream_add(struct run_stream *stream, struct clean_text text, struct err
     return r;
 }
 
-/* Bytes at the end of the head that begin a character and do not finish it. */
-static size_t cut_at_end(const char *text, size_t len)
-{
-    for (size_t back = 1; back <= STREAM_CUT_MAX && back <= len; back++)
-        if (utf8_decode(text + len - back, back, NULL) == UTF8_PARTIAL)
-            return back;
-    return 0;
-}
-
 /* Bytes at the start of the tail that only continue a character. */
 static size_t cut_at_start(const struct run_stream *stream)
 {
@@ -151,7 +142,7 @@ int run_stream_render(const struct run_stream *stream, struct buf *out, struct e
     int r;
 
     if (stream->dropped) {
-        head_cut = cut_at_end(buf_str(head), head->len);
+        head_cut = utf8_cut_at_end(buf_str(head), head->len);
         tail_cut = cut_at_start(stream);
     }
     r = buf_add(out, buf_str(head), head->len - head_cut, err);
@@ -199,4 +190,35 @@ int run_stream_tail(const struct run_stream *stream, struct buf *out)
     return stream->dropped || !stream->head.len
                ? 0
                : add_before(out, stream->head.data, stream->head.len);
+}
+
+/* From the part that is in memory once bytes are missing: the ring of the tail. */
+static size_t read_tail(const struct run_stream *stream, uint64_t *offset, char *data, size_t size)
+{
+    const struct buf *tail = &stream->tail;
+    uint64_t from = stream->total - tail->len;
+    size_t at, n;
+
+    if (*offset < from)
+        *offset = from;
+    if (*offset >= stream->total)
+        return 0;
+    at = (stream->tail_start + (size_t)(*offset - from)) % tail->len;
+    n = min_size(size, min_size((size_t)(stream->total - *offset), tail->len - at));
+    memcpy(data, tail->data + at, n);
+    return n;
+}
+
+size_t run_stream_read(const struct run_stream *stream, uint64_t *offset, char *data, size_t size)
+{
+    ssize_t spooled = stream->spool ? spool_read(stream->spool, *offset, data, size, NULL) : 0;
+    size_t n;
+
+    if (spooled > 0)
+        return (size_t)spooled;
+    if (*offset >= stream->head.len)
+        return read_tail(stream, offset, data, size);
+    n = min_size(size, stream->head.len - (size_t)*offset);
+    memcpy(data, stream->head.data + *offset, n);
+    return n;
 }

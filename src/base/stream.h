@@ -27,5 +27,10 @@ int run_stream_add(struct run_stream *stream, struct clean_text text, struct err
  */
 int run_stream_render(const struct run_stream *stream, struct buf *out, struct error *err);
 
+/* Copies at most `size` bytes of what was written from *offset on. Where those are not kept,
+ * *offset moves to the first byte behind them that is. Returns their number; 0: nothing more was
+ * written so far. */
+size_t run_stream_read(const struct run_stream *stream, uint64_t *offset, char *data, size_t size);
+
 /* The last bytes, as many as `out`, which is empty, has room for. */
 int run_stream_tail(const struct run_stream *stream, struct buf *out);

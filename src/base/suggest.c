@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Names are short; a longer word is not a slip of the finger. */
@@ -50,6 +51,28 @@ static size_t tolerance(size_t word_len, size_t known_len)
     size_t longer = word_len > known_len ? word_len : known_len;
 
     return longer <= 2 ? 1 : longer / 3;
+}
+
+#define LETTERS  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define WORD_MIN 4
+
+const char *suggest_by_words(const char *text, const char *const *known, size_t count)
+{
+    const char *at = text;
+
+    while (*(at += strcspn(at, LETTERS))) {
+        size_t len = strspn(at, LETTERS);
+        char word[32];
+
+        if (len >= WORD_MIN && len < sizeof(word)) {
+            (void)snprintf(word, sizeof(word), "%.*s", (int)len, at);
+            for (size_t i = 0; i < count; i++)
+                if (known[i] && strcasestr(known[i], word))
+                    return known[i];
+        }
+        at += len;
+    }
+    return NULL;
 }
 
 const char *suggest_nearest(const char *word, const char *const *known, size_t count)

@@ -69,31 +69,96 @@ static int match_erase(const char *data, size_t len)
     return data[i] == 'K' ? (int)(i + 1) : UTF8_INVALID;
 }
 
-/* Whether the colour sequence of `len` bytes hides text: the number 8, except in the colours
- * "38;5;N" and "38;2;R;G;B". */
-static bool is_conceal(const char *data, size_t len)
+/* One of the 256 colours, with xterm's values for the sixteen that themes change. */
+static uint32_t palette_color(unsigned n)
 {
-    unsigned number = 0, skip = 0;
-    bool is_extended = false;
+    static const uint32_t basic[] = {0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd,
+                                     0x00cdcd, 0xe5e5e5, 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00,
+                                     0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff};
+    static const uint32_t levels[] = {0, 95, 135, 175, 215, 255};
 
-    for (size_t i = 2; i < len; i++) {
+    if (n < ARRAY_SIZE(basic))
+        return basic[n];
+    if (n < 232)
+        return levels[(n - 16) / 36] << 16 | levels[(n - 16) / 6 % 6] << 8 | levels[(n - 16) % 6];
+    return (8 + (n - 232) % 24 * 10) * 0x010101;
+}
+
+/* The colour behind 38 or 48 at `at`: "5;N" or "2;R;G;B". Returns how many numbers it has; 0: it is
+ * none. */
+static size_t extended_color(const unsigned *numbers, size_t count, uint32_t *ret_color)
+{
+    if (count >= 2 && numbers[0] == 5) {
+        *ret_color = 1 + palette_color(numbers[1] & 0xff);
+        return 2;
+    }
+    if (count < 4 || numbers[0] != 2)
+        return 0;
+    *ret_color = 1 + ((numbers[1] & 0xff) << 16 | (numbers[2] & 0xff) << 8 | (numbers[3] & 0xff));
+    return 4;
+}
+
+static size_t read_numbers(const char *data, size_t len, unsigned numbers[TERMINAL_HELD_MAX])
+{
+    size_t count = 0;
+    unsigned number = 0;
+
+    for (size_t i = 2; i < len && count < TERMINAL_HELD_MAX; i++) {
         if (data[i] >= '0' && data[i] <= '9') {
             number = number < 1000 ? number * 10 + (unsigned)(data[i] - '0') : number;
             continue;
         }
-        if (is_extended) {
-            skip = number == 5 ? 1 : number == 2 ? 3 : 0;
-            is_extended = false;
-        } else if (skip) {
-            skip--;
-        } else if (number == 8) {
-            return true;
-        } else {
-            is_extended = number == 38 || number == 48;
-        }
+        numbers[count++] = number;
         number = 0;
     }
-    return false;
+    return count;
+}
+
+/* The style after a colour sequence of `len` bytes. */
+static struct terminal_style next_style(struct terminal_style style, const char *data, size_t len)
+{
+    unsigned numbers[TERMINAL_HELD_MAX];
+    size_t count = read_numbers(data, len, numbers);
+
+    for (size_t i = 0; i < count; i++) {
+        unsigned n = numbers[i];
+        bool is_back = (n >= 40 && n <= 49) || n >= 100;
+        uint32_t *color = is_back ? &style.back : &style.fore;
+
+        if (n == 0)
+            style = (struct terminal_style){0};
+        else if (n == 8 || n == 28)
+            style.is_concealed = n == 8;
+        else if (n == 38 || n == 48)
+            i += extended_color(numbers + i + 1, count - i - 1, color);
+        else if (n == 39 || n == 49)
+            *color = 0;
+        else if ((n >= 30 && n <= 37) || (n >= 40 && n <= 47))
+            *color = 1 + palette_color(n % 10);
+        else if ((n >= 90 && n <= 97) || (n >= 100 && n <= 107))
+            *color = 1 + palette_color(8 + n % 10);
+    }
+    return style;
+}
+
+/* Of each of red, green and blue: text this near to its background is not seen. */
+#define CONTRAST_MIN 24
+
+/* Whether text in that style cannot be seen. The terminal's own colours are not known here. */
+static bool hides_text(struct terminal_style style)
+{
+    if (style.is_concealed)
+        return true;
+    if (!style.fore || !style.back)
+        return false;
+    for (unsigned shift = 0; shift <= 16; shift += 8) {
+        int difference =
+            (int)((style.fore - 1) >> shift & 0xff) - (int)((style.back - 1) >> shift & 0xff);
+
+        if (abs(difference) >= CONTRAST_MIN)
+            return false;
+    }
+    return true;
 }
 
 /* Passes the bytes by which a program draws its own line again. Returned as by match_color(); 0:
@@ -117,7 +182,10 @@ static int pass_live(struct terminal *terminal, const char *data, size_t len, bo
     n = match_color(data, len);
     if (n == UTF8_PARTIAL && !is_end)
         return n;
-    return n > 0 && (!terminal->has_color || is_conceal(data, (size_t)n)) ? n : 0;
+    return n > 0 && (!terminal->has_color ||
+                     hides_text(next_style(terminal->style, data, (size_t)n)))
+               ? n
+               : 0;
 }
 
 /* Takes the thing at the front of `data`. Returns its length, or UTF8_PARTIAL when more bytes
@@ -152,6 +220,7 @@ static int pass(struct terminal *terminal, const char *data, size_t len, bool is
         if (n == UTF8_PARTIAL && !is_end)
             return n;
         if (n > 0) {
+            terminal->style = next_style(terminal->style, data, (size_t)n);
             terminal->is_colored = !(n == 3 || (n == 4 && data[2] == '0'));
             return buf_add(out, data, (size_t)n, err) < 0 ? -2 : n;
         }
@@ -218,6 +287,7 @@ int terminal_finish(struct terminal *terminal, struct buf *out, struct error *er
     if (!terminal->is_colored)
         return 0;
     terminal->is_colored = false;
+    terminal->style = (struct terminal_style){0};
     return buf_add_str(out, "\033[0m", err);
 }
 

@@ -7,11 +7,18 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
 /* The longest colour sequence passed on; what may still become one waits here for its next byte. */
 #define TERMINAL_HELD_MAX 32
+
+/* Colours as 1 + RGB; 0: the terminal's own. */
+struct terminal_style {
+    uint32_t fore, back;
+    bool is_concealed;
+};
 
 struct terminal {
     char held[TERMINAL_HELD_MAX];
@@ -21,7 +28,9 @@ struct terminal {
     bool is_distinct; /* a backslash that would look like one of ours is doubled */
     bool is_colored;  /* a colour was passed on and not yet reset */
     bool is_live;     /* a program draws its own line again, as progress bars do: \r, \b and
-                         erase-line are passed on, text is not hidden */
+                         erase-line are passed on; sequences that hide text, with conceal or in the
+                         colour of its background, are left out */
+    struct terminal_style style; /* that was passed on */
 };
 
 /* Not terminal_init(): the line editor, which is linked statically, has one of that name. */

@@ -130,3 +130,11 @@ bool utf8_has_invisible(const char *text, size_t len)
     }
     return false;
 }
+
+size_t utf8_cut_at_end(const char *text, size_t len)
+{
+    for (size_t back = 1; back <= 3 && back <= len; back++)
+        if (utf8_decode(text + len - back, back, NULL) == UTF8_PARTIAL)
+            return back;
+    return 0;
+}

@@ -21,5 +21,8 @@ bool utf8_is_harmless(uint32_t c);
 bool utf8_is_visible(uint32_t c);
 bool utf8_has_invisible(const char *text, size_t len);
 
+/* Bytes at the end of `text` that begin a character and do not finish it: 0 to 3. */
+size_t utf8_cut_at_end(const char *text, size_t len);
+
 /* Length of the longest valid beginning. */
 size_t utf8_valid(const char *text, size_t len);

@@ -64,12 +64,42 @@ static void python_character(struct python *p)
     p->is_line_empty = false;
 }
 
+/* `!ls (`, `%time x`: a line that is not Python goes on after a backslash alone. */
+static void python_command(struct python *p)
+{
+    p->at += strcspn(p->at, "\n");
+    p->is_open = p->at[-1] == '\\' && !*p->at;
+    p->is_line_empty = false;
+    p->at_start = false;
+    p->last = '\0';
+}
+
+/* `%%bash`: a whole cell that is not Python, which ends with an empty line. */
+static bool is_cell_command(const char *text)
+{
+    text += strspn(text, " \t\n");
+    return text[0] == '%' && text[1] == '%' && text[2] && !strchr(" \t\n", text[2]);
+}
+
+static bool ends_with_empty_line(const char *text)
+{
+    size_t len = strlen(text);
+
+    while (len && strchr(" \t", text[len - 1]))
+        len--;
+    return len && text[len - 1] == '\n';
+}
+
 static bool python_is_complete(const char *text)
 {
     struct python p = {.at = text, .at_start = true, .is_line_empty = true};
 
+    if (is_cell_command(text))
+        return ends_with_empty_line(text);
     while (*p.at) {
-        if (*p.at == '#') {
+        if (p.at_start && !p.depth && (*p.at == '!' || *p.at == '%')) {
+            python_command(&p);
+        } else if (*p.at == '#') {
             p.at += strcspn(p.at, "\n");
             p.is_line_empty = false;
         } else if (*p.at == '"' || *p.at == '\'') {
@@ -324,7 +354,49 @@ static bool bash_is_complete(const char *text)
     return !b.depth && !b.is_open && !b.n_heredocs && !bash_wants_more(&b);
 }
 
+/* --- other languages: brackets, as in C --- */
+
+/* Behind the quoted text that begins at `c`; its end if it is not closed, which only a template of
+ * JavaScript may be. */
+static const char *skip_quoted(const char *c, bool *ret_is_open)
+{
+    char quote = *c++;
+
+    while (*c && *c != quote && (quote == '`' || *c != '\n'))
+        c += c[0] == '\\' && c[1] ? 2 : 1;
+    *ret_is_open = !*c && quote == '`';
+    return *c ? c + 1 : c;
+}
+
+static const char *skip_comment(const char *c, bool *ret_is_open)
+{
+    const char *end = c[1] == '*' ? strstr(c + 2, "*/") : strchr(c, '\n');
+
+    *ret_is_open = !end && c[1] == '*';
+    return !end ? c + strlen(c) : c[1] == '*' ? end + 2 : end;
+}
+
+static bool brackets_are_closed(const char *text)
+{
+    bool is_open = false;
+    long depth = 0;
+
+    for (const char *c = text; *c && !is_open;) {
+        if (strchr("\"'`", *c)) {
+            c = skip_quoted(c, &is_open);
+        } else if (c[0] == '/' && (c[1] == '/' || c[1] == '*')) {
+            c = skip_comment(c, &is_open);
+        } else {
+            depth += strchr("([{", *c) ? 1 : strchr(")]}", *c) ? -1 : 0;
+            c++;
+        }
+    }
+    return !is_open && depth <= 0;
+}
+
 bool cell_is_complete(enum run_language language, const char *text)
 {
-    return language == RUN_PYTHON ? python_is_complete(text) : bash_is_complete(text);
+    return language == RUN_PYTHON ? python_is_complete(text)
+           : language == RUN_BASH ? bash_is_complete(text)
+                                  : brackets_are_closed(text);
 }

@@ -1,153 +1,277 @@
 #include "terminal/editor.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-#include <wchar.h>
 
-#include <histedit.h>
-
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/terminal_text.h"
-#include "terminal/history.h"
+#include "base/utf8.h"
+#include "terminal/editor_internal.h"
 
 /* A key that sends several bytes sends them at once; a lone Escape is known by what does not
- * follow. The loop stands still for that long. */
-#define KEY_MS 100
+ * follow. */
+#define ESCAPE_MS 100
 
-#define PROMPT_MAX 64
+#define READ_SIZE 4096
 
-/* Ctrl-D. The editor leaves it as the only character of the line where it means the end. */
-#define END_KEY '\4'
+/* A terminal that was asked to puts marks around what is pasted. */
+#define PASTE_ON  "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
 
-/* A terminal that was asked to puts these around what is pasted. */
-#define PASTE_ON    "\033[?2004h"
-#define PASTE_OFF   "\033[?2004l"
-#define PASTE_BEGIN "\033[200~"
-#define PASTE_END   "\033[201~"
-#define PASTE_MARK  (sizeof(PASTE_BEGIN) - 1)
+static void say(const struct editor *e, const char *text)
+{
+    (void)file_write_all(e->options.out, text, strlen(text));
+}
 
-/* Shown below the line at most; more are counted. */
-#define WORDS_SHOWN 200
+/* --- the terminal's mode --- */
 
-struct editor {
-    struct loop *loop;
-    struct editor_options options;
-    const struct editor_events *events;
-    void *owner;
-    char *history_path;
-    char prompt[PROMPT_MAX];
-    bool is_asking;
-    bool has_ended;
-    struct loop_watch *watch; /* of `in`, while a line is asked for */
-    struct loop_watch *soon;  /* for what is already here */
+/* Keys come one by one and are not shown. Signals stay: Ctrl-C, Ctrl-Z. */
+static void set_raw(struct editor *e)
+{
+    struct termios mode;
 
-    /* with a terminal */
-    EditLine *el;
-    History *history;
-    FILE *in, *out, *err;
-    char keys[256]; /* read and not yet taken by the editor */
-    size_t n_keys;
-    mbstate_t shift;
-    struct buf paste; /* that has begun and not ended */
-    bool is_pasting;
-    bool is_hung_up;
+    if (e->is_raw || tcgetattr(e->options.in, &e->before) < 0)
+        return;
+    mode = e->before;
+    mode.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
+    mode.c_iflag &= ~(tcflag_t)(IXON | INLCR | IGNCR | ISTRIP);
+    mode.c_iflag |= ICRNL;
+    mode.c_cc[VMIN] = 1;
+    mode.c_cc[VTIME] = 0;
+    e->is_raw = tcsetattr(e->options.in, TCSADRAIN, &mode) == 0;
+    say(e, PASTE_ON);
+}
 
-    /* without one */
-    struct buf pending; /* read and not yet given out as lines */
-    bool is_exhausted;
-};
+static void restore(struct editor *e)
+{
+    if (!e->is_raw)
+        return;
+    say(e, PASTE_OFF);
+    (void)tcsetattr(e->options.in, TCSADRAIN, &e->before);
+    e->is_raw = false;
+}
 
 /* --- the end of asking --- */
 
-static void stop_asking(struct editor *e)
+void editor_stop(struct editor *e)
 {
-    e->is_asking = false;
+    e->is_asking = e->is_completing = false;
     loop_watch_free(e->watch);
     e->watch = NULL;
     loop_timer_stop(e->soon);
-    if (e->el) { /* the terminal as it was */
-        (void)el_set(e->el, EL_UNBUFFERED, 0);
-        (void)file_write_all(e->options.out, PASTE_OFF, sizeof(PASTE_OFF) - 1);
-    }
+    loop_timer_stop(e->escape);
+    restore(e);
 }
 
-static void end(struct editor *e, struct error *err)
+void editor_end(struct editor *e, struct error *err)
 {
     if (e->has_ended)
         return;
     e->has_ended = true;
-    stop_asking(e);
+    editor_stop(e);
     e->events->on_end(e->owner, err);
 }
 
-/* --- with a terminal --- */
-
-static bool has_input(const struct editor *e, int wait_ms)
+void editor_give(struct editor *e)
 {
-    struct pollfd p = {.fd = e->options.in, .events = POLLIN};
+    cleanup_free char *text = strdup(buf_str(&e->line.text));
 
-    return poll(&p, 1, wait_ms) > 0;
+    editor_leave(e, "");
+    line_clear(&e->line);
+    recall_reset(&e->recall);
+    editor_stop(e);
+    if (text)
+        e->events->on_line(e->owner, text);
 }
 
-static bool read_keys(struct editor *e)
+/* --- reading --- */
+
+static void read_input(struct editor *e)
 {
-    ssize_t n = read(e->options.in, e->keys + e->n_keys, sizeof(e->keys) - e->n_keys);
+    struct error err = {0};
+    ssize_t n;
 
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return true;
-    if (n <= 0)
-        e->is_hung_up = true;
-    else
-        e->n_keys += (size_t)n;
-    return n > 0;
-}
-
-static void drop_keys(struct editor *e, size_t count)
-{
-    e->n_keys -= count;
-    memmove(e->keys, e->keys + count, e->n_keys);
-}
-
-/* The editor asks for a character in the middle of a key's sequence, too, and would wait for ever.
- * Returns 1, or 0 when there is none: it then forgets the key it had begun. */
-static int next_character(EditLine *el, wchar_t *ret_character)
-{
-    struct editor *e;
-
-    (void)el_get(el, EL_CLIENTDATA, &e);
-    for (;;) {
-        size_t used =
-            e->n_keys ? mbrtowc(ret_character, e->keys, e->n_keys, &e->shift) : (size_t)-2;
-
-        if (used != (size_t)-1 && used != (size_t)-2) {
-            drop_keys(e, used ? used : 1); /* NUL is Ctrl-Space */
-            return 1;
-        }
-        memset(&e->shift, 0, sizeof(e->shift));
-        if (used == (size_t)-1) { /* not of this terminal's character set */
-            drop_keys(e, 1);
-            continue;
-        }
-        if (e->n_keys == sizeof(e->keys) || !has_input(e, KEY_MS) || !read_keys(e))
-            return 0;
+    if (buf_reserve(&e->input, READ_SIZE, &err) < 0) {
+        error_done(&err);
+        error_set(&err, E_TOO_LARGE, "a line is longer than %zu bytes", e->options.line_max);
+        editor_end(e, &err);
+        error_done(&err);
+        return;
     }
+    n = read(e->options.in, e->input.data + e->input.len, READ_SIZE);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (n < 0 && !e->is_capable) {
+        error_errno(&err, "read the input");
+        editor_end(e, &err);
+        error_done(&err);
+        return;
+    }
+    if (n > 0)
+        e->input.len += (size_t)n;
+    else
+        e->is_exhausted = true; /* of a terminal: it was hung up */
 }
 
-static char *prompt_of(EditLine *el)
+/* --- keys --- */
+
+/* Keys behind the end of a cell, or behind Tab, wait. */
+static void take_keys(struct editor *e)
 {
-    struct editor *e;
+    size_t at = 0;
 
-    (void)el_get(el, EL_CLIENTDATA, &e);
-    return e->prompt;
+    while (e->is_asking && !e->is_completing && at < e->input.len) {
+        struct key key;
+
+        at += keys_take(&e->keys, e->input.data[at], &key);
+        e->is_burst = at < e->input.len;
+        if (key.kind != KEY_NONE)
+            editor_press(e, &key);
+    }
+    buf_consume(&e->input, at);
+    if (!e->is_asking)
+        return;
+    editor_paint(e);
+    if (keys_is_open(&e->keys))
+        loop_timer_start(e->escape, ESCAPE_MS);
+    else
+        loop_timer_stop(e->escape);
 }
+
+static void on_escape(void *arg)
+{
+    struct editor *e = arg;
+    struct key key;
+
+    keys_flush(&e->keys, &key);
+    if (!e->is_asking || e->is_completing || key.kind == KEY_NONE)
+        return;
+    editor_press(e, &key);
+    editor_paint(e);
+}
+
+/* --- plain lines --- */
+
+/* True when a line, or the end, was delivered. */
+static bool give_line(struct editor *e)
+{
+    char *newline = e->input.len ? memchr(e->input.data, '\n', e->input.len) : NULL;
+    size_t len = newline ? (size_t)(newline - e->input.data) : e->input.len;
+    cleanup_free char *line = NULL;
+
+    if (!newline && !e->is_exhausted)
+        return false;
+    if (!newline && !len) {
+        editor_end(e, NULL);
+        return true;
+    }
+    line = strndup(buf_str(&e->input), len);
+    buf_consume(&e->input, len + (newline ? 1 : 0));
+    editor_stop(e);
+    if (line)
+        e->events->on_line(e->owner, line);
+    return true;
+}
+
+/* --- the loop --- */
+
+static void take_input(struct editor *e)
+{
+    if (!e->is_asking)
+        return;
+    if (e->is_capable)
+        take_keys(e);
+    else
+        (void)give_line(e);
+}
+
+static void on_readable(void *arg)
+{
+    struct editor *e = arg;
+
+    /* While Tab is being answered, keys wait where they are. */
+    if (e->is_completing && e->input.len >= READ_SIZE)
+        return;
+    read_input(e);
+    take_input(e);
+    if (e->is_asking && e->is_exhausted && e->is_capable)
+        editor_end(e, NULL);
+}
+
+/* Takes input that has already arrived, outside of the caller's stack. */
+static void on_soon(void *arg)
+{
+    take_input(arg);
+}
+
+static void listen(struct editor *e)
+{
+    e->is_asking = true;
+    e->watch = loop_watch_fd(e->loop, e->options.in, LOOP_READ, on_readable, e);
+    if (e->input.len || e->is_exhausted)
+        loop_timer_start(e->soon, 0);
+}
+
+void editor_ask(struct editor *e, const struct editor_prompt *prompt)
+{
+    (void)snprintf(e->first, sizeof(e->first), "%s", prompt->first);
+    (void)snprintf(e->more, sizeof(e->more), "%s", prompt->more);
+    e->language = prompt->language;
+    e->has_ended = e->is_exhausted && e->has_ended; /* Ctrl-D was not meant */
+    if (e->is_capable) {
+        set_raw(e);
+        e->is_searching = false;
+        paint_forget(&e->paint);
+        editor_paint(e);
+    } else if (editor_is_interactive(e)) { /* a terminal that can do nothing else */
+        say(e, e->first);
+    }
+    listen(e);
+}
+
+void editor_discard(struct editor *e, const struct editor_prompt *prompt)
+{
+    if (!e->is_asking)
+        return;
+    if (e->is_capable)
+        editor_leave(e, "^C");
+    else
+        say(e, "^C\n");
+    editor_stop(e);
+    e->keys = (struct keys){0};
+    buf_clear(&e->input);
+    line_clear(&e->line);
+    recall_reset(&e->recall);
+    editor_ask(e, prompt);
+}
+
+void editor_resize(struct editor *e)
+{
+    if (e->is_capable && e->is_asking)
+        editor_paint(e);
+}
+
+void editor_resume(struct editor *e)
+{
+    if (!e->is_capable || !e->is_asking)
+        return;
+    e->is_raw = false; /* whoever had the terminal gave it back in its own mode */
+    set_raw(e);
+    paint_forget(&e->paint);
+    editor_paint(e);
+}
+
+void editor_remember(struct editor *e, const char *text)
+{
+    if (e->is_capable)
+        recall_add(&e->recall, text);
+}
+
+/* --- completion --- */
 
 void editor_words_add(struct editor_words *words, const char *word, const char *prefix)
 {
@@ -164,11 +288,12 @@ void editor_words_add(struct editor_words *words, const char *word, const char *
         words->items[words->count++] = copy;
 }
 
-static void words_done(struct editor_words *words)
+void editor_words_done(struct editor_words *words)
 {
     for (size_t i = 0; i < words->count; i++)
         free(words->items[i]);
     free(words->items);
+    *words = (struct editor_words){0};
 }
 
 static int compare_words(const void *a, const void *b)
@@ -176,6 +301,43 @@ static int compare_words(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static bool is_safe(const char *word)
+{
+    size_t len = strlen(word);
+
+    return len && utf8_valid(word, len) == len && !utf8_has_invisible(word, len);
+}
+
+/* It goes on from what was typed, in the same line: a word never takes the place of another. */
+static bool goes_on(const char *word, const char *typed, size_t len)
+{
+    return strncmp(word, typed, len) == 0 && !word[strcspn(word, "\n\r\t")];
+}
+
+/* Words come from a program: what a person could not see is not offered. */
+static void tidy_words(struct editor_words *words, const char *typed, size_t len)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < words->count; i++) {
+        if (is_safe(words->items[i]) && goes_on(words->items[i], typed, len))
+            words->items[n++] = words->items[i];
+        else
+            free(words->items[i]);
+    }
+    words->count = n;
+    if (n)
+        qsort(words->items, n, sizeof(*words->items), compare_words);
+    for (size_t i = n; i > 1; i--)
+        if (strcmp(words->items[i - 1], words->items[i - 2]) == 0) {
+            free(words->items[i - 1]);
+            memmove(words->items + i - 1, words->items + i,
+                    (words->count - i) * sizeof(*words->items));
+            words->count--;
+        }
+}
+
+/* Counts the bytes that all of them begin with, in whole characters. */
 static size_t common_length(const struct editor_words *words)
 {
     size_t len = strlen(words->items[0]);
@@ -184,323 +346,47 @@ static size_t common_length(const struct editor_words *words)
         for (size_t at = 0; at < len; at++)
             if (words->items[i][at] != words->items[0][at])
                 len = at;
-    return len;
+    return utf8_valid(words->items[0], len);
 }
 
-static void list_words(struct editor *e, const struct editor_words *words)
+void editor_offer(struct editor *e, struct editor_words *words)
 {
-    struct winsize size = {0};
-    size_t width = 0, columns, shown = words->count < WORDS_SHOWN ? words->count : WORDS_SHOWN;
-
-    for (size_t i = 0; i < shown; i++)
-        if (strlen(words->items[i]) + 2 > width)
-            width = strlen(words->items[i]) + 2;
-    (void)ioctl(e->options.out, TIOCGWINSZ, &size);
-    columns = size.ws_col / width ? size.ws_col / width : 1;
-    (void)fputs("\n", e->out);
-    for (size_t i = 0; i < shown; i++)
-        (void)fprintf(e->out, "%-*s%s", (int)width, words->items[i],
-                      (i + 1) % columns == 0 || i + 1 == shown ? "\n" : "");
-    if (shown < words->count)
-        (void)fprintf(e->out, "and %zu more\n", words->count - shown);
-    (void)fflush(e->out);
-}
-
-/* Not a function of the editor's, which forgets to free the names of those. */
-static void complete(struct editor *e)
-{
-    cleanup(words_done) struct editor_words words = {0};
-    const LineInfo *info = el_line(e->el);
-    cleanup_free char *line = strndup(info->buffer, (size_t)(info->cursor - info->buffer));
+    const char *text = buf_str(&e->line.text);
     size_t typed, common;
 
-    if (!line)
+    if (!e->is_completing)
         return;
-    if (strspn(line, " \t") == strlen(line)) { /* nothing to complete: it indents */
-        (void)el_insertstr(e->el, "    ");
-        return;
-    }
-    if (e->events->complete)
-        e->events->complete(e->owner, line, &words);
-    if (!words.count || words.start > strlen(line)) {
-        el_beep(e->el);
-        return;
-    }
-    qsort(words.items, words.count, sizeof(*words.items), compare_words);
-    typed = strlen(line + words.start);
-    common = common_length(&words);
-    if (common > typed) {
-        words.items[0][common] = '\0';
-        (void)el_insertstr(e->el, words.items[0] + typed);
-    } else if (words.count > 1) {
-        list_words(e, &words);
-    }
-}
-
-static void take_line(struct editor *e, const char *text, size_t len)
-{
-    cleanup_free char *line = strndup(text, len);
-
-    stop_asking(e);
-    if (line)
-        e->events->on_line(e->owner, line);
-}
-
-/* --- what is pasted --- */
-
-/* Waits for the rest of a sequence that has begun. */
-static bool begins_paste(struct editor *e)
-{
-    while (e->n_keys < PASTE_MARK && memcmp(e->keys, PASTE_BEGIN, e->n_keys) == 0)
-        if (!has_input(e, KEY_MS) || !read_keys(e))
-            return false;
-    return e->n_keys >= PASTE_MARK && memcmp(e->keys, PASTE_BEGIN, PASTE_MARK) == 0;
-}
-
-/* Shows what was pasted in visible form: it may come from anywhere. */
-static void echo(struct editor *e, const char *text)
-{
-    cleanup(buf_done) struct buf visible = BUF_OF(SIZE_MAX / 2);
-    struct terminal terminal;
-
-    terminal_begin(&terminal, false);
-    if (terminal_feed(&terminal, text, strlen(text), &visible, NULL) == 0 &&
-        terminal_finish(&terminal, &visible, NULL) == 0 && buf_add_str(&visible, "\n", NULL) == 0)
-        (void)file_write_all(e->options.out, buf_str(&visible), visible.len);
-}
-
-/* One line goes into the line, as if it had been typed. Several are given out as they are. */
-static void finish_paste(struct editor *e)
-{
-    const LineInfo *info = el_line(e->el);
-    cleanup_free char *text = NULL;
-
-    for (char *at = e->paste.data; at && at < e->paste.data + e->paste.len; at++)
-        *at = (char)(*at == '\r' ? '\n' : *at ? *at : ' ');
-    if (!e->events->on_paste || !strchr(buf_str(&e->paste), '\n')) {
-        (void)el_insertstr(e->el, buf_str(&e->paste));
-        (void)el_set(e->el, EL_REFRESH);
-        buf_clear(&e->paste);
-        return;
-    }
-    if (asprintf(&text, "%.*s%s%.*s", (int)(info->cursor - info->buffer), info->buffer,
-                 buf_str(&e->paste), (int)(info->lastchar - info->cursor), info->cursor) < 0)
-        text = NULL;
-    echo(e, buf_str(&e->paste));
-    buf_clear(&e->paste);
-    stop_asking(e);
-    if (text)
-        e->events->on_paste(e->owner, text);
-}
-
-/* True: the keys were of a paste. */
-static bool take_paste(struct editor *e)
-{
-    size_t before = e->paste.len;
-    char *end;
-
-    if (!e->is_pasting && !begins_paste(e))
-        return false;
-    if (!e->is_pasting) {
-        e->is_pasting = true;
-        drop_keys(e, PASTE_MARK);
-        return true;
-    }
-    /* One that is too long keeps its end out, so that the marks are still seen. */
-    if (buf_add(&e->paste, e->keys, e->n_keys, NULL) < 0) {
-        buf_clear(&e->paste);
-        before = 0;
-        (void)buf_add(&e->paste, e->keys, e->n_keys, NULL);
-    }
-    e->n_keys = 0;
-    before = before > PASTE_MARK ? before - PASTE_MARK : 0;
-    end = memmem(e->paste.data + before, e->paste.len - before, PASTE_END, PASTE_MARK);
-    if (!end)
-        return true;
-    e->is_pasting = false;
-    e->n_keys = (size_t)(e->paste.data + e->paste.len - end) - PASTE_MARK;
-    memcpy(e->keys, end + PASTE_MARK, e->n_keys);
-    e->paste.len = (size_t)(end - e->paste.data);
-    *end = '\0';
-    finish_paste(e);
-    return true;
-}
-
-/* Input after the end of a line waits for the next call. */
-static void take_keys(struct editor *e)
-{
-    while (e->is_asking && e->n_keys) {
-        int n = 0;
-        const char *line;
-
-        if (take_paste(e))
-            continue;
-        if (e->keys[0] == '\t') {
-            drop_keys(e, 1);
-            complete(e);
-            (void)el_set(e->el, EL_REFRESH);
-            continue;
+    e->is_completing = false;
+    typed = words->start <= e->line.cursor ? e->line.cursor - words->start : 0;
+    tidy_words(words, text + (e->line.cursor - typed), typed);
+    if (!words->count || words->start > e->line.cursor ||
+        utf8_valid(text, words->start) != words->start) {
+        editor_beep(e);
+    } else {
+        common = common_length(words);
+        if (common > typed) {
+            words->items[0][common] = '\0';
+            line_replace(&e->line, words->start, words->items[0]);
+        } else if (words->count > 1) {
+            editor_list_words(e, words);
         }
-        line = el_gets(e->el, &n);
-        if (line && n > 0 && line[n - 1] == '\n')
-            take_line(e, line, (size_t)n - 1);
-        else if (line && n == 1 && line[0] == END_KEY)
-            end(e, NULL);
-        else if (line && (size_t)n > e->options.line_max)
-            editor_discard(e, e->prompt);
     }
-}
-
-static void on_key(void *arg)
-{
-    struct editor *e = arg;
-
-    if (e->n_keys < sizeof(e->keys))
-        (void)read_keys(e);
-    take_keys(e);
-    if (e->is_hung_up)
-        end(e, NULL);
-}
-
-static void ask_terminal(struct editor *e)
-{
-    (void)file_write_all(e->options.out, PASTE_ON, sizeof(PASTE_ON) - 1);
-    (void)el_set(e->el, EL_UNBUFFERED, 1); /* shows the prompt */
-    (void)fflush(e->out);
-    e->watch = loop_watch_fd(e->loop, e->options.in, LOOP_READ, on_key, e);
-    if (e->n_keys)
+    editor_paint(e);
+    if (e->input.len)
         loop_timer_start(e->soon, 0);
 }
 
-/* --- without a terminal --- */
-
-/* True when a line, or the end, was delivered. */
-static bool give_line(struct editor *e)
+void editor_note(struct editor *e, const char *line)
 {
-    char *newline = e->pending.len ? memchr(e->pending.data, '\n', e->pending.len) : NULL;
-    size_t len = newline ? (size_t)(newline - e->pending.data) : e->pending.len;
-    cleanup_free char *line = NULL;
-
-    if (!newline && !e->is_exhausted)
-        return false;
-    if (!newline && !len) {
-        end(e, NULL);
-        return true;
-    }
-    line = strndup(buf_str(&e->pending), len);
-    buf_consume(&e->pending, len + (newline ? 1 : 0));
-    stop_asking(e);
-    if (line)
-        e->events->on_line(e->owner, line);
-    return true;
-}
-
-static void fail(struct editor *e, struct error *err)
-{
-    end(e, err);
-    error_done(err);
-}
-
-static void read_plain(struct editor *e)
-{
-    struct error err = {0};
-    ssize_t n;
-
-    if (buf_reserve(&e->pending, 4096, &err) < 0) {
-        error_done(&err);
-        error_set(&err, E_TOO_LARGE, "a line is longer than %zu bytes", e->options.line_max);
-        fail(e, &err);
+    if (!e->is_capable || !e->is_asking)
         return;
-    }
-    n = read(e->options.in, e->pending.data + e->pending.len, 4096);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return;
-    if (n < 0) {
-        error_errno(&err, "read the input");
-        fail(e, &err);
-        return;
-    }
-    e->pending.len += (size_t)n;
-    e->is_exhausted = n == 0;
-}
-
-static void on_plain(void *arg)
-{
-    struct editor *e = arg;
-
-    read_plain(e);
-    if (e->is_asking)
-        (void)give_line(e);
-}
-
-/* Reads input that has already arrived, outside of the caller's stack. */
-static void on_soon(void *arg)
-{
-    struct editor *e = arg;
-
-    if (e->el) {
-        take_keys(e);
-        return;
-    }
-    (void)give_line(e);
-}
-
-static void ask_plain(struct editor *e)
-{
-    e->watch = loop_watch_fd(e->loop, e->options.in, LOOP_READ, on_plain, e);
-    loop_timer_start(e->soon, 0);
+    editor_leave(e, "");
+    say(e, line);
+    say(e, "\r\n");
+    editor_paint(e);
 }
 
 /* --- life --- */
-
-static void add_to_history(void *user, const char *line)
-{
-    struct editor *e = user;
-    HistEvent event;
-
-    (void)history(e->history, &event, H_ENTER, line);
-}
-
-/* Private copies, so that the editor's streams can be closed without closing ours. */
-static FILE *open_copy(int fd, const char *mode)
-{
-    cleanup_close int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    FILE *file = copy >= 0 ? fdopen(copy, mode) : NULL;
-
-    if (file)
-        (void)take_fd(copy);
-    return file;
-}
-
-static int open_terminal(struct editor *e, struct error *err)
-{
-    HistEvent event;
-
-    e->in = open_copy(e->options.in, "r");
-    e->out = open_copy(e->options.out, "w");
-    e->err = open_copy(e->options.out, "w");
-    e->history = history_init();
-    if (e->in && e->out && e->err && e->history)
-        e->el = el_init("belljar", e->in, e->out, e->err);
-    if (!e->el)
-        return error_set(err, E_SYSTEM, "cannot set up the line editor");
-    (void)history(e->history, &event, H_SETSIZE, (int)HISTORY_LINES);
-    (void)history(e->history, &event, H_SETUNIQUE, 1);
-    (void)el_set(e->el, EL_CLIENTDATA, e);
-    (void)el_set(e->el, EL_EDITOR, "emacs");
-    (void)el_set(e->el, EL_PROMPT, prompt_of);
-    (void)el_set(e->el, EL_HIST, history, e->history);
-    (void)el_set(e->el, EL_GETCFN, next_character);
-    /* The editor's own search waits for keys by itself, which would stop the loop: the arrows, and
-     * Ctrl-R, look for lines that begin as this one does. */
-    (void)el_set(e->el, EL_BIND, "^R", "ed-search-prev-history", NULL);
-    (void)el_set(e->el, EL_BIND, "\033[A", "ed-search-prev-history", NULL);
-    (void)el_set(e->el, EL_BIND, "\033[B", "ed-search-next-history", NULL);
-    (void)el_set(e->el, EL_BIND, "\033OA", "ed-search-prev-history", NULL);
-    (void)el_set(e->el, EL_BIND, "\033OB", "ed-search-next-history", NULL);
-    (void)el_source(e->el, NULL);
-    return 0;
-}
 
 static bool is_capable(const struct editor_options *options)
 {
@@ -508,18 +394,6 @@ static bool is_capable(const struct editor_options *options)
 
     return isatty(options->in) && isatty(options->out) && term && *term &&
            strcmp(term, "dumb") != 0;
-}
-
-static void open_history(struct editor *e)
-{
-    cleanup_error struct error ignored = {0};
-
-    if (e->options.history_path)
-        e->history_path = strdup(e->options.history_path);
-    if (e->history_path && history_file_load(e->history_path, add_to_history, e, &ignored) < 0) {
-        free(e->history_path);
-        e->history_path = NULL;
-    }
 }
 
 int editor_new(struct loop *loop, const struct editor_options *options,
@@ -531,20 +405,18 @@ int editor_new(struct loop *loop, const struct editor_options *options,
     if (!e)
         return error_memory(err);
     *e = (struct editor){.loop = loop, .options = *options, .events = events, .owner = owner};
-    buf_init(&e->pending, options->line_max + 4096);
-    buf_init(&e->paste, options->line_max);
+    buf_init(&e->input, options->line_max + READ_SIZE);
+    line_init(&e->line, options->line_max);
     e->soon = loop_timer(loop, on_soon, e);
-    if (!e->soon) {
+    e->escape = loop_timer(loop, on_escape, e);
+    if (!e->soon || !e->escape) {
         editor_free(e);
         return error_memory(err);
     }
-    if (is_capable(options)) {
-        if (open_terminal(e, err) < 0) {
-            editor_free(e);
-            return -1;
-        }
-        open_history(e);
-    }
+    e->is_capable = is_capable(options);
+    if (e->is_capable)
+        recall_open(&e->recall, options->history_path);
+    e->options.history_path = NULL; /* was only lent */
     *ret_editor = e;
     return 0;
 }
@@ -554,18 +426,14 @@ void editor_free(struct editor *e)
     if (!e)
         return;
     if (e->is_asking)
-        stop_asking(e);
+        editor_stop(e);
     loop_watch_free(e->soon);
-    if (e->el)
-        el_end(e->el);
-    if (e->history)
-        history_end(e->history);
-    cleanup_fclose_p(&e->in);
-    cleanup_fclose_p(&e->out);
-    cleanup_fclose_p(&e->err);
-    buf_done(&e->pending);
-    buf_done(&e->paste);
-    free(e->history_path);
+    loop_watch_free(e->escape);
+    buf_done(&e->input);
+    line_done(&e->line);
+    recall_done(&e->recall);
+    paint_done(&e->paint);
+    free(e->searched_from);
     free(e);
 }
 
@@ -574,52 +442,7 @@ bool editor_is_interactive(const struct editor *e)
     return isatty(e->options.in);
 }
 
-void editor_ask(struct editor *e, const char *prompt)
+bool editor_is_capable(const struct editor *e)
 {
-    e->is_asking = true;
-    (void)snprintf(e->prompt, sizeof(e->prompt), "%s", prompt);
-    if (e->el) {
-        ask_terminal(e);
-        return;
-    }
-    if (editor_is_interactive(e)) /* a terminal that can do nothing else */
-        (void)file_write_all(e->options.out, e->prompt, strlen(e->prompt));
-    ask_plain(e);
-}
-
-void editor_discard(struct editor *e, const char *prompt)
-{
-    if (!e->is_asking)
-        return;
-    stop_asking(e);
-    e->n_keys = 0;
-    e->is_pasting = false;
-    buf_clear(&e->paste);
-    editor_ask(e, prompt);
-}
-
-void editor_refresh(struct editor *e)
-{
-    if (!e->el)
-        return;
-    el_resize(e->el);
-    if (e->is_asking) {
-        (void)el_set(e->el, EL_PREP_TERM, 1);
-        (void)el_set(e->el, EL_REFRESH);
-        (void)fflush(e->out);
-    }
-}
-
-void editor_remember(struct editor *e, const char *line)
-{
-    cleanup_error struct error ignored = {0};
-    HistEvent event;
-
-    if (!e->history || !*line)
-        return;
-    if (history(e->history, &event, H_FIRST) == 0 && strcmp(event.str, line) == 0)
-        return;
-    (void)history(e->history, &event, H_ENTER, line);
-    if (e->history_path)
-        (void)history_file_add(e->history_path, line, &ignored);
+    return e->is_capable && !e->is_exhausted;
 }

@@ -12,8 +12,14 @@
 #include "base/file.h"
 #include "base/limits.h"
 
-/* Nobody types more; what is longer was not written by us. */
-#define FILE_MAX (8 * MIB)
+/* A longer file was not written by us. */
+#define FILE_MAX (2 * HISTORY_ENTRIES * (HISTORY_ENTRY_MAX + 1) + MIB)
+
+static void replace(char *text, char from, char to)
+{
+    while ((text = strchr(text, from)))
+        *text = to;
+}
 
 static int open_own(const char *path, int flags, struct error *err)
 {
@@ -37,14 +43,14 @@ static const char *newest(const struct buf *text, size_t *ret_count)
     for (const char *p = at; p > buf_str(text); p--) {
         if (p[-1] != '\n')
             continue;
-        if (count++ == HISTORY_LINES)
+        if (count++ == HISTORY_ENTRIES)
             at = p;
     }
     *ret_count = count;
-    return count > HISTORY_LINES ? at : buf_str(text);
+    return count > HISTORY_ENTRIES ? at : buf_str(text);
 }
 
-int history_file_load(const char *path, void (*fn)(void *user, const char *line), void *user,
+int history_file_load(const char *path, void (*fn)(void *user, const char *text), void *user,
                       struct error *err)
 {
     cleanup(buf_done) struct buf text = BUF_OF(FILE_MAX);
@@ -65,23 +71,31 @@ int history_file_load(const char *path, void (*fn)(void *user, const char *line)
         return 0;
     from = newest(&text, &count);
     /* Another prompt may add a line meanwhile, which is then lost: worth less than a lock. */
-    if (count > (size_t)2 * HISTORY_LINES && file_replace(path, from, strlen(from), err) < 0)
+    if (count > (size_t)2 * HISTORY_ENTRIES && file_replace(path, from, strlen(from), err) < 0)
         return -1;
     rest = text.data + (from - text.data);
-    while ((line = strsep(&rest, "\n")))
+    while ((line = strsep(&rest, "\n"))) {
+        replace(line, HISTORY_BREAK, '\n');
         if (*line)
             fn(user, line);
+    }
     return 0;
 }
 
-int history_file_add(const char *path, const char *line, struct error *err)
+int history_file_add(const char *path, const char *text, struct error *err)
 {
-    cleanup(buf_done) struct buf text = BUF_OF(FILE_MAX);
-    cleanup_close int fd = open_own(path, O_WRONLY | O_CREAT | O_APPEND, err);
+    cleanup(buf_done) struct buf line = BUF_OF(HISTORY_ENTRY_MAX + 1);
+    cleanup_close int fd = -1;
 
-    if (fd < 0 || buf_printf(&text, err, "%s\n", line) < 0)
+    if (strlen(text) > HISTORY_ENTRY_MAX)
+        return 0;
+    fd = open_own(path, O_WRONLY | O_CREAT | O_APPEND, err);
+    if (fd < 0 || buf_add_str(&line, text, err) < 0)
         return -1;
-    if (file_write_all(fd, text.data, text.len) < 0)
+    replace(line.data, '\n', HISTORY_BREAK);
+    if (buf_add_str(&line, "\n", err) < 0)
+        return -1;
+    if (file_write_all(fd, line.data, line.len) < 0)
         return error_errno(err, "history `%s`", path);
     return 0;
 }

@@ -14,8 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static const char known[] = "kn0wn-v@lue";
 
+/* The first piece has `first` bytes, the others have `piece`. */
 static void mask(const struct masker_options *options, const uint8_t *data, size_t len,
-                 size_t piece, struct buf *out)
+                 size_t first, size_t piece, struct buf *out)
 {
     struct masker *masker = masker_new(options);
     struct clean_text text;
@@ -23,10 +24,12 @@ static void mask(const struct masker_options *options, const uint8_t *data, size
     buf_init(out, SIZE_MAX / 2);
     if (!masker)
         abort();
-    for (size_t at = 0; at < len; at += piece)
-        if (masker_feed(masker, data + at, len - at < piece ? len - at : piece, &text, NULL) < 0 ||
+    for (size_t at = 0, n = first; at < len; at += n, n = piece) {
+        n = n < len - at ? n : len - at;
+        if (masker_feed(masker, data + at, n, &text, NULL) < 0 ||
             buf_add(out, clean_data(text), clean_len(text), NULL) < 0)
             abort();
+    }
     if (masker_finish(masker, &text, NULL) < 0 ||
         buf_add(out, clean_data(text), clean_len(text), NULL) < 0)
         abort();
@@ -69,18 +72,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct masker_values *values = masker_values_new();
     struct masker_options options = {.is_aggressive = len && data[0] & 1, .values = values};
+    unsigned seed = len ? data[len - 1] : 0;
+    const size_t cuts[][2] = {{1, 1},
+                              {1 + seed % 9, 1 + seed % 9},
+                              {1 + len * (seed & 15) / 16, len + 1},
+                              {1 + len * (seed >> 4) / 16, 1 + seed % 5}};
     struct buf whole, cut;
 
     if (!values || masker_values_add(values, known, sizeof(known) - 1, NULL) < 0)
         abort();
-    mask(&options, data, len, len + 1, &whole);
-    mask(&options, data, len, len ? 1 + data[len - 1] % 9 : 1, &cut);
-    if (whole.len != cut.len || memcmp(buf_str(&whole), buf_str(&cut), whole.len) != 0)
-        abort();
+    mask(&options, data, len, len + 1, 1, &whole);
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+        mask(&options, data, len, cuts[i][0], cuts[i][1], &cut);
+        if (whole.len != cut.len || memcmp(buf_str(&whole), buf_str(&cut), whole.len) != 0)
+            abort();
+        buf_done(&cut);
+    }
     if (whole.len && memmem(whole.data, whole.len, known, sizeof(known) - 1))
         abort();
     buf_done(&whole);
-    buf_done(&cut);
     review(values, data, len);
     masker_values_free(values);
     return 0;

@@ -94,10 +94,10 @@ TEST_WITH(every_default_is_valid_and_in_place, setup, teardown)
     assert_string_equal(config->preload.items[1], "pandas");
     assert_int_equal(config->allow.count, 0);
     assert_true(config->timeout_s == 30);
-    assert_int_equal(config->memory_mb, 512);
-    assert_int_equal(config->pids, 64);
+    assert_int_equal(config->memory_mb, 1024);
+    assert_int_equal(config->pids, 256);
     assert_int_equal(config->descriptors, 256);
-    assert_int_equal(config->disk_mb, 64);
+    assert_int_equal(config->disk_mb, 256);
     assert_int_equal(config->output_bytes, 1048576);
     assert_int_equal(config->pool_size, -1);
     assert_string_equal(config->color, "auto");
@@ -172,7 +172,7 @@ TEST_WITH(a_named_file_stands_in_for_the_usual_ones, setup, teardown)
     (void)fputs("inodes = 99\n", out);
     assert_int_equal(fclose(out), 0);
     assert_int_equal(config_load(config, other, &err), 0);
-    assert_int_equal(config->pids, 64);
+    assert_int_equal(config->pids, 256);
     assert_int_equal(config->inodes, 99);
     assert_int_equal(unlink(other), 0);
 }
@@ -625,6 +625,64 @@ TEST_WITH(grants_are_taken_apart, setup, teardown)
     assert_error(&err, E_INVALID, "`:ro`: expected DIR, DIR:ro, DIR:rw or DIR:cow");
     assert_true(config_parse_grant("", &path, &mode, &err) < 0);
     assert_error(&err, E_INVALID, "expected DIR, DIR:ro");
+}
+
+static struct config *own_config(const char *text)
+{
+    struct config *config = config_new();
+
+    write_file(text);
+    config_follow_machine(config);
+    assert_int_equal(config_load(config, NULL, NULL), 0);
+    (void)unlink(file);
+    return config;
+}
+
+TEST(limits_of_own_runs_follow_the_machine)
+{
+    cleanup(config_free_p) struct config *config = own_config("");
+    struct run_limits limits = {0};
+
+    assert_true(config->timeout_s == 0);
+    assert_true(config->memory_mb >= 512 && config->disk_mb >= config->memory_mb / 2 - 1);
+    assert_int_equal(config->pids, 4096);
+    assert_true(config->inodes >= 10000 && config->inodes <= 1000000);
+    assert_true(config->max_timeout_s == RUN_LIMIT_MAX_timeout_s);
+    config_limits(config, CONFIG_DEFAULT, &limits);
+    assert_int_equal(limits.timeout_ms, 0);
+    assert_int_equal(config_set_flag(config, "timeout", "3600", NULL), 0);
+}
+
+TEST(settings_win_over_the_machine)
+{
+    cleanup(config_free_p) struct config *config = own_config("timeout_s = 7\nmemory_mb = 100\n");
+
+    assert_true(config->timeout_s == 7);
+    assert_int_equal(config->memory_mb, 100);
+    assert_int_equal(config->disk_mb, 64);
+    assert_int_equal(config->inodes, 64 * 256);
+}
+
+TEST(a_ceiling_that_somebody_set_holds_for_own_runs)
+{
+    cleanup(config_free_p) struct config *config =
+        own_config("max_timeout_s = 40\nmax_memory_mb = 600\nmax_pids = 10\n");
+    cleanup_error struct error err = {0};
+
+    assert_true(config->timeout_s == 40); /* and not none */
+    assert_int_equal(config->memory_mb, 600);
+    assert_int_equal(config->pids, 10);
+    assert_true(config_set_flag(config, "timeout", "41", &err) < 0);
+    assert_non_null(strstr(err.hint, "max_timeout_s"));
+}
+
+TEST(servers_keep_their_defaults)
+{
+    cleanup(config_free_p) struct config *config = config_new();
+
+    assert_int_equal(config_load(config, NULL, NULL), 0);
+    assert_true(config->timeout_s == 30 && config->memory_mb == 1024 && config->pids == 256);
+    assert_true(config->max_timeout_s == 300 && config->max_memory_mb == 2048);
 }
 
 UNIT_MAIN_WITH(group_setup, group_teardown)

@@ -13,6 +13,16 @@ static bool has_timeout(const void *user, const char *name, size_t len)
     return len == 9 && memcmp(name, "timeout_s", 9) == 0;
 }
 
+static bool is_tool(const char *word, size_t len)
+{
+    static const char *const tools[] = {"list_skills", "read_file"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
+        if (strlen(tools[i]) == len && memcmp(tools[i], word, len) == 0)
+            return true;
+    return false;
+}
+
 static void check(enum hint_reader reader, const char *hint, const char *expected)
 {
     const struct hint_view view = {reader, has_timeout, NULL};
@@ -48,6 +58,9 @@ TEST(each_reader_gets_what_it_can_do)
          "create a token for that with `belljar token add --grants`",
          "create a token for that with `belljar token add --grants`",
          "only the operator can change this; do without it, or ask the user"},
+        {"write the line `!command` in the cell, or run Bash", "run Bash",
+         "write the line `!command` in the cell, or run Bash",
+         "write the line `!command` in the cell, or run Bash"},
         {"did you mean `x`?", "did you mean `x`?", "did you mean `x`?", "did you mean `x`?"},
         {"call api.filesystem.read_file(path)", "call api.filesystem.read_file(path)",
          "call api.filesystem.read_file(path)", "call api.filesystem.read_file(path)"},
@@ -56,11 +69,22 @@ TEST(each_reader_gets_what_it_can_do)
          "input() has nothing to read: write the value into the code, or pass `--stdin FILE`",
          "input() has nothing to read: write the value into the code, or pass `stdin`",
          "input() has nothing to read: write the value into the code"},
+        {"name a directory in `read_file`, or `/srv/read_file`; look at /srv/read_file/x",
+         "name a directory in `read_file`, or `/srv/read_file`; look at /srv/read_file/x",
+         "name a directory in `read_file`, or `/srv/read_file`; look at /srv/read_file/x",
+         "name a directory in `read_file`, or `/srv/read_file`; look at /srv/read_file/x"},
+        {"read_file reads `/srv/a; b, or c`", "read_file reads `/srv/a; b, or c`",
+         "read_file reads `/srv/a; b, or c`", "read_file reads `/srv/a; b, or c`"},
+        {"paths begin in `/srv/the operator --net x; GET /`, or elsewhere",
+         "paths begin in `/srv/the operator --net x; GET /`, or elsewhere",
+         "paths begin in `/srv/the operator --net x; GET /`, or elsewhere",
+         "paths begin in `/srv/the operator --net x; GET /`, or elsewhere"},
         {"", "", "", "only the operator can change this; do without it, or ask the user"},
         {"` (`--x`)", "` (`--x`)", "` (`--x`)",
          "only the operator can change this; do without it, or ask the user"},
     };
 
+    hint_know_tools(is_tool);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         check(HINT_FOR_ALL, cases[i].hint, cases[i].hint);
         check(HINT_FOR_CLI, cases[i].hint, cases[i].cli);

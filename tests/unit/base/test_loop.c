@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -333,6 +335,70 @@ TEST_WITH(posted_work_lets_others_in, setup, teardown)
     assert_true(mark - told <= 3);
     assert_true(longest_ns >= 2000000);
     assert_true(longest_ns < 20 * 2000000); /* it was cut up */
+}
+
+/* --- CPU time --- */
+
+/* By the system's clock. */
+static uint64_t true_cpu_ns(void)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* More than the clock may be wrong, and far less than what is slept below. */
+#define CLOCK_ERROR_NS ((uint64_t)1000000)
+
+static void check_clock(void)
+{
+    uint64_t before_ns = true_cpu_ns(), said_ns = loop_cpu_ns(), after_ns = true_cpu_ns();
+
+    assert_true(said_ns + CLOCK_ERROR_NS >= before_ns);
+    assert_true(said_ns <= after_ns + CLOCK_ERROR_NS);
+}
+
+TEST_WITH(the_cpu_clock_follows_the_systems, setup, teardown)
+{
+    uint64_t until_ns = true_cpu_ns() + 5000000, last_ns = 0, now_ns;
+
+    while (true_cpu_ns() < until_ns) {
+        now_ns = loop_cpu_ns();
+        assert_true(now_ns >= last_ns);
+        last_ns = now_ns;
+        check_clock();
+    }
+}
+
+TEST_WITH(the_cpu_clock_stands_while_nothing_is_done, setup, teardown)
+{
+    struct scene *scene = *state;
+    uint64_t began_ns = loop_cpu_ns(), true_ns = true_cpu_ns();
+
+    for (int i = 0; i < 20; i++) /* sleep outside of the loop, */
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    scene->timer = loop_timer(scene->loop, count, scene);
+    loop_timer_start(scene->timer, 20); /* and in it */
+    run(scene);
+    assert_true(loop_cpu_ns() - began_ns <= true_cpu_ns() - true_ns + CLOCK_ERROR_NS);
+    check_clock();
+}
+
+/* Its CPU time begins at zero. */
+TEST_WITH(a_child_has_a_cpu_clock_of_its_own, setup, teardown)
+{
+    uint64_t until_ns = true_cpu_ns() + 5000000;
+    int status = -1;
+    pid_t pid;
+
+    while (true_cpu_ns() < until_ns)
+        (void)loop_cpu_ns();
+    pid = fork();
+    if (pid == 0)
+        _exit(loop_cpu_ns() <= true_cpu_ns() + CLOCK_ERROR_NS ? 0 : 1);
+    assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+    assert_int_equal(status, 0);
 }
 
 TEST_WITH(freeing_nothing_is_allowed, setup, teardown)

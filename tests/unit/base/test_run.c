@@ -15,8 +15,8 @@ TEST(a_new_run_has_an_id_and_default_limits)
     assert_memory_equal(run->id, "run_", 4);
     assert_int_equal(strspn(run->id + 4, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"), 26);
     assert_int_equal(run->terms.limits.timeout_ms, 30000);
-    assert_int_equal(run->terms.limits.memory_bytes, 512 * MIB);
-    assert_int_equal(run->terms.limits.processes, 64);
+    assert_int_equal(run->terms.limits.memory_bytes, 1024 * MIB);
+    assert_int_equal(run->terms.limits.processes, 256);
     assert_int_equal(run->program.code.limit, LIMIT_CODE_BYTES);
     run_free(run);
 }

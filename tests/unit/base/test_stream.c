@@ -113,4 +113,44 @@ TEST(rendering_respects_the_ceiling_of_its_buffer)
     run_stream_done(&stream);
 }
 
+/* Reads on from `from`, in pieces of `piece` bytes. */
+static void expect_read(const char *text, size_t limit, uint64_t from, size_t piece,
+                        const char *expected, uint64_t first)
+{
+    struct error err = {0};
+    struct run_stream stream;
+    uint64_t at = from, begun = UINT64_MAX;
+    char got[64] = "", data[64];
+    size_t len = 0, n;
+
+    run_stream_init(&stream, limit);
+    assert_int_equal(run_stream_add(&stream, masker_pass_unmasked(text, strlen(text)), &err), 0);
+    while ((n = run_stream_read(&stream, &at, data, piece)) > 0) {
+        begun = begun == UINT64_MAX ? at : begun;
+        memcpy(got + len, data, n);
+        len += n;
+        at += n;
+    }
+    got[len] = '\0';
+    assert_string_equal(got, expected);
+    if (*expected)
+        assert_int_equal(begun, first);
+    run_stream_done(&stream);
+}
+
+TEST(a_reader_gets_what_is_kept_from_where_it_was)
+{
+    for (size_t piece = 1; piece < 12; piece++) {
+        expect_read("abcdefghij", 10, 0, piece, "abcdefghij", 0);
+        expect_read("abcdefghij", 10, 7, piece, "hij", 7);
+        expect_read("abcdefghij", 10, 10, piece, "", 0);
+        expect_read("abcdefghij", 10, 1000, piece, "", 0);
+        expect_read("abcdefghijklmnopqrstuvwxyz", 10, 0, piece, "abcdevwxyz", 0);
+        expect_read("abcdefghijklmnopqrstuvwxyz", 10, 6, piece, "vwxyz", 21);
+        expect_read("abcdefghijklmnopqrstuvwxyz", 10, 23, piece, "xyz", 23);
+        expect_read("abcd", 0, 0, piece, "", 0);
+        expect_read("", 10, 0, piece, "", 0);
+    }
+}
+
 UNIT_MAIN()

@@ -44,6 +44,16 @@ TEST(a_stranger_has_no_neighbour)
     assert_null(nearest(NULL));
 }
 
+TEST(a_name_is_found_by_one_of_its_words)
+{
+    const char *const known[] = {"read_output", NULL, "review_changes"};
+
+    assert_string_equal(suggest_by_words("apply changes", known, 3), "review_changes");
+    assert_string_equal(suggest_by_words("OUTPUT", known, 3), "read_output");
+    assert_null(suggest_by_words("put rev", known, 3));
+    assert_null(suggest_by_words("", known, 3));
+}
+
 TEST(the_nearest_of_several_wins)
 {
     const char *const known[] = {"timeouts", "timeout", "time"};

@@ -183,6 +183,21 @@ TEST(a_program_may_draw_its_own_line_again)
     assert_live("\033[38;5;8mgrey\033[m", "\033[38;5;8mgrey\033[m", true);
 }
 
+TEST(text_in_the_colour_of_its_background_is_shown)
+{
+    assert_live("\033[30;40mhidden", "hidden", true);
+    assert_live("\033[31m\033[41mhidden\033[0m", "\033[31mhidden\033[0m", true);
+    assert_live("\033[97;48;5;15mhidden", "hidden", true);
+    assert_live("\033[38;2;1;2;3;48;2;4;5;6mhidden", "hidden", true);
+    assert_live("\033[38;5;16m\033[48;2;0;0;9mhidden\033[m", "\033[38;5;16mhidden\033[m", true);
+    assert_live("\033[38;5;232;48;5;233mhidden", "hidden", true);
+    assert_live("\033[30;40;49mshown\033[m", "\033[30;40;49mshown\033[m", true);
+    assert_live("\033[31;40mshown\033[m\033[41m \033[m", "\033[31;40mshown\033[m\033[41m \033[m",
+                true);
+    assert_live("\033[8;28mshown\033[m", "\033[8;28mshown\033[m", true);
+    assert_live("\033[30m\033[0m\033[40mshown\033[m", "\033[30m\033[0m\033[40mshown\033[m", true);
+}
+
 TEST(what_leaves_the_line_or_hides_text_is_not_passed_on)
 {
     assert_live("\033[8mhidden", "hidden", true);

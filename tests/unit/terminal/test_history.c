@@ -10,7 +10,7 @@
 
 struct place {
     char dir[64], path[128];
-    char seen[4 * HISTORY_LINES][16];
+    char seen[4 * HISTORY_ENTRIES][16];
     size_t count;
 };
 
@@ -78,22 +78,22 @@ TEST(only_the_newest_lines_are_kept)
     struct stat before, after;
 
     begin(&p);
-    for (size_t i = 0; i < 2 * HISTORY_LINES + 1; i++) {
+    for (size_t i = 0; i < 2 * HISTORY_ENTRIES + 1; i++) {
         (void)snprintf(line, sizeof(line), "line %zu", i);
         assert_int_equal(history_file_add(p.path, line, NULL), 0);
     }
     assert_int_equal(stat(p.path, &before), 0);
     load(&p);
-    assert_int_equal(p.count, HISTORY_LINES);
-    (void)snprintf(line, sizeof(line), "line %zu", HISTORY_LINES + 1);
+    assert_int_equal(p.count, HISTORY_ENTRIES);
+    (void)snprintf(line, sizeof(line), "line %zu", HISTORY_ENTRIES + 1);
     assert_string_equal(p.seen[0], line);
-    (void)snprintf(line, sizeof(line), "line %zu", 2 * HISTORY_LINES);
+    (void)snprintf(line, sizeof(line), "line %zu", 2 * HISTORY_ENTRIES);
     assert_string_equal(p.seen[p.count - 1], line);
     assert_int_equal(stat(p.path, &after), 0);
     assert_true(after.st_size < before.st_size);
     assert_int_equal(after.st_mode & 0777, 0600);
     load(&p);
-    assert_int_equal(p.count, HISTORY_LINES);
+    assert_int_equal(p.count, HISTORY_ENTRIES);
     finish(&p);
 }
 
@@ -123,6 +123,22 @@ TEST(what_is_no_file_does_not_hold_us_up)
     assert_error(&err, E_DENIED, "not one of your files");
     assert_int_equal(history_file_add(p.path, "x", &err), -1);
     error_done(&err);
+    finish(&p);
+}
+
+TEST(several_lines_are_one_entry_and_long_ones_are_left_out)
+{
+    static struct place p;
+    static char text[HISTORY_ENTRY_MAX + 2];
+    struct error err = {0};
+
+    begin(&p);
+    memset(text, 'x', sizeof(text) - 1);
+    assert_int_equal(history_file_add(p.path, "if x:\n    y", &err), 0);
+    assert_int_equal(history_file_add(p.path, text, &err), 0);
+    load(&p);
+    assert_int_equal(p.count, 1);
+    assert_string_equal(p.seen[0], "if x:\n    y");
     finish(&p);
 }
 
