@@ -4,6 +4,7 @@
 
 #include "admit/policy_place.h"
 #include "base/cleanup.h"
+#include "base/language.h"
 #include "base/net.h"
 #include "base/paths.h"
 
@@ -60,10 +61,62 @@ static int check_places(const struct run *run, const struct config *config,
     return 0;
 }
 
+static bool has_writable_grant(const struct run_terms *terms)
+{
+    for (size_t i = 0; i < terms->n_grants; i++)
+        if (terms->grants[i].mode != RUN_GRANT_RO)
+            return true;
+    return false;
+}
+
+/* Refuses requests for more than the level `process` has; nothing is left out in silence. */
+static int check_process_level(const struct run_terms *terms, struct error *err)
+{
+    const struct {
+        bool is_wanted;
+        const char *what, *hint;
+    } table[] = {
+        {has_writable_grant(terms),
+         "directories are granted for reading only (no `:rw`, no `:cow`)",
+         "grant it `:ro`, write to the workspace, and collect the files from there"},
+        {terms->net != NULL, "no host can be granted",
+         "leave `net` out: get the data outside, and give it to the program as a file"},
+        {terms->has_seed, "runs with a seed are not possible", "leave the seed out"},
+        {terms->has_terminal, "a program cannot have a terminal", "run it without a terminal"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+        if (table[i].is_wanted) {
+            error_set(err, E_UNSUPPORTED, "with isolation `process`, %s", table[i].what);
+            return error_hint(err, "%s; or have the operator allow namespaces on this host",
+                              table[i].hint);
+        }
+    return 0;
+}
+
+static int admit_level(struct run *run, const struct config *config, const struct profile *profile,
+                       struct error *err)
+{
+    run->terms.is_on_host = config_is_process_level(config);
+    run->terms.required_layers = profile_required_layers(profile);
+    if (!run->terms.is_on_host)
+        return 0;
+    if (!profile_allows_process_level(profile)) {
+        error_set(err, E_UNSUPPORTED,
+                  "profile `%s` requires namespaces, and isolation `process` has none",
+                  profile_name(profile));
+        return error_hint(err, "choose another profile; the operator can list in its "
+                               "`isolation.process` the layers that are enough for it");
+    }
+    run->terms.required_layers = profile_process_layers(profile);
+    return check_process_level(&run->terms, err);
+}
+
 int admit_run(struct run *run, const struct config *config, const struct profile *profile,
               struct error *err)
 {
-    if (profile_check_language(profile, run->program.language, err) < 0)
+    if (profile_check_language(profile, run->program.language, err) < 0 ||
+        language_check_installed(run->program.language, err) < 0)
         return -1;
     if (run->terms.n_grants && !profile_allows_grants(profile)) {
         error_set(err, E_DENIED, "profile `%s` has no files: no directory can be granted with it",
@@ -78,8 +131,7 @@ int admit_run(struct run *run, const struct config *config, const struct profile
     run->terms.masking = config_masking(config);
     run->terms.profile = profile_name(profile);
     run->terms.policy = profile_encoded(profile);
-    run->terms.required_layers = profile_required_layers(profile);
     run->terms.may_spawn = profile_allows_processes(profile);
     run->terms.reach = profile_may_call(profile);
-    return 0;
+    return admit_level(run, config, profile, err);
 }

@@ -151,13 +151,14 @@ static void give_one(const struct admission *a, const char *text, struct run *ru
     cleanup_error struct error err = {0};
     cleanup_free char *path = NULL;
     enum run_grant_mode mode;
+    bool is_for_sessions;
 
     if (config_parse_grant(text, &path, &mode, &err) < 0)
         return;
-    if (mode == RUN_GRANT_COW && a->cow != ADMISSION_COW_KEEPS)
-        mode = RUN_GRANT_RO;
-    if (path[0] != '/' || grant_open(path, mode, grant, &err) < 0)
+    is_for_sessions = mode == RUN_GRANT_COW && a->cow != ADMISSION_COW_KEEPS;
+    if (path[0] != '/' || grant_open(path, is_for_sessions ? RUN_GRANT_RO : mode, grant, &err) < 0)
         return;
+    grant->is_for_sessions = is_for_sessions;
     if (is_granted(run, grant->path) || own_code_check(grant, &err) < 0)
         grant_done(grant);
     else
@@ -187,6 +188,29 @@ static int give_all(const struct admission *a, const struct run_request *request
     return 0;
 }
 
+/* Adds the grant that was opened behind the others. One that is there already goes. */
+static int take_grant(struct run *run, struct error *err)
+{
+    struct run_grant *grant = &run->terms.grants[run->terms.n_grants];
+
+    for (size_t i = 0; i < run->terms.n_grants; i++) {
+        const struct run_grant *other = &run->terms.grants[i];
+
+        if (strcmp(other->path, grant->path) != 0)
+            continue;
+        if (other->mode != grant->mode) {
+            error_set(err, E_INVALID, "`%.200s` is granted twice, as `:%s` and as `:%s`",
+                      grant->path, run_grant_mode_name(other->mode),
+                      run_grant_mode_name(grant->mode));
+            error_hint(err, "give one `--allow` for each directory");
+        }
+        grant_done(grant);
+        return other->mode != grant->mode ? -1 : 0;
+    }
+    run->terms.n_grants++;
+    return own_code_check(grant, err);
+}
+
 int grants_of_settings(const struct config *config, struct run *run, struct error *err)
 {
     const struct config_list *allow = &config->allow;
@@ -196,15 +220,12 @@ int grants_of_settings(const struct config *config, struct run *run, struct erro
     if (allow->count && own_places_add(config, err) < 0)
         return -1;
     for (size_t i = 0; i < allow->count; i++) {
-        struct run_grant *grant = &run->terms.grants[i];
         cleanup_free char *path = NULL;
         enum run_grant_mode mode;
 
         if (config_parse_grant(allow->items[i], &path, &mode, err) < 0 ||
-            grant_open(path, mode, grant, err) < 0)
-            return -1;
-        run->terms.n_grants++;
-        if (own_code_check(grant, err) < 0)
+            grant_open(path, mode, &run->terms.grants[run->terms.n_grants], err) < 0 ||
+            take_grant(run, err) < 0)
             return -1;
     }
     if (admit_net(config, &run->terms.net, err) < 0)

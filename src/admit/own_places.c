@@ -86,6 +86,21 @@ static int add_programs(struct error *err)
     return 0;
 }
 
+/* The directories that a program in `bin` takes the rest of Belljar from, even while they are not
+ * there. */
+static int add_prefix(struct error *err)
+{
+    static const char *const inside[] = {BELLJAR_LIBEXEC, BELLJAR_SHARE};
+
+    for (size_t i = 0; i < ARRAY_SIZE(inside); i++) {
+        cleanup_free char *dir = NULL;
+
+        if (paths_in_prefix(inside[i], &dir, err) < 0 || add(dir, false, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int add_named(const struct config *config, struct error *err)
 {
     const char *const hidden[] = {config->files[0],    config->files[1],     config->trail_dir,
@@ -100,7 +115,7 @@ static int add_named(const struct config *config, struct error *err)
 
 int own_places_add(const struct config *config, struct error *err)
 {
-    if (add_usual(err) < 0 || add_programs(err) < 0)
+    if (add_usual(err) < 0 || add_programs(err) < 0 || add_prefix(err) < 0)
         return -1;
     return config ? add_named(config, err) : 0;
 }

@@ -67,7 +67,8 @@ static int encode(struct profile *p, struct error *err)
         .flags = (p->is_listed ? (unsigned)POLICY_IMPORTS_LISTED : 0) |
                  (p->has_dunder ? 0 : (unsigned)POLICY_DUNDER_DENIED) |
                  (p->has_processes ? 0 : (unsigned)POLICY_NO_PROCESSES) |
-                 (p->has_project ? (unsigned)POLICY_PROJECT_ALLOWED : 0),
+                 (p->has_project ? (unsigned)POLICY_PROJECT_ALLOWED : 0) |
+                 (p->has_parts ? (unsigned)POLICY_PARTS_SHOWN : 0),
         .powers = profile_bits(p->powers, profile_powers, ARRAY_SIZE(profile_powers)),
         .max_bytes = (uint32_t)p->max_bytes,
         .max_lines = (uint32_t)p->max_lines,
@@ -76,6 +77,8 @@ static int encode(struct profile *p, struct error *err)
 
     if (!rows)
         return error_memory(err);
+    if (policy.powers & POWER_FILES)
+        policy.powers |= POWER_WORKSPACE;
     fill_rows(p, &policy);
     pack_init(&p->encoded, POLICY_BYTES_MAX);
     wire_policy_encode(&policy, &p->encoded);
@@ -107,9 +110,10 @@ static struct profile *profile_new(const char *name, const char *system_dir)
     p->max_lines = LIMIT_CODE_BYTES;
     p->languages = json_object();
     p->layers = json_object();
+    p->process_layers = json_object();
     p->powers = json_object();
     p->reach = json_object();
-    if (!p->name || !p->languages || !p->layers || !p->powers || !p->reach)
+    if (!p->name || !p->languages || !p->layers || !p->process_layers || !p->powers || !p->reach)
         goto fail;
     for (int list = POLICY_IMPORT_ALLOW; list < POLICY_LIST_END; list++) {
         p->sets[list] = json_object();
@@ -163,6 +167,7 @@ void profile_free(struct profile *profile)
         json_decref(profile->sets[list]);
     json_decref(profile->languages);
     json_decref(profile->layers);
+    json_decref(profile->process_layers);
     json_decref(profile->powers);
     json_decref(profile->reach);
     net_unref(profile->net);
@@ -188,7 +193,7 @@ const char *profile_name(const struct profile *profile)
 
 static bool serves(const struct profile *profile, enum run_language language)
 {
-    return json_object_get(profile->languages, profile_languages[language]) != NULL;
+    return json_object_get(profile->languages, languages[languages[language].kernel].name) != NULL;
 }
 
 /* The ready profiles that do serve the language, widest last, as words for a hint. */
@@ -219,14 +224,18 @@ int profile_check_language(const struct profile *profile, enum run_language lang
 {
     if (serves(profile, language))
         return 0;
-    if (language == RUN_BASH)
+    if (language == RUN_COMMAND)
         error_set(err, E_DENIED,
-                  "profile `%s` does not run bash: its rules are about Python, and no policy can "
-                  "read Bash",
+                  "profile `%s` does not run commands: its rules are about Python, and no policy "
+                  "can read other programs",
                   profile->name);
+    else if (language != RUN_PYTHON)
+        error_set(err, E_DENIED,
+                  "profile `%s` does not run %s: its rules are about Python, and no policy can "
+                  "read %s",
+                  profile->name, languages[language].name, languages[language].title);
     else
-        error_set(err, E_DENIED, "profile `%s` does not run %s", profile->name,
-                  profile_languages[language]);
+        error_set(err, E_DENIED, "profile `%s` does not run python", profile->name);
     hint_serving(profile, language, err);
     return -1;
 }
@@ -244,6 +253,16 @@ bool profile_allows_grants(const struct profile *profile)
 uint32_t profile_required_layers(const struct profile *profile)
 {
     return profile_bits(profile->layers, profile_layers, ARRAY_SIZE(profile_layers));
+}
+
+bool profile_allows_process_level(const struct profile *profile)
+{
+    return profile->has_process;
+}
+
+uint32_t profile_process_layers(const struct profile *profile)
+{
+    return profile_bits(profile->process_layers, profile_layers, ARRAY_SIZE(profile_layers));
 }
 
 uint32_t profile_may_call(const struct profile *profile)

@@ -49,6 +49,11 @@ uint32_t profile_may_call(const struct profile *profile);
 /* Layers (bits of enum wire_layer) without which this profile does not run. */
 uint32_t profile_required_layers(const struct profile *profile);
 
+/* Does it run without namespaces, where the operator has chosen that (`isolation`), and on which
+ * layers does it insist then? */
+bool profile_allows_process_level(const struct profile *profile);
+uint32_t profile_process_layers(const struct profile *profile);
+
 /* Puts the profile's own limits (if it states any) into `limits`. */
 void profile_apply_limits(const struct profile *profile, struct run_limits *limits);
 

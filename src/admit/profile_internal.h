@@ -25,14 +25,17 @@ struct profile {
                                       POLICY_HINT strings */
     json_t *languages;
     json_t *layers;
+    json_t *process_layers; /* at the level `process`, if it has_process */
     json_t *powers;
     json_t *reach;
     struct net *net; /* hosts that programs may reach, or NULL */
     bool is_listed;
     bool has_dunder;
     bool has_project; /* may import modules of the granted directory it starts in */
+    bool has_parts;   /* a module of which names are listed may be imported whole */
     bool has_processes;
     bool has_grants;
+    bool has_process; /* accepts the level `process` */
     uint64_t max_bytes;
     uint64_t max_lines;
     struct run_limits limits;
@@ -71,7 +74,6 @@ int profile_wrong_kind(const struct profile_source *source, const char *key, con
                        const char *expected, struct error *err);
 
 /* The words of the lists that are closed; the order is that of the bits. */
-extern const char *const profile_languages[2];
 extern const char *const profile_layers[WIRE_LAYER_COUNT];
 extern const char *const profile_powers[POLICY_POWER_COUNT];
 extern const char *const profile_reach[RUN_REACH_COUNT];

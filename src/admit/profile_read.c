@@ -66,7 +66,13 @@ int profile_wrong_kind(const struct profile_source *source, const char *key, con
 /* The words that each list may have. */
 enum word_kind { WORD_MODULE, WORD_NAME, WORD_LANGUAGE, WORD_LAYER, WORD_POWER, WORD_REACH };
 
-const char *const profile_languages[] = {"python", "bash"};
+/* A language that another one's kernel runs goes by that name: both can do the same. */
+static const char *const profile_languages[] = {
+#define X(id, name, title, aliases, suffixes, interpreters, kernel, ...)                           \
+    RUN_##id == RUN_##kernel ? (name) : NULL,
+    LANGUAGES(X)
+#undef X
+};
 
 const char *const profile_layers[] = {
 #define X(layer, name) name,
@@ -88,12 +94,12 @@ const char *const profile_reach[] = {
 
 static const struct {
     const char *what;
-    const char *const *words; /* NULL: any identifier */
+    const char *const *words; /* NULL: any identifier; some may be NULL */
     size_t count;
 } word_kinds[] = {
     [WORD_MODULE] = {"a module name", NULL, 0},
     [WORD_NAME] = {"a name", NULL, 0},
-    [WORD_LANGUAGE] = {"a language (`python`, `bash`)", profile_languages,
+    [WORD_LANGUAGE] = {"a language (`python`, `bash`, `javascript`)", profile_languages,
                        ARRAY_SIZE(profile_languages)},
     [WORD_LAYER] = {"a layer of the sandbox", profile_layers, ARRAY_SIZE(profile_layers)},
     [WORD_REACH] = {"something that programs may ask for", profile_reach,
@@ -134,7 +140,7 @@ static int check_word(const struct profile_source *source, const char *key, enum
         return profile_mistake(source, key, err, "`%s` is not %s", word, word_kinds[kind].what);
     }
     for (size_t i = 0; i < word_kinds[kind].count; i++)
-        if (strcmp(word, word_kinds[kind].words[i]) == 0)
+        if (word_kinds[kind].words[i] && strcmp(word, word_kinds[kind].words[i]) == 0)
             return 0;
     near = suggest_nearest(word, word_kinds[kind].words, word_kinds[kind].count);
     profile_mistake(source, key, err, "`%s` is not %s", word, word_kinds[kind].what);
@@ -395,6 +401,7 @@ enum field_kind {
     FIELD_LIST,
     FIELD_LANGUAGES,
     FIELD_LAYERS,
+    FIELD_PROCESS_LAYERS,
     FIELD_POWERS,
     FIELD_FROM,
     FIELD_HINTS,
@@ -403,6 +410,7 @@ enum field_kind {
     FIELD_PROCESSES,
     FIELD_GRANTS,
     FIELD_PROJECT,
+    FIELD_PARTS,
     FIELD_CALLS,
     FIELD_NET,
     FIELD_BYTES,
@@ -448,6 +456,7 @@ static const struct field {
     {"imports.deny", FIELD_LIST, POLICY_IMPORT_DENY, WORD_MODULE},
     {"imports.from", FIELD_FROM},
     {"imports.project", FIELD_PROJECT},
+    {"imports.parts", FIELD_PARTS},
     {"imports.hints", FIELD_HINTS, .hint_kind = "import"},
     {"builtins.deny", FIELD_LIST, POLICY_BUILTIN_DENY, WORD_NAME},
     {"builtins.hints", FIELD_HINTS, .hint_kind = "builtin"},
@@ -459,6 +468,7 @@ static const struct field {
     {"source.max_lines", FIELD_LINES},
     {"kernel.processes", FIELD_PROCESSES},
     {"isolation.require", FIELD_LAYERS},
+    {"isolation.process", FIELD_PROCESS_LAYERS},
     {"grants.directories", FIELD_GRANTS},
     {"grants.calls", FIELD_CALLS},
     {"grants.net", FIELD_NET},
@@ -480,6 +490,9 @@ static int read_field(const struct profile_source *source, const struct field *f
         return merge_list(source, key, value, WORD_LANGUAGE, p->languages, err);
     case FIELD_LAYERS:
         return merge_list(source, key, value, WORD_LAYER, p->layers, err);
+    case FIELD_PROCESS_LAYERS:
+        p->has_process = true;
+        return merge_list(source, key, value, WORD_LAYER, p->process_layers, err);
     case FIELD_POWERS:
         return merge_list(source, key, value, WORD_POWER, p->powers, err);
     case FIELD_CALLS:
@@ -500,6 +513,8 @@ static int read_field(const struct profile_source *source, const struct field *f
         return read_bool(source, key, value, &p->has_grants, err);
     case FIELD_PROJECT:
         return read_bool(source, key, value, &p->has_project, err);
+    case FIELD_PARTS:
+        return read_bool(source, key, value, &p->has_parts, err);
     case FIELD_BYTES:
         return read_number(source, key, value, 1, LIMIT_CODE_BYTES, &p->max_bytes, err);
     case FIELD_LINES:
@@ -555,10 +570,32 @@ static int read_key(const struct profile_source *source, const char *key, const 
     return unknown_key(source, key, err);
 }
 
+/* A profile that requires a layer of its own says anew whether it runs without namespaces: what its
+ * parent accepts may be too little for it. */
+static bool requires_more(const json_t *tree)
+{
+    const json_t *isolation = json_object_get(tree, "isolation"), *item;
+    size_t i;
+
+    json_array_foreach(json_object_get(isolation, "require"), i, item)
+    {
+        const char *word = json_string_value(item);
+
+        if (word && word[0] != '-')
+            return true;
+    }
+    return false;
+}
+
 int profile_read(const struct profile_source *source, json_t *tree, struct error *err)
 {
     const char *name;
     json_t *value;
+
+    if (requires_more(tree)) {
+        source->profile->has_process = false;
+        (void)json_object_clear(source->profile->process_layers);
+    }
 
     json_object_foreach(tree, name, value)
     {

@@ -1,5 +1,6 @@
 #include "admit/request.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,35 @@ void run_request_set_limit(struct run_request *request, enum run_limit_row row, 
 
 /* --- the program --- */
 
+/* The length of a line of three backticks and perhaps a word, at the beginning; 0: it is none. */
+static size_t fence_length(const char *text, size_t len)
+{
+    size_t n = 3;
+
+    if (len < 3 || memcmp(text, "```", 3) != 0)
+        return 0;
+    while (n < len && (isalnum((unsigned char)text[n]) || strchr(" \t\r-+_", text[n])))
+        n++;
+    return n == len || text[n] == '\n' ? n : 0;
+}
+
+/* A program that was copied from a text, with the fence around it: blanks take the place of the
+ * fence, so that lines keep their numbers. Nothing that can be run begins and ends like that. */
+static void blank_fence(struct buf *code)
+{
+    char *text = (char *)code->data;
+    size_t begin = strspn(buf_str(code), " \t\r\n"), end = code->len, first;
+
+    while (end > begin && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    first = fence_length(text + begin, end - begin);
+    if (!first || begin + first + 3 >= end || memcmp(text + end - 3, "```", 3) != 0 ||
+        text[end - 4] == '`')
+        return;
+    memset(text + end - 3, ' ', 3);
+    memset(text + begin, ' ', first);
+}
+
 static int put_code(const struct admission *a, const struct run_request *request, struct run *run,
                     struct error *err)
 {
@@ -91,16 +121,18 @@ static int put_code(const struct admission *a, const struct run_request *request
     buf_done(&run->program.code);
     buf_init(&run->program.code,
              request->max_code ? request->max_code : (size_t)a->config->code_bytes);
-    if (strspn(code.data, " \t\r\n\f") >= code.len)
+    if (!a->session && strspn(code.data, " \t\r\n\f") >= code.len)
         return error_set(err, E_INVALID, "`code`: the program is empty");
     if (buf_add(&run->program.code, code.data, code.len, err) < 0)
         return error_wrap(err, "`code`");
+    blank_fence(&run->program.code);
     return 0;
 }
 
 static int put_input(const struct run_request *request, struct run *run, struct error *err)
 {
     run->program.has_input = request->input.data != NULL;
+    run->program.is_input_open = request->is_input_open;
     if (!run->program.has_input)
         return 0;
     buf_done(&run->program.input);
@@ -133,23 +165,25 @@ static int put_files(const struct run_request *request, struct run *run, struct 
     return run->program.collect ? 0 : error_memory(err);
 }
 
-/* A program with arguments has a name, as `belljar run FILE` gives it one. */
+/* A program with arguments has a name, as `belljar run FILE` gives it one. A command keeps its own.
+ */
 static int put_args(const struct run_request *request, struct run *run, struct error *err)
 {
+    bool is_command = request->language == RUN_COMMAND;
+    size_t most = is_command ? LIMIT_COMMAND_BYTES : LIMIT_ARGS_BYTES, bytes = 0;
     char name[RUN_PROGRAM_NAME_MAX];
-    size_t bytes = 0;
 
     if (!request->filename && !request->args.count)
         return 0;
     run_program_name(request->filename ? request->filename : "program", name);
     run->program.args = calloc(request->args.count + 2, sizeof(*run->program.args));
-    if (!run->program.args || !(run->program.args[0] = strdup(name)))
+    if (!run->program.args ||
+        !(run->program.args[0] = strdup(is_command ? request->filename : name)))
         return error_memory(err);
     for (size_t i = 0; i < request->args.count; i++) {
         bytes += strlen(request->args.items[i]);
-        if (bytes > LIMIT_ARGS_BYTES)
-            return error_set(err, E_TOO_LARGE, "`args`: more than %zu bytes together",
-                             LIMIT_ARGS_BYTES);
+        if (bytes > most)
+            return error_set(err, E_TOO_LARGE, "`args`: more than %zu bytes together", most);
         run->program.args[i + 1] = strdup(request->args.items[i]);
         if (!run->program.args[i + 1])
             return error_memory(err);
@@ -198,8 +232,11 @@ static int put_program(const struct admission *a, const struct run_request *requ
     run->program.is_check = request->is_check;
     run->origin.wants_receipt = request->wants_receipt;
     run->terms.has_seed = request->has_seed;
+    run->terms.has_terminal = request->has_terminal;
+    run->terms.has_one_stream = request->has_one_stream;
     run->terms.seed = request->seed;
     run->origin.can_ask = request->can_ask;
+    run->program.is_typed = request->can_type && request->language == RUN_PYTHON;
     run->origin.is_operator = !a->caller || a->caller->is_operator;
     if (put_code(a, request, run, err) < 0)
         return -1;
@@ -253,6 +290,18 @@ static int put_limits(const struct admission *a, const struct run_request *reque
     return 0;
 }
 
+/* A cell that is told to end has this long. It is no way to more time than anybody may have: with
+ * the time limit it stays below the largest one that could have been asked for. */
+static uint32_t interrupt_grace_ms(const struct admission *a, const struct run_limits *limits)
+{
+    double grace_ms = a->config->interrupt_grace_s * 1000;
+    double most_ms = admission_limit_max(a->config, a->caller, RUN_LIMIT_ROW_timeout_s) * 1000;
+
+    if (limits->timeout_ms && most_ms - limits->timeout_ms < grace_ms)
+        grace_ms = most_ms - limits->timeout_ms;
+    return grace_ms > 0 ? (uint32_t)grace_ms : 0;
+}
+
 /* --- profile, environment, directories --- */
 
 /* The one asked for, if the token has it; else the settings' own, or the token's first. */
@@ -295,6 +344,7 @@ static int settle_cow(const struct admission *a, struct run *run, struct error *
                                    "them");
         }
         run->terms.grants[i].mode = RUN_GRANT_RO;
+        run->terms.grants[i].is_for_sessions = true;
     }
     return 0;
 }
@@ -344,6 +394,14 @@ int admission_check_session(const struct caller *caller, const struct session *s
     return check_terms(caller, info.profile, info.uses_grants, err);
 }
 
+/* Beside the kernels: it has its own directory, and variables besides the session's. */
+static int admit_command(const struct run_request *request, struct run *command, struct error *err)
+{
+    if (request->workdir && !(command->terms.workdir = strdup(request->workdir)))
+        return error_memory(err);
+    return put_env(request, command, err);
+}
+
 /* A cell: profile and limits are the session's, and over them what the request says. */
 static int admit_cell(const struct admission *a, const struct run_request *request,
                       struct run *cell, struct error *err)
@@ -357,7 +415,10 @@ static int admit_cell(const struct admission *a, const struct run_request *reque
         admit_run(cell, a->config, profile, err) < 0)
         return -1;
     cell->terms.limits = *info.limits;
-    return put_limits(a, request, &cell->terms.limits, err);
+    if (put_limits(a, request, &cell->terms.limits, err) < 0)
+        return -1;
+    cell->terms.interrupt_grace_ms = interrupt_grace_ms(a, &cell->terms.limits);
+    return request->language == RUN_COMMAND ? admit_command(request, cell, err) : 0;
 }
 
 int admit_request(const struct admission *a, const struct run_request *request,
@@ -394,6 +455,12 @@ long admission_max_sessions(const struct caller *caller)
     double own = caller ? caller->rights.max_sessions : -1;
 
     return own < 0 ? 0 : own == 0 ? -1 : (long)own;
+}
+
+bool admission_evicts(const struct config *config, bool is_mcp)
+{
+    return strcmp(config->session_evict, "yes") == 0 ||
+           (is_mcp && strcmp(config->session_evict, "mcp") == 0);
 }
 
 int admit_session(const struct admission *a, const struct run_request *request,

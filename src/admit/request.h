@@ -42,9 +42,10 @@ struct run_request_file {
 
 struct run_request {
     /* The program. */
-    struct span code;  /* data NULL: there is none, a session is opened or rights are checked */
-    size_t max_code;   /* bytes; 0: as the setting `code_bytes` says */
-    struct span input; /* data NULL: it has no standard input */
+    struct span code;   /* data NULL: there is none, a session is opened or rights are checked */
+    size_t max_code;    /* bytes; 0: as the setting `code_bytes` says */
+    struct span input;  /* data NULL: it has no standard input */
+    bool is_input_open; /* more of it comes later: of a command in a session */
     enum run_language language;
     bool auto_print, auto_print_str, only_checks, is_check, wants_receipt;
     bool has_seed;
@@ -72,8 +73,11 @@ struct run_request {
     uint32_t limits_set; /* bit per row of run_limit_table */
 
     uint64_t max_output_bytes; /* the most that this door shows; 0: any */
+    bool has_terminal;         /* it runs on a terminal; the door passes on what is typed */
+    bool has_one_stream;       /* both streams end in the same place: their order is kept */
     bool masks_all;            /* personal data, too, whatever the settings say */
     bool can_ask;              /* the door brings questions to who sent it, and answers back */
+    bool can_type;             /* a person types what the program reads, when it wants it */
 };
 
 void run_request_done(struct run_request *request);
@@ -121,6 +125,10 @@ int admit_request(const struct admission *admission, const struct run_request *r
 int admission_check_run(const struct caller *caller, const struct run *run, struct error *err);
 int admission_check_session(const struct caller *caller, const struct session *session,
                             struct error *err);
+
+/* Whether sessions that are opened over MCP, or over HTTP, end for one another at the limit
+ * (`session_evict`). */
+bool admission_evicts(const struct config *config, bool is_mcp);
 
 /* Opens a session on the terms of the request, which has no code. `options` says the rest;
  * max_own is taken from the caller. */

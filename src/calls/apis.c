@@ -1,5 +1,6 @@
 #include "calls/apis.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -7,7 +8,9 @@
 #include "base/limits.h"
 #include "base/quote.h"
 #include "base/suggest.h"
+#include "calls/apis_internal.h"
 #include "calls/call.h"
+#include "calls/outside.h"
 
 #define EXAMPLE                                                                                    \
     "from api import filesystem as fs; print(fs.search_replace('**/*.md', 'a', 'b', "              \
@@ -29,8 +32,42 @@ static int add_own(const struct stored *who, json_t *apis, struct error *err)
     return r < 0 ? error_memory(err) : 0;
 }
 
-static int (*const sources[])(const struct stored *who, json_t *apis,
-                              struct error *err) = {add_own};
+/* Those that this host adds, each described only if it is meant. */
+static int add_found(const struct apis_place *place, const char *wanted, json_t *apis,
+                     struct error *err)
+{
+    for (size_t i = 0; i < APIS_GROUPS; i++) {
+        json_t *modules = json_object();
+        int r = 0;
+
+        apis_groups[i].add(place, wanted, modules);
+        r = json_object_update_missing(apis, modules);
+        json_decref(modules);
+        if (r < 0)
+            return error_memory(err);
+    }
+    return 0;
+}
+
+/* Names alone, by kind. */
+static void name_found(const struct apis_place *place, json_t *value)
+{
+    for (size_t i = 0; i < APIS_GROUPS; i++) {
+        const struct apis_group *group = &apis_groups[i];
+        json_t *modules = json_object(), *names = json_array(), *unused;
+        const char *name;
+
+        group->add(place, NULL, modules);
+        json_object_foreach(modules, name, unused)
+        {
+            (void)json_array_append_new(names, json_string(name + strlen(group->prefix)));
+        }
+        if (json_array_size(names))
+            (void)json_object_set(value, group->name, names);
+        json_decref(names);
+        json_decref(modules);
+    }
+}
 
 /* --- what was asked for --- */
 
@@ -53,21 +90,40 @@ static int read_detail(const json_t *arguments, enum detail *ret_detail, struct 
     return error_hint(err, "names first, then signatures of a module, then full of a function");
 }
 
+bool apis_is_about(const char *wanted, const char *module)
+{
+    const char *last = strchr(module, '.');
+    size_t len = strlen(module), last_len = last ? strlen(last + 1) : 0;
+
+    if (strncmp(wanted, module, len) == 0 && (!wanted[len] || wanted[len] == '.'))
+        return true;
+    if (!last)
+        return false;
+    if ((size_t)(last - module) == strlen(wanted) && strncmp(wanted, module, strlen(wanted)) == 0)
+        return true;
+    return strncmp(wanted, last + 1, last_len) == 0 &&
+           (!wanted[last_len] || wanted[last_len] == '.');
+}
+
+/* By its name, or by the beginning or the end of it. */
+static bool names_module(const char *wanted, const char *module)
+{
+    size_t len = strlen(wanted), all = strlen(module);
+
+    if (strncmp(module, wanted, len) == 0 && (!module[len] || module[len] == '.'))
+        return true;
+    return all > len && module[all - len - 1] == '.' && strcmp(module + all - len, wanted) == 0;
+}
+
 /* "api.filesystem", "filesystem", "api", "api.filesystem.read_file", "filesystem.read_file" and
  * "read_file" are all names of something. */
 static bool is_meant(const char *wanted, const char *module, const char *function)
 {
     char full[512];
-    size_t len = wanted ? strlen(wanted) : 0;
 
-    if (!wanted || (strncmp(module, wanted, len) == 0 && (!module[len] || module[len] == '.')))
+    if (!wanted || names_module(wanted, module))
         return true;
     (void)snprintf(full, sizeof(full), ".%s.%s", module, function);
-    for (const char *at = full; (at = strchr(at, '.')); at++)
-        if (strcmp(at + 1, wanted) == 0)
-            return true;
-    /* A module by the end of its name. */
-    full[strlen(full) - strlen(function) - 1] = '\0';
     for (const char *at = full; (at = strchr(at, '.')); at++)
         if (strcmp(at + 1, wanted) == 0)
             return true;
@@ -94,7 +150,8 @@ static json_t *show_module(const char *name, const json_t *module, const char *w
         if (is_meant(wanted, name, key))
             (void)json_array_append_new(functions, show(key, function, detail));
     }
-    if (!json_array_size(functions)) {
+    /* A module of this host may have none, or none that is known. */
+    if (!json_array_size(functions) && !(wanted && names_module(wanted, name))) {
         json_decref(functions);
         return NULL;
     }
@@ -155,7 +212,7 @@ static int select_apis(const json_t *all, const char *wanted, enum detail detail
     return *ret_value ? 0 : error_memory(err);
 }
 
-int apis_list(const struct stored *who, const json_t *arguments, json_t **ret_value,
+int apis_list(const struct apis_place *place, const json_t *arguments, json_t **ret_value,
               struct error *err)
 {
     const char *wanted = json_string_value(json_object_get(arguments, "name"));
@@ -167,27 +224,82 @@ int apis_list(const struct stored *who, const json_t *arguments, json_t **ret_va
         r = error_set(err, E_INVALID, "`full` needs the `name` of a module or function");
         error_hint(err, "`names` lists all of them");
     }
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sources); i++)
-        r = sources[i](who, all, err);
+    if (r == 0)
+        r = add_own(&place->stored, all, err);
+    if (r == 0 && wanted)
+        r = add_found(place, wanted, all, err);
     if (r == 0)
         r = select_apis(all, wanted, detail, ret_value, err);
+    if (r == 0 && !wanted)
+        name_found(place, *ret_value);
     json_decref(all);
     return r;
 }
 
+struct upstream_call *apis_ask(const struct apis_place *place, int server, upstream_done done,
+                               void *user, struct error *err)
+{
+    return upstreams_list(place->outside->upstreams, (size_t)server, place->stored.owner, done,
+                          user, err);
+}
+
 /* --- as a call --- */
 
-static void list(struct call *call)
+static struct apis_place place_of(const struct call *call)
 {
-    const struct stored who = {call->run->origin.store, call->run->origin.keeper,
-                               call->run->terms.reach};
+    return (struct apis_place){
+        .stored = {call->run->origin.store, call->run->origin.keeper, call->run->terms.reach},
+        .outside = call_outside(call)};
+}
+
+static void answer(struct call *call)
+{
+    const struct apis_place place = place_of(call);
     struct error err = {0};
     json_t *value = NULL;
 
-    if (apis_list(&who, call->arguments, &value, &err) < 0)
+    if (apis_list(&place, call->arguments, &value, &err) < 0)
         call_fail(call, &err);
     else
         call_answer(call, value);
+}
+
+static void on_cancel(struct call *call)
+{
+    upstream_call_cancel(call->user);
+}
+
+static void on_tools(void *user, const json_t *value, const struct error *cause)
+{
+    struct call *call = user;
+    struct error err = {0};
+
+    (void)value; /* the list is known now */
+    call->on_cancel = NULL;
+    if (!cause) {
+        answer(call);
+        return;
+    }
+    error_copy(&err, cause);
+    call_fail(call, &err);
+}
+
+static void list(struct call *call)
+{
+    const struct apis_place place = place_of(call);
+    int server = apis_server(&place, call->arguments);
+    struct error err = {0};
+
+    if (server < 0) {
+        answer(call);
+        return;
+    }
+    call->on_cancel = on_cancel;
+    call->user = apis_ask(&place, server, on_tools, call, &err);
+    if (!call->user) {
+        call->on_cancel = NULL;
+        call_fail(call, &err);
+    }
 }
 
 /* clang-format off */

@@ -23,8 +23,9 @@
 /* Arguments of calls that wait. Beyond it the first of them is answered at once. */
 #define WAITING_BYTES (4 * MIB)
 
-static const struct call_row *const tables[] = {call_state_rows, call_skill_rows, call_apis_rows,
-                                                call_server_rows, call_package_rows};
+static const struct call_row *const tables[] = {call_state_rows,   call_skill_rows,
+                                                call_apis_rows,    call_server_rows,
+                                                call_package_rows, call_input_rows};
 
 struct call_desk {
     struct call_desk_options options;
@@ -213,6 +214,11 @@ void call_asked(struct call *call, const struct approval *approval)
 {
     if (call->desk->options.on_asked)
         call->desk->options.on_asked(call->desk->options.user, approval);
+}
+
+void call_want_line(struct call *call)
+{
+    call->desk->options.on_line_wanted(call->desk->options.user, call);
 }
 
 void call_note_answer(struct call *call, const struct approval *approval,

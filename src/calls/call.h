@@ -76,12 +76,23 @@ void call_fail(struct call *call, struct error *err);
 
 /* The arrays of rows, each ending with an empty one. */
 extern const struct call_row call_state_rows[], call_skill_rows[], call_apis_rows[],
-    call_server_rows[], call_package_rows[];
+    call_server_rows[], call_package_rows[], call_input_rows[];
+
+/* `input.line`: a line of standard input, which a person types. The door gets the call with
+ * RUN_EVENT_INPUT and answers once: with the line and its newline, or NULL: there are no more.
+ * call->on_cancel and call->user are the door's to set. */
+void call_give_line(struct call *call, const char *text, size_t len);
+
+/* Another line is being waited for. */
+void call_refuse_line(struct call *call);
 
 /* Begins and ends a question to the sender of the program, before the call continues; meanwhile the
  * clock of the run stands still. */
 void call_ask(struct call *call, struct approval *approval);
 void call_asked(struct call *call, const struct approval *approval);
+
+/* Hands the call to the door, and holds the clock of the run until call_asked(). */
+void call_want_line(struct call *call);
 
 /* The answer, for the record of the call; APPROVAL_LATE: nobody answered in time, and for the rest
  * of the run nobody is asked again. */
@@ -121,6 +132,8 @@ struct call_desk_options {
     /* Shows what is asked, and holds the clock of the run until on_asked. */
     void (*on_ask)(void *user, struct approval *approval);
     void (*on_asked)(void *user, const struct approval *approval);
+    /* Asks for a line of input, and holds the clock of the run until it comes. */
+    void (*on_line_wanted)(void *user, struct call *call);
     /* A call that had to wait took so much CPU time. Optional; it may end the run. */
     void (*spent)(void *user, uint64_t cpu_ns);
     void *user;

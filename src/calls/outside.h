@@ -11,4 +11,5 @@ struct outside {
     struct packages packages;
     struct upstreams *upstreams; /* NULL: there are no other servers */
     struct approvals approvals;
+    const char *helpers; /* the operator's directory of modules, or NULL */
 };

@@ -198,9 +198,10 @@ static void answer_http(struct proxy_client *g, int status, const char *why, con
 {
     struct evbuffer *out = bufferevent_get_output(g->inner);
     char body[1024];
-    int len = snprintf(body, sizeof(body), "belljar: %s%s%s%s%s%s\n", where, *where ? ": " : "",
-                       why, grant ? "\nhint: ask whoever started Belljar to grant " : "",
-                       grant ? grant : "", grant ? " (`net`)" : "");
+    int len = snprintf(body, sizeof(body), "belljar: %s%s%s%s%s%s%s%s\n", where, *where ? ": " : "",
+                       why, grant ? "\nhint: grant " : "", grant ? grant : "",
+                       grant ? " (`net`), which whoever started Belljar does with `--net " : "",
+                       grant ? grant : "", grant ? "`" : "");
 
     (void)evbuffer_add_printf(out,
                               "HTTP/1.1 %d %s (%s%s%s)\r\nContent-Type: text/plain\r\n"

@@ -9,11 +9,18 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/paths.h"
+#include "base/span.h"
 #include "engine/place.h"
+#include "engine/removed_modules.h"
 
 #define NAME_MAX_LEN  ((size_t)64)
 #define NAMES_LISTED  20
 #define ADVICE_LENGTH (2 * KIB)
+
+static bool has_text(struct span message, const char *text)
+{
+    return message.data && memmem(message.data, message.len, text, strlen(text));
+}
 
 static bool is_module_name(struct span s)
 {
@@ -32,6 +39,10 @@ static bool is_module_name(struct span s)
 
 #define NO_MODULE "the module is not installed in this environment"
 
+#define STARTS_WITH_SHELL "write the line `!command` in the cell, or run the command with Bash"
+
+#define STARTS_NOTHING "no program can be started here; do the work in Python"
+
 #define SHOWN(s) (int)(s).len, (s).data
 
 /* With a network there may be an index. */
@@ -47,16 +58,49 @@ static int add_more_modules(const struct run_terms *terms, struct buf *out)
                : place_add_hosts(terms, out);
 }
 
+/* Modules that do nothing without a network, or another machine. Only our own name of one decides:
+ * what was said may be the program's. */
+static bool needs_network(struct span said)
+{
+    static const char *const names[] = {
+        "requests", "httpx",    "aiohttp",  "urllib3",    "httplib2", "pycurl", "websockets",
+        "boto3",    "paramiko", "selenium", "playwright", "yfinance", "openai", "anthropic"};
+    char quoted[32];
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        (void)snprintf(quoted, sizeof(quoted), "named '%s'", names[i]);
+        if (has_text(said, quoted))
+            return true;
+    }
+    return false;
+}
+
+/* That it is missing, and that it would not help. */
+static int add_no_module(struct span said, const struct run_terms *terms, struct buf *out)
+{
+    if (buf_add_str(out, NO_MODULE, NULL) < 0)
+        return -1;
+    return !terms->net && needs_network(said)
+               ? buf_add_str(out, ", and no host is granted to this sandbox", NULL)
+               : 0;
+}
+
 static int add_missing_module(const struct wire_exception *e, const struct run_terms *terms,
                               struct buf *out)
 {
     struct span nearest = e->names.count ? e->names.items[0] : (struct span){"", 0};
+    const struct removed_module *removed = removed_module_in(e->message);
+    /* `httpx` is no slip for `http`. */
+    bool is_slip = is_module_name(nearest) && !needs_network(e->message);
     unsigned listed = 0;
 
-    if (is_module_name(nearest)) {
+    if (removed)
+        return buf_printf(out, NULL, "`%s` left the standard library with Python %s; use %s",
+                          removed->name, removed->since, removed->instead);
+    if (is_slip) {
         if (buf_printf(out, NULL, "did you mean `%.*s`? ", SHOWN(nearest)) < 0)
             return -1;
-    } else if (buf_add_str(out, NO_MODULE "; ", NULL) < 0) {
+    } else if (add_no_module(e->message, terms, out) < 0 || buf_add_str(out, "; ", NULL) < 0) {
         return -1;
     }
     for (uint32_t i = 1; i < e->names.count && listed < NAMES_LISTED; i++) {
@@ -70,7 +114,7 @@ static int add_missing_module(const struct wire_exception *e, const struct run_t
     }
     if (!listed && buf_add_str(out, "`belljar doctor` lists the installed packages", NULL) < 0)
         return -1;
-    return is_module_name(nearest) ? 0 : add_more_modules(terms, out);
+    return is_slip ? 0 : add_more_modules(terms, out);
 }
 
 static int add_import(const struct wire_exception *e, const struct run_terms *terms,
@@ -115,11 +159,6 @@ static int add_start(const struct wire_exception *e, const struct run_terms *ter
     return buf_add_str(out, "; granted: ", NULL) < 0 ? -1 : place_add_directories(terms, out);
 }
 
-static bool has_text(struct span message, const char *text)
-{
-    return memmem(message.data, message.len, text, strlen(text)) != NULL;
-}
-
 /* The path of a grant as a program may see it: in a sandbox /var/tmp is a link to /tmp. It is also
  * a part of the path itself. */
 static const char *seen_path(const struct run_grant *grant)
@@ -129,7 +168,7 @@ static const char *seen_path(const struct run_grant *grant)
 
 /* The read-only directory that a message is about: the one that it names, or for a relative path
  * the one in which the program started. Only our own name for it is used. */
-static const char *read_only_in(struct span message, const struct run_terms *terms)
+static const struct run_grant *read_only_in(struct span message, const struct run_terms *terms)
 {
     bool is_relative = !has_text(message, "'/") && !has_text(message, " /");
 
@@ -137,18 +176,24 @@ static const char *read_only_in(struct span message, const struct run_terms *ter
         if (terms->grants[i].mode == RUN_GRANT_RO &&
             (has_text(message, seen_path(&terms->grants[i])) ||
              (is_relative && terms->workdir && paths_below(terms->workdir, terms->grants[i].path))))
-            return terms->grants[i].path;
+            return &terms->grants[i];
     return NULL;
 }
 
 static int add_writable(struct span message, const struct run_terms *terms, struct buf *out)
 {
-    const char *directory = read_only_in(message, terms);
+    const struct run_grant *grant = read_only_in(message, terms);
+    const char *directory = grant ? grant->path : NULL;
 
     if (buf_add_str(out, "writable here: ", NULL) < 0 || place_add_writable(terms, out) < 0)
         return -1;
-    if (!directory)
+    if (!grant)
         return 0;
+    if (grant->is_for_sessions)
+        return buf_printf(out, NULL,
+                          "; %s is copy-on-write, for sessions only: open a session to "
+                          "write there",
+                          directory);
     return buf_printf(out, NULL,
                       "; %s is granted read-only; `--allow %s:rw` makes it writable; \"%s:rw\" in "
                       "`allow` of the request makes it writable; ask the user for %s:rw",
@@ -190,8 +235,12 @@ static const struct {
     {"ProxyError", WIRE_ADVICE_NONE, add_hosts, NULL},
     {"FileNotFoundError", WIRE_ADVICE_NONE, add_start, NULL},
     {"NotADirectoryError", WIRE_ADVICE_NONE, add_start, NULL},
+    {"IsADirectoryError", WIRE_ADVICE_NONE, NULL,
+     "it is a directory; `ls` in Bash and pathlib.Path.iterdir() in Python list it; list_files "
+     "lists it"},
     {"SyntaxError", WIRE_ADVICE_MAGIC, NULL,
-     "`%`, `!` and `?` are a notebook's, not Python's: run commands of the system as Bash"},
+     "`%`, `!` and `?` are a notebook's; known are !command, x = !command, %cd, %env, %pwd, "
+     "%run, %pip, %time, %timeit, %who, %%bash, %%time, %%writefile and name?"},
 };
 
 /* A skill is given to a program that says its name; a missing one is no matter of packages. */
@@ -211,10 +260,67 @@ static bool is_error(const struct wire_exception *e, const char *name, const cha
            e->message.len >= strlen(begin) && memcmp(e->message.data, begin, strlen(begin)) == 0;
 }
 
-/* Errors of writing, by their number: a policy raises PermissionError, too, with other words. */
+static bool is_refusal(const struct wire_exception *e)
+{
+    return has_text(e->message, "blocked by profile");
+}
+
+/* For a program that the policy stopped while it ran. Its own words say what to do where the
+ * profile has a hint, after a semicolon. */
+static char *advice_on_refusal(const struct wire_exception *e, const struct run_terms *terms)
+{
+    static const struct {
+        const char *event, *with_shell, *without;
+    } rows[] = {
+        {"`os.fork",
+         "for work in parallel use concurrent.futures.ThreadPoolExecutor, or run a script with "
+         "Bash",
+         "use concurrent.futures.ThreadPoolExecutor"},
+        {"`subprocess.Popen`", STARTS_WITH_SHELL, STARTS_NOTHING},
+        {"`os.system`", STARTS_WITH_SHELL, STARTS_NOTHING},
+        {"`os.exec`", STARTS_WITH_SHELL, STARTS_NOTHING},
+        {"`os.spawn`", STARTS_WITH_SHELL, STARTS_NOTHING},
+        {"`os.posix_spawn`", STARTS_WITH_SHELL, STARTS_NOTHING},
+        {"`pty.spawn`", STARTS_WITH_SHELL, STARTS_NOTHING},
+        {"`", "run it as a script with Bash, where the profile does not judge it", NULL},
+    };
+    bool has_shell = place_has_shell(terms);
+
+    if (has_text(e->message, "; "))
+        return NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *text = has_shell ? rows[i].with_shell : rows[i].without;
+
+        if (has_text(e->message, rows[i].event))
+            return text ? strdup(text) : NULL;
+    }
+    return NULL;
+}
+
+/* Errors of writing, by their number. */
 static bool is_about_writing(const struct wire_exception *e)
 {
     return is_error(e, "OSError", "[Errno 30]") || is_error(e, "PermissionError", "[Errno 13]");
+}
+
+/* `from api.filesystem import X` of an X that is not there. */
+static int add_names_of_api(const struct wire_exception *e, struct buf *out)
+{
+    static const char mark[] = " from 'api";
+    const char *at =
+        e->message.data ? memmem(e->message.data, e->message.len, mark, sizeof(mark) - 1) : NULL;
+    struct span module;
+
+    if (!at)
+        return -1;
+    module.data = at + sizeof(mark) - sizeof("api");
+    module.len = e->message.len - (size_t)(module.data - e->message.data);
+    at = memchr(module.data, '\'', module.len);
+    module.len = at ? (size_t)(at - module.data) : 0;
+    if (!is_module_name(module))
+        return -1;
+    return buf_printf(out, NULL, "`import %.*s; help(%.*s)` shows its functions", SHOWN(module),
+                      SHOWN(module));
 }
 
 /* The gate's answer to a request for another host, as urllib tells it, or no gate at all. */
@@ -225,7 +331,16 @@ static bool is_refused_host(const struct wire_exception *e)
     if (is_error(e, "OSError", "[Errno 101]") || is_error(e, "OSError", "[Errno 113]"))
         return true;
     return e->name.len == sizeof(name) - 1 && memcmp(e->name.data, name, e->name.len) == 0 &&
-           memmem(e->message.data, e->message.len, said, sizeof(said) - 1);
+           has_text(e->message, said);
+}
+
+static int add_descriptors(struct span line, const struct run_terms *terms, struct buf *out)
+{
+    (void)line;
+    return buf_printf(out, NULL,
+                      "a process has at most %u files open: close them, as `with open()` does; the "
+                      "operator sets `descriptors`",
+                      terms->limits.descriptors);
 }
 
 char *advice_on(const struct wire_exception *exception, const struct run_terms *terms)
@@ -235,10 +350,19 @@ char *advice_on(const struct wire_exception *exception, const struct run_terms *
     if (is_skill(exception))
         return strdup("there is no such skill; `belljar skills list` lists them; list_skills lists "
                       "them; in an import each `-` is a `_`");
+    if (is_refusal(exception))
+        return advice_on_refusal(exception, terms);
     if (is_about_writing(exception))
         return add_writable(exception->message, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
     if (is_error(exception, "PermissionError", "[Errno 1]"))
         return add_protected(terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
+    /* With a cgroup, a denial says so as well; an ordinary user may have none. */
+    if (is_error(exception, "RuntimeError", "can't start new thread"))
+        return strdup("raise `pids` (`--pids`), or start fewer at a time");
+    if (is_error(exception, "OSError", "[Errno 24]"))
+        return add_descriptors(exception->message, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
+    if (is_error(exception, "ImportError", "cannot import name "))
+        return add_names_of_api(exception, &out) == 0 ? strdup(buf_str(&out)) : NULL;
     if (is_refused_host(exception))
         return add_hosts(exception, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -265,6 +389,9 @@ static int on_command(struct span line, const struct run_terms *terms, struct bu
         {" sudo: ", "there are no other users here; run it without sudo"},
         {" apt: ", "packages cannot be installed here"},
         {" apt-get: ", "packages cannot be installed here"},
+        {" rg: ", "it is not in this sandbox; `grep -rn` is"},
+        {" fd: ", "it is not in this sandbox; `find` is"},
+        {" tree: ", "it is not in this sandbox; `find` is"},
     };
 
     (void)terms;
@@ -298,9 +425,10 @@ static int on_protected(struct span line, const struct run_terms *terms, struct 
 
 static int on_denied(struct span line, const struct run_terms *terms, struct buf *out)
 {
-    static const char script[] = ": ./";
+    static const char script[] = ": ./", command[] = "cannot be executed";
 
-    if (memmem(line.data, line.len, script, sizeof(script) - 1))
+    if (memmem(line.data, line.len, script, sizeof(script) - 1) ||
+        memmem(line.data, line.len, command, sizeof(command) - 1))
         return buf_add_str(out, "run it with `bash FILE`, or make it executable with `chmod +x`",
                            NULL);
     return add_writable(line, terms, out);
@@ -308,8 +436,7 @@ static int on_denied(struct span line, const struct run_terms *terms, struct buf
 
 static int on_module(struct span line, const struct run_terms *terms, struct buf *out)
 {
-    (void)line;
-    return buf_add_str(out, NO_MODULE, NULL) < 0 ? -1 : add_more_modules(terms, out);
+    return add_no_module(line, terms, out) < 0 ? -1 : add_more_modules(terms, out);
 }
 
 static int on_memory(struct span line, const struct run_terms *terms, struct buf *out)
@@ -319,34 +446,96 @@ static int on_memory(struct span line, const struct run_terms *terms, struct buf
     return buf_add_str(out, "raise `memory_mb` (`--memory`), or work on the data in pieces", NULL);
 }
 
-/* Messages of programs that fail, in the words of the C library, bash, curl, wget and git. */
+static int on_packages(struct span line, const struct run_terms *terms, struct buf *out)
+{
+    (void)line;
+    (void)terms;
+    return buf_add_str(out, "packages of the system cannot be installed here; ask the user", NULL);
+}
+
+/* `git commit -S`: what asks for the key is a child, whom nobody outside answers. */
+static int on_signature(struct span line, const struct run_terms *terms, struct buf *out)
+{
+    (void)line;
+    (void)terms;
+    return buf_add_str(
+        out,
+        "no key is inside a sandbox: `git commit --no-gpg-sign` commits without a "
+        "signature; api.git_operations.git_commit(MESSAGE, sign=True) in Python signs "
+        "if there is a function `git_sign` of the host; ask the user to sign it",
+        NULL);
+}
+
+/* Of node: a file, or a package. */
+static int on_require(struct span line, const struct run_terms *terms, struct buf *out)
+{
+    if (memmem(line.data, line.len, "'.", 2) || memmem(line.data, line.len, "'/", 2))
+        return add_start(NULL, terms, out);
+    return buf_add_str(out,
+                       "packages are found in `node_modules` of the directory where the program "
+                       "starts and of granted ones",
+                       NULL);
+}
+
+/* Messages of programs that fail, in the words of the C library, bash, curl, wget, git and node.
+ * `is_sure`: it says so even if the whole went well, as `curl URL | head` does. */
 static const struct {
     const char *said;
     int (*add)(struct span line, const struct run_terms *terms, struct buf *out);
+    bool is_sure;
 } outputs[] = {
-    {"command not found", on_command},       {": not found", on_command},
-    {"Read-only file system", add_writable}, {"Operation not permitted", on_protected},
-    {"Permission denied", on_denied},        {"Could not resolve", on_host},
-    {"Name or service not known", on_host},  {"emporary failure in name resolution", on_host},
-    {"unable to resolve host", on_host},     {"Network is unreachable", on_host},
-    {"the host is not granted", on_host},    {"No module named", on_module},
-    {"No such file or directory", on_path},  {"Cannot allocate memory", on_memory},
+    {"gpg failed to sign", on_signature},
+    {"cannot run gpg", on_signature},
+    {"cannot run ssh-keygen", on_signature},
+    {"Couldn't load public key", on_signature},
+    {"No private key found", on_signature},
+    {"user.signingKey needs", on_signature},
+    {"either user.signingkey", on_signature},
+    {"/var/lib/dpkg/", on_packages},
+    {"/var/lib/apt/", on_packages},
+    {"Too many open files", add_descriptors},
+    {"not a git repository", on_path},
+    {"command not found", on_command, true},
+    {": not found", on_command},
+    {"Read-only file system", add_writable},
+    {"Operation not permitted", on_protected},
+    {"Permission denied", on_denied},
+    {"Could not resolve", on_host, true},
+    {"Name or service not known", on_host, true},
+    {"emporary failure in name resolution", on_host},
+    {"unable to resolve host", on_host, true},
+    {"Network is unreachable", on_host},
+    {"the host is not granted", on_host},
+    {"No module named", on_module},
+    {"No such file or directory", on_path},
+    {"no such file in the sandbox", on_path},
+    {"Cannot allocate memory", on_memory},
+    {"heap out of memory", on_memory},
+    {"EROFS: ", add_writable},
+    {"EPERM: ", on_protected},
+    {"EACCES: ", add_writable},
+    {"ENOENT: ", on_path},
+    {"getaddrinfo E", on_host},
+    {"connect ENETUNREACH", on_host},
+    {"Cannot find module '", on_require},
+    {"Cannot find package '", on_require},
 };
 
 /* The end of an output, which has the reason. */
 #define LINES_READ 20
 
-static char *advice_on_line(struct span line, const struct run_terms *terms)
+static char *advice_on_line(struct span line, const struct run_terms *terms, bool has_failed)
 {
     cleanup(buf_done) struct buf out = BUF_OF(ADVICE_LENGTH);
 
     for (size_t i = 0; i < ARRAY_SIZE(outputs); i++)
-        if (memmem(line.data, line.len, outputs[i].said, strlen(outputs[i].said)))
+        if ((has_failed || outputs[i].is_sure) &&
+            memmem(line.data, line.len, outputs[i].said, strlen(outputs[i].said)))
             return outputs[i].add(line, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
     return NULL;
 }
 
-char *advice_on_output(const char *text, size_t len, const struct run_terms *terms)
+char *advice_on_output(const char *text, size_t len, const struct run_terms *terms, bool has_failed)
 {
     for (unsigned lines = 0; len && lines < LINES_READ; lines++) {
         const char *newline, *begin;
@@ -356,10 +545,61 @@ char *advice_on_output(const char *text, size_t len, const struct run_terms *ter
             len--;
         newline = memrchr(text, '\n', len);
         begin = newline ? newline + 1 : text;
-        advice = advice_on_line((struct span){begin, len - (size_t)(begin - text)}, terms);
+        advice =
+            advice_on_line((struct span){begin, len - (size_t)(begin - text)}, terms, has_failed);
         if (advice)
             return advice;
         len = (size_t)(begin - text);
     }
     return NULL;
+}
+
+/* Whether a command line asks another machine for something. */
+static bool asks_a_host(struct span code)
+{
+    return (has_text(code, "curl ") || has_text(code, "wget ")) && has_text(code, "://") &&
+           !has_text(code, "//localhost") && !has_text(code, "//127.0.0.1");
+}
+
+char *advice_on_silence(struct span code, const struct run_terms *terms)
+{
+    cleanup(buf_done) struct buf out = BUF_OF(ADVICE_LENGTH);
+
+    if (terms->net || !asks_a_host(code))
+        return NULL;
+    return add_hosts(NULL, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
+}
+
+/* Of a shell, and no names that a Python program begins with. */
+static bool is_shell_command(struct span word)
+{
+    static const char *const words[] = {
+        "apt",  "awk",  "cat", "cd",   "chmod", "cp",     "curl",   "du",
+        "echo", "find", "git", "grep", "head",  "ls",     "make",   "mkdir",
+        "mv",   "node", "npm", "pip",  "pwd",   "pytest", "python", "python3",
+        "rg",   "rm",   "sed", "tail", "touch", "wc",     "wget",   "which"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (span_is(word, words[i]))
+            return true;
+    return false;
+}
+
+char *advice_on_language(struct span code, struct span exception, const struct run_terms *terms)
+{
+    struct span word, rest;
+    size_t len = 0;
+
+    while (code.len && isspace((unsigned char)code.data[0]))
+        code = (struct span){code.data + 1, code.len - 1};
+    while (len < code.len && isalnum((unsigned char)code.data[len]))
+        len++;
+    word = (struct span){code.data, len};
+    rest = (struct span){code.data + len, code.len - len};
+    if (!place_has_shell(terms) || !is_shell_command(word) ||
+        (rest.len && !isspace((unsigned char)rest.data[0])) || span_starts_with(rest, " =") ||
+        (!span_is(exception, "NameError") && !span_is(exception, "SyntaxError")))
+        return NULL;
+    return strdup("this was run as Python; pass `language` \"bash\" to run it as Bash; "
+                  "execute_bash_code runs Bash");
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -37,6 +38,10 @@ static int make_pipe(int *ret_ours, int *ret_theirs, struct error *err)
         return error_errno(err, "pipe2");
     *ret_ours = pair[0];
     *ret_theirs = pair[1];
+    /* A sandbox opens it again by /dev/stdout, as a user of its own. Nobody else has a path to it.
+     */
+    if (fchmod(pair[1], 0666) < 0)
+        return error_errno(err, "fchmod");
     /* Ours only: a pipe's two ends have flags of their own. */
     return fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 ? error_errno(err, "fcntl") : 0;
 }
@@ -87,7 +92,7 @@ int box_open_kernel(struct box_kernel *k, int ret_theirs[WIRE_KERNEL_FDS], struc
     if (shutdown(ours, SHUT_RD) < 0)
         return error_errno(err, "shutdown");
     if (peer_init(&k->peer, k->box->loop, take_fd(report), take_fd(ours), WIRE_CHANNEL_KERNEL,
-                  &box_kernel_events, k, err) < 0)
+                  k->command ? &box_command_events : &box_kernel_events, k, err) < 0)
         return -1;
     if (make_pipe(&k->out, &ret_theirs[2], err) < 0 || make_pipe(&k->err, &ret_theirs[3], err) < 0)
         return -1;
@@ -197,6 +202,21 @@ static int start_broker(struct box *b, const struct box_spec *spec, uint32_t uid
     return r;
 }
 
+/* At the level `process` nothing is mounted: the directories themselves, for Landlock. */
+static int lend_grants(const struct box_spec *spec, struct gift *g, struct error *err)
+{
+    for (size_t i = 0; i < spec->n_grants; i++) {
+        if (spec->grants[i].mode != RUN_GRANT_RO)
+            return error_set(err, E_UNSUPPORTED,
+                             "isolation `process` grants directories for reading only");
+        g->fds[g->count] = fcntl(spec->grants[i].fd, F_DUPFD_CLOEXEC, 3);
+        if (g->fds[g->count] < 0)
+            return error_errno(err, "fcntl");
+        g->count++;
+    }
+    return 0;
+}
+
 static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn *message,
                    struct gift *g, struct hidden *hidden, struct error *err)
 {
@@ -214,11 +234,17 @@ static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn
         return -1;
     g->count += (size_t)n;
     message->attach = (uint32_t)n;
-    if (grant_mount(spec->grants, spec->n_grants, uid, gid, g->fds + g->count, writable, err) < 0)
-        return -1;
-    g->count += spec->n_grants;
-    if (start_broker(b, spec, uid, gid, writable, err) < 0)
-        return -1;
+    if (zygote_client_is_on_host(b->zygote)) {
+        if (lend_grants(spec, g, err) < 0)
+            return -1;
+    } else {
+        if (grant_mount(spec->grants, spec->n_grants, uid, gid, g->fds + g->count, writable, err) <
+            0)
+            return -1;
+        g->count += spec->n_grants;
+        if (start_broker(b, spec, uid, gid, writable, err) < 0)
+            return -1;
+    }
     message->n_grants = (uint32_t)spec->n_grants;
     for (size_t i = 0; i < spec->n_grants; i++) {
         message->grants[i].path = span_of(spec->grants[i].path);
@@ -226,6 +252,12 @@ static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn
     }
     if (hidden_find(spec->grants, spec->n_grants, hidden, err) < 0)
         return -1;
+    if (hidden->paths[0] && zygote_client_is_on_host(b->zygote)) {
+        error_set(err, E_UNSUPPORTED,
+                  "a granted directory contains `%s`, which isolation `process` cannot hide",
+                  hidden->paths[0]);
+        return error_hint(err, "grant a directory without files of Belljar in it");
+    }
     for (; hidden->paths[message->hidden.count]; message->hidden.count++)
         message->hidden.items[message->hidden.count] =
             span_of(hidden->paths[message->hidden.count]);
@@ -244,9 +276,11 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
         .workdir = span_of(spec->workdir),
         .flags = (spec->touch ? WIRE_SPAWN_TOUCH : 0) |
                  (cgroup_host_kind(b->cgroups) == CGROUP_NONE ? WIRE_SPAWN_NO_MEMFD : 0) |
-                 (spec->net ? WIRE_SPAWN_GATE : 0),
+                 (spec->net ? WIRE_SPAWN_GATE : 0) | (spec->has_terminal ? WIRE_SPAWN_TERMINAL : 0),
     };
 
+    if (zygote_client_is_on_host(b->zygote) && (spec->net || spec->has_terminal))
+        return error_set(err, E_UNSUPPORTED, "isolation `process` has no network and no terminals");
     if (open_init(b, &g.fds[0], err) < 0 ||
         box_open_kernel(&b->kernels[WIRE_KERNEL_PYTHON], &g.fds[1], err) < 0)
         return -1;
@@ -254,7 +288,8 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
         return -1;
     if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, &hidden, err) < 0)
         return -1;
-    b->init.extra_fds = 2 * layers_count(b->cow) + (spec->net ? 1 : 0) + (b->broker ? 2 : 1);
+    b->init.extra_fds = 2 * layers_count(b->cow) + (spec->net ? 1 : 0) +
+                        (spec->has_terminal ? 1 : 0) + (b->broker ? 2 : 1);
     if (zygote_client_spawn(b->zygote, &message, g.fds, g.count, err) < 0)
         return -1;
     make_cgroup_ahead(b, &spec->limits);
@@ -307,9 +342,12 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .limits = spec->limits,
         .net = net_ref(spec->net),
         .is_touched = spec->touch,
+        .stock = spec->stock,
         .pidfd = -1,
         .refusals_fd = -1,
-        .input = -1,
+        .input.fd = -1,
+        .has_terminal = spec->has_terminal,
+        .terminal = -1,
         .refresh_fd = -1,
         .files.fd = -1,
         .init.fd = -1,
@@ -321,7 +359,8 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
     b->id = zygote_client_add(zygote, b);
     b->deadline = loop_timer(loop, box_on_deadline, b);
     b->tick = loop_timer(loop, box_on_tick, b);
-    if (!b->id || !b->deadline || !b->tick) {
+    b->output_timer = loop_timer(loop, box_on_output_timer, b);
+    if (!b->id || !b->deadline || !b->tick || !b->output_timer) {
         box_free(b);
         return error_memory(err);
     }
@@ -341,9 +380,12 @@ void box_free(struct box *b)
     if (!b)
         return;
     (void)task_end(&b->text);
-    if (b->zygote && b->id)
+    if (b->zygote && b->id) {
         zygote_client_remove(b->zygote, b->id);
+        zygote_client_remove_files(b->zygote, b->id);
+    }
     box_close_gate(b);
+    box_free_commands(b);
     free(b->gate.owner);
     net_unref(b->net);
     peer_done(&b->init);
@@ -351,12 +393,14 @@ void box_free(struct box *b)
         box_close_kernel(&b->kernels[i]);
     loop_work_cancel(&b->finishing);
     loop_work_cancel(&b->going);
-    loop_watch_free(b->input_watch);
     loop_watch_free(b->deadline);
     loop_watch_free(b->tick);
+    loop_watch_free(b->output_timer);
     loop_watch_free(b->check_timer);
+    loop_watch_free(b->quiet);
     box_refresh_end(b);
-    close_fd(&b->input);
+    input_pipe_close(&b->input);
+    close_fd(&b->terminal);
     close_fd(&b->pidfd);
     box_refused_calls_end(b);
     masker_free(b->masks[0]);
@@ -378,7 +422,8 @@ void box_free(struct box *b)
 static void send_kill(struct box *b)
 {
     if (b->pidfd >= 0)
-        (void)syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0);
+        (void)syscall(SYS_pidfd_send_signal, b->pidfd, zygote_client_end_signal(b->zygote), NULL,
+                      0);
 }
 
 void box_kill(struct box *b)
@@ -502,6 +547,7 @@ void box_on_gone(struct box *b, const struct error *err)
     leave(b);
     if (b->run)
         box_answer_now(b);
+    box_end_commands(b);
     box_close_gate(b);
     b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);
 }
@@ -511,7 +557,7 @@ static void on_sealed(struct box *b, struct unpack *u)
 {
     if (b->failure.code != E_NONE || box_take_workspace(b, &b->failure) < 0 ||
         box_take_layers(b, &b->failure) < 0 || box_open_gate(b, &b->failure) < 0 ||
-        open_broker(b, &b->failure) < 0) {
+        box_take_terminal(b, &b->failure) < 0 || open_broker(b, &b->failure) < 0) {
         box_kill(b);
         return;
     }
@@ -540,14 +586,18 @@ static void on_recipe_failed(struct box *b, struct unpack *u)
     box_kill(b);
 }
 
-static void on_kernel_exited(struct box *b, struct unpack *u)
+static void on_exited(struct box *b, struct unpack *u)
 {
     struct wire_exited exited;
 
     if (!wire_unpack_exited(u, &exited))
         return;
+    if (exited.process >= WIRE_KERNELS) {
+        box_command_on_exited(b, exited.process - WIRE_KERNELS, &exited);
+        return;
+    }
     if (b->terms) {
-        box_session_on_exited(&b->kernels[exited.kernel], &exited);
+        box_session_on_exited(&b->kernels[exited.process], &exited);
         return;
     }
     if (!b->run) {
@@ -576,7 +626,7 @@ static void on_init_message(void *owner, const struct frame *frame)
         box_session_on_signalled(b);
         break;
     case WIRE_EXITED:
-        on_kernel_exited(b, &u);
+        on_exited(b, &u);
         break;
     default:
         break;
@@ -630,7 +680,8 @@ void box_on_deadline(void *arg)
     b->is_given_up = true;
     loop_timer_start(b->deadline, GIVE_UP_MS);
     /* Killed, and still not reported gone: the second way to kill, then answer all the same. */
-    if (b->cgroup)
+    if (b->cgroup &&
+        !zygote_client_is_on_host(b->zygote)) /* there the first process must not die */
         cgroup_kill(b->cgroup);
     send_kill(b);
     if (b->run)
@@ -647,7 +698,7 @@ void box_end_run(struct box *b, enum box_verdict verdict)
     if (b->cell.state == CELL_ANSWERING && box_is_busy(b))
         return;
     if (b->terms && b->state == BOX_RUNNING)
-        box_session_stop_cell(b);
+        box_session_stop_cell(b, verdict);
     else
         box_kill(b);
 }
@@ -671,6 +722,11 @@ struct zygote_client *box_zygote(const struct box *b)
 bool box_is_touched(const struct box *b)
 {
     return b->is_touched;
+}
+
+unsigned box_stock(const struct box *b)
+{
+    return b->stock;
 }
 
 struct run *box_run(const struct box *b)

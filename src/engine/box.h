@@ -31,6 +31,8 @@ struct box_events {
     void (*on_idle)(void *owner, struct box *box);
     /* The run is answered: every field of its result is filled, box_run() is NULL from here on. */
     void (*on_done)(void *owner, struct box *box, struct run *run);
+    /* Like on_done(), but for a command beside the kernels. Needed where there are any. */
+    void (*on_command_done)(void *owner, struct box *box, struct run *command);
     /* Nothing of it is left. `err`: why it was never made, or NULL. The owner frees it. */
     void (*on_gone)(void *owner, struct box *box, const struct error *err);
     /* Files from outside are about to take so many bytes more. Anything but 0 refuses. Optional. */
@@ -42,7 +44,9 @@ struct box_spec {
     const struct run_grant *grants;
     size_t n_grants;
     const char *workdir;            /* where programs start; NULL: /workspace */
+    bool has_terminal;              /* programs run on a terminal */
     bool touch;                     /* run the warm-up inside while it waits */
+    unsigned stock;                 /* the pool's: where it counts */
     struct masks *masks;            /* for what is said of no run */
     struct outside *outside;        /* what calls of its programs reach (calls/outside.h) */
     struct egress_settings *egress; /* egress/egress.h */
@@ -61,6 +65,7 @@ void box_free(struct box *box);
 enum box_state box_state(const struct box *box);
 struct zygote_client *box_zygote(const struct box *box);
 bool box_is_touched(const struct box *box);
+unsigned box_stock(const struct box *box);
 struct run *box_run(const struct box *box);
 pid_t box_pid(const struct box *box); /* of its init on the host, or -1 */
 
@@ -89,6 +94,27 @@ int box_cell(struct box *box, struct run *cell, struct error *err);
 
 /* Ends that kernel and starts a fresh one. Only between cells. */
 void box_restart(struct box *box, enum run_language language);
+
+/* --- commands beside the kernels of a session (box_command.c) --- */
+
+/* Starts one, while a cell runs or not; on_command_done follows. E_BUSY: there are WIRE_COMMANDS of
+ * them, or the box is ending. E_UNSUPPORTED: a directory is granted for writing. */
+int box_command(struct box *box, struct run *command, struct error *err);
+
+/* Adds to the standard input of a command that is not answered yet, and closes that. It may still
+ * wait for box_command(). E_BUSY: it has not read what came before.
+ * E_INVALID: it has no standard input, or that is closed. */
+int box_command_input(struct run *command, const char *data, size_t len, bool closes,
+                      struct error *err);
+
+/* For the process group of a command that box_command() took and that is not answered yet. */
+void box_command_signal(struct run *command, int sig);
+
+/* Ends it as cancelled. */
+void box_command_cancel(struct run *command);
+
+/* Commands that are not answered yet, NULL past the end. */
+const struct run *box_command_at(const struct box *box, size_t index);
 
 /* /workspace, or NULL when there is none (yet). Whoever asks may change it: what is there when the
  * next cell begins is not that cell's doing. */
@@ -126,6 +152,7 @@ void box_cancel(struct box *box);
 
 /* Stops reading the run's output, or goes on. */
 void box_hold(struct box *box, bool is_held);
+void box_command_hold(struct run *command, bool is_held);
 
 /* Ends the sandbox; on_gone follows. */
 void box_kill(struct box *box);

@@ -29,12 +29,23 @@ static void show_arguments(struct run *run, struct approval *approval)
     json_decref(shown);
 }
 
+static void hold_clock(struct box *b)
+{
+    if (b->cell.n_held++ == 0)
+        b->cell.held_since_ns = loop_now_ns();
+}
+
+void box_want_line(struct box *b, struct call *call)
+{
+    hold_clock(b);
+    b->run->on_event(b->run, &(struct run_event){.kind = RUN_EVENT_INPUT, .input = call});
+}
+
 void box_ask(struct box *b, struct approval *approval)
 {
     struct run *run = b->run;
 
-    if (b->cell.n_held++ == 0)
-        b->cell.held_since_ns = loop_now_ns();
+    hold_clock(b);
     show_arguments(run, approval);
     if (run->on_event)
         run->on_event(run, &(struct run_event){.kind = RUN_EVENT_APPROVAL, .approval = approval});

@@ -61,6 +61,8 @@ struct box_cell {
     bool is_refused; /* by the policy */
     bool is_retried; /* its kernel was dead when it was to be sent, and is replaced */
     bool is_interrupted_twice;
+    bool has_grace;          /* after an interrupt: no limit but that of time is exceeded */
+    uint64_t interrupted_ns; /* 0: it was not */
     uint32_t done_code;
     struct wire_exited exited;
 
@@ -71,7 +73,6 @@ struct box_cell {
 
     uint64_t work_ns;     /* CPU time of ours that it has taken so far */
     size_t drained;       /* bytes read of its output since its end */
-    size_t input_sent;    /* bytes of its standard input */
     uint64_t memory_peak; /* the next three: seen by the monitor */
     uint32_t processes_peak;
     uint64_t cpu_ms;

@@ -311,18 +311,40 @@ static int told(int r, struct error *err)
     return error_hint(err, "try again");
 }
 
+/* Kernels that run beside Python's. */
+static uint32_t other_kernels(const struct box *b)
+{
+    uint32_t flags = 0;
+
+    for (unsigned i = WIRE_KERNEL_PYTHON + 1; i < WIRE_KERNEL_CHECKER; i++)
+        if (b->kernels[i].is_alive)
+            flags |= WIRE_IMAGE_KERNEL(i);
+    return flags;
+}
+
+/* The copy of a session starts its drivers anew, and says so. */
+static void note_drivers(const struct box *b, struct memory_image *image)
+{
+    for (unsigned i = 0; i < WIRE_KERNEL_CHECKER; i++)
+        if (language_has_driver(i) && b->kernels[i].is_alive) {
+            image->was_lost[i] = true;
+            image->lost = image->lost ? "variables of Bash and other languages"
+                                      : "variables of languages other than Python and Bash";
+        }
+}
+
 static int send_request(struct box_copy *c, struct error *err)
 {
     struct box *b = c->box;
     cleanup(letter_done) struct letter l = {
         .fds = {c->image->memory, c->image->files, c->theirs}, .count = 3, .first = 3};
-    struct wire_image message = {.flags =
-                                     (c->is_flat ? WIRE_IMAGE_FLAT : 0) |
-                                     (b->terms->may_spawn ? 0 : WIRE_IMAGE_NO_FORK) |
-                                     (b->kernels[WIRE_KERNEL_BASH].is_alive ? WIRE_IMAGE_BASH : 0)};
+    struct wire_image message = {.flags = (c->is_flat ? WIRE_IMAGE_FLAT : 0) |
+                                          (b->terms->may_spawn ? 0 : WIRE_IMAGE_NO_FORK) |
+                                          other_kernels(b)};
     struct pack p;
     int r;
 
+    note_drivers(b, c->image);
     if (add_groups(&l, c->group, &message.joins, err) < 0)
         return -1;
     if (!b->terms->may_spawn && c->group && add_groups(&l, b->cgroup, &message.leaves, err) < 0)

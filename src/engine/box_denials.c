@@ -77,7 +77,7 @@ static void note_disk(struct box *b, struct run *run)
     char what[128];
     bool was_full = b->is_disk_full;
 
-    if (b->files.fd < 0 || fstatfs(b->files.fd, &st) < 0)
+    if (b->files.fd < 0 || b->files.is_on_host || fstatfs(b->files.fd, &st) < 0)
         return;
     b->is_disk_full = (st.f_blocks && !st.f_bfree) || (st.f_files && !st.f_ffree);
     if (was_full && run->result.status == RUN_SUCCESS)

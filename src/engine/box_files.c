@@ -71,6 +71,8 @@ int box_take_workspace(struct box *b, struct error *err)
 
     if (fd < 0)
         return error_set(err, E_PROTOCOL, "the sandbox came without its workspace");
+    if (zygote_client_is_on_host(b->zygote)) /* files there are not memory: nothing is billed */
+        return files_init_on_host(&b->files, fd, err);
     if (files_init(&b->files, fd, err) < 0)
         return -1;
     return files_open_bill(&b->files, reserve, b, err);

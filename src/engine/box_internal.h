@@ -8,6 +8,7 @@
 #include "engine/box.h"
 #include "engine/box_cell.h"
 #include "engine/broker_client.h"
+#include "engine/input_pipe.h"
 #include "engine/peer.h"
 #include "sandbox/files.h"
 #include "sandbox/layer.h"
@@ -23,6 +24,7 @@
 /* One kernel as we see it. */
 struct box_kernel {
     struct box *box;
+    struct box_command *command; /* it is no kernel, but this command; else NULL */
     struct peer peer;
     int out, err;
     int replies;             /* our end, until there is a desk */
@@ -33,6 +35,26 @@ struct box_kernel {
     bool was_lost;      /* the one before it ended between cells, which nobody has been told */
     bool is_alive;      /* from its start to pid 1's word of its end */
     bool is_restarting; /* killed on request: the next one takes its place, and its cells */
+};
+
+/* A command beside the kernels (box_command.c). */
+struct box_command {
+    struct box_kernel kernel; /* that becomes it */
+    uint32_t slot;
+    struct run *run;
+    struct masker *masks[2]; /* of its stdout and stderr */
+    struct input_pipe input;
+    struct loop_watch *deadline; /* of the run; then the patience after a kill */
+    struct loop_work finishing;  /* it has ended, and what it wrote is still read */
+    struct task answering;
+    enum box_verdict verdict;
+    bool has_exited;
+    bool is_held;     /* its output is not read for now */
+    uint64_t signals; /* a bit for each that waits until it has begun */
+    struct wire_exited exited;
+    uint64_t oom_before; /* processes that were killed for memory when it began */
+    uint64_t work_ns;    /* CPU time of ours that it has taken so far */
+    size_t drained;      /* bytes read of its output since its end */
 };
 
 /* The gate to granted hosts, and what went through it. */
@@ -66,8 +88,11 @@ struct box {
     uint64_t id;
     enum box_state state;
     struct peer init;
-    struct box_kernel kernels[WIRE_KERNELS]; /* the first is born with the sandbox */
-    struct box_kernel *active;               /* the one that runs, or ran last */
+    struct box_kernel kernels[WIRE_KERNELS];     /* the first is born with the sandbox */
+    struct box_kernel *active;                   /* the one that runs, or ran last */
+    struct box_command *commands[WIRE_COMMANDS]; /* NULL: the slot is free */
+    struct loop_watch *commands_tick;            /* looks at memory where no cgroup counts it */
+    bool had_commands; /* since the last cell began: see box_leave_out_commands() */
     int pidfd;
     struct files files;     /* /workspace */
     struct files_list seen; /* what was in it when the last cell ended */
@@ -87,6 +112,7 @@ struct box {
     uint64_t own_memory_ns;       /* and when that was read */
     uint32_t layers;
     bool is_touched;
+    unsigned stock;       /* as in struct box_spec */
     struct error failure; /* why it could not be made */
     bool is_given_up;     /* killed in every way we know */
 
@@ -107,8 +133,11 @@ struct box {
     struct masker *masks[2];     /* of its stdout and stderr, from their first byte on */
     struct loop_watch *deadline; /* of the run; then the patience after a kill */
     struct loop_watch *tick;     /* looks at counters where the kernel does not enforce a limit */
-    int input;                   /* our end of the program's standard input */
-    struct loop_watch *input_watch;
+    struct loop_watch *output_timer; /* the program has just begun: its output is watched then */
+    struct input_pipe input;
+    bool has_terminal;          /* it was made with one */
+    int terminal;               /* its master, until a program gets it in place of pipes; -1 */
+    struct loop_watch *quiet;   /* of a terminal: what the masker holds is shown soon, or NULL */
     struct loop_work finishing; /* it has ended, and what it wrote is still read */
     struct loop_work going;     /* it is gone, which is to be told */
 
@@ -160,6 +189,20 @@ int box_take_workspace(struct box *b, struct error *err);
 /* And those of its layers. */
 int box_take_layers(struct box *b, struct error *err);
 
+/* --- box_terminal.c --- */
+
+/* The master came with pid 1's first word, where it was asked for. */
+int box_take_terminal(struct box *b, struct error *err);
+
+/* From here on the terminal is the program's output, in place of the pipe. */
+void box_use_terminal(struct box *b);
+
+/* The program is about to be sent: the door gets a master of its own. */
+int box_lend_terminal(const struct box *b, struct run *run, struct error *err);
+
+/* Something was read of a terminal: what the masker holds back of it is not held for long. */
+void box_expect_quiet(struct box *b);
+
 /* --- box_net.c --- */
 
 /* Opens the gate, where hosts are granted: the socket came with pid 1's first word, behind the
@@ -184,6 +227,10 @@ const char *box_gate_variable(size_t index);
 struct approval;
 void box_ask(struct box *b, struct approval *approval);
 void box_asked(struct box *b);
+
+/* Asks the client for a line of input (calls/call.h). */
+struct call;
+void box_want_line(struct box *b, struct call *call);
 
 /* Asks for a host (egress/egress.h). `user` is the box. */
 enum egress_consent box_ask_host(void *user, const char *grant, const char **ret_why);
@@ -257,7 +304,7 @@ void box_session_on_broken(struct box_kernel *k);
 void box_session_on_signalled(struct box *b);
 
 /* The cell is to end, for the reason in b->cell.verdict; the clock of that has struck. */
-void box_session_stop_cell(struct box *b);
+void box_session_stop_cell(struct box *b, enum box_verdict why);
 void box_session_on_deadline(struct box *b);
 
 /* The cell is answered: the sandbox is ready for the next one. */
@@ -266,9 +313,30 @@ void box_session_after(struct box *b);
 int box_start_kernel(struct box_kernel *k, struct error *err);
 void box_signal_kernel(struct box_kernel *k, int sig);
 
+/* By their number, as pid 1 has it (wire/message.h). */
+int box_start_process(struct box_kernel *k, uint32_t index, struct error *err);
+void box_signal_process(struct box *b, uint32_t index, int sig);
+
 /* The work that a cell waited for is over. */
 void box_session_on_refreshed(struct box *b);
 void box_session_on_begun(struct box *b); /* the write broker is ready for the cell */
+
+/* --- box_command.c --- */
+
+extern const struct peer_events box_command_events;
+
+/* Pid 1 says that the command of this slot has ended. */
+void box_command_on_exited(struct box *b, uint32_t slot, const struct wire_exited *exited);
+
+/* So much CPU time of ours was spent on its output. */
+void box_command_spend(struct box_command *c, uint64_t cpu_ns);
+
+/* The sandbox is gone: they are answered. Or freed, without an answer. */
+void box_end_commands(struct box *b);
+void box_free_commands(struct box *b);
+
+/* A cell is about to begin: what commands have used until now is not its doing. */
+void box_leave_out_commands(struct box *b);
 
 /* --- box_refresh.c --- */
 
@@ -336,8 +404,16 @@ void box_copy_end(struct box *b);
 
 /* --- box_output.c --- */
 
+/* The active kernel is given a program. Most programs are over within a millisecond or two, and
+ * all they have written is then read in one go: what they write wakes us only after that time. */
+int box_watch_output_soon(struct box *b, struct error *err);
+void box_on_output_timer(void *arg);
+
 int box_watch_output(struct box_kernel *k, struct error *err);
 void box_unwatch_output(struct box_kernel *k);
+
+/* Reads once from both pipes; returns how much, 0 when nothing is there now. */
+size_t box_read_output(struct box_kernel *k);
 
 /* Of a kernel's channel (struct peer_events): what was printed before something is shown comes
  * first, and the time that both take is the run's. */
@@ -350,6 +426,12 @@ void box_finish(struct box *b);
 
 /* The last look at the pipes, and the end of both streams. */
 void box_end_output(struct box *b, struct run *run);
+
+/* Masked text of stream 1 or 2 is kept, and passed on. */
+void box_deliver(struct run *run, int stream, struct clean_text text);
+
+/* Whether so much of our time is more than the run may take. */
+bool box_is_too_much_work(const struct run *run, uint64_t work_ns);
 
 /* Fills in what is said of a run that took too much of our time. */
 void box_explain_work(struct run *run);
@@ -376,6 +458,12 @@ void box_begin_cell(struct box *b, struct run *run);
 /* A change that the table does not permit would be a mistake of ours: the sandbox ends. */
 void box_enter(struct box *b, enum cell_state state);
 void box_start_clocks(struct box *b, const struct run *run);
+
+/* How a program ended, in the run's result: our verdict, or the status of wait(2); and words for
+ * the signal that ended it. */
+void box_put_verdict(struct run *run, enum box_verdict verdict);
+void box_put_exit(struct run *run, int status);
+void box_explain_signal(struct run *run);
 
 /* Fills the run's result from what is known now and gives it back to the owner, once per run. That
  * takes several turns of the loop where there is much to be masked: b->run is NULL when it is done.

@@ -1,4 +1,5 @@
 /* Handles a kernel's messages about its run: refusals, results, exceptions, displays, and calls. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,19 +74,25 @@ static bool take_result(struct run *run, struct unpack *u)
 
 static bool take_exception(struct run *run, struct unpack *u)
 {
+    const struct run_terms *terms = run->box && run->box->terms ? run->box->terms : &run->terms;
     struct wire_exception m;
     cleanup_free char *hint = NULL;
 
     if (!wire_unpack_exception(u, &m))
         return false;
-    hint = run->program.has_input && span_is(m.name, "EOFError")
+    hint = run->program.is_typed && span_is(m.name, "EOFError") ? NULL /* somebody chose it */
+           : run->program.has_input && span_is(m.name, "EOFError")
                ? strdup("input() has read all of its input: write the value into the code")
-               : advice_on(&m, run->box && run->box->terms ? run->box->terms : &run->terms);
+               : advice_on(&m, terms);
+    if (!hint && run->program.language == RUN_PYTHON)
+        hint = advice_on_language((struct span){run->program.code.data, run->program.code.len},
+                                  m.name, terms);
     run->result.exception =
         (struct run_exception){.name = text_of(run, m.name),
                                .message = text_of(run, m.message),
                                .traceback = text_of(run, m.traceback),
                                .line = m.line,
+                               .column = m.column,
                                .hint = hint ? text_of(run, span_of(hint)) : NULL};
     return true;
 }
@@ -97,14 +104,34 @@ void box_advise_on_output(const struct box *b, struct run *run)
 {
     cleanup(buf_done) struct buf tail = BUF_OF(TAIL_BYTES);
     cleanup_free char *hint = NULL;
+    struct run_terms terms = b->terms ? *b->terms : run->terms; /* a view: it owns nothing */
+    bool is_one;                                                /* stream for both */
+    bool has_failed = run->result.status == RUN_ERROR;
+    bool is_worth_it = has_failed || (b->terms && run->program.language == RUN_BASH &&
+                                      run->result.status == RUN_SUCCESS);
 
-    if (run->program.language != RUN_BASH || run->result.status != RUN_ERROR ||
-        run->result.exception.name || run->result.signal)
+    if (run->program.language == RUN_PYTHON || !is_worth_it || run->result.exception.hint ||
+        run->result.signal)
         return;
-    if (run_stream_tail(&run->result.err, &tail) < 0)
+    /* On a terminal there is one stream, and of a shell's hours in it only a command that could
+     * not be started is worth a word. */
+    if (run->terms.has_terminal && run->result.exit_code != 126 && run->result.exit_code != 127)
         return;
-    hint = advice_on_output(buf_str(&tail), tail.len, b->terms ? b->terms : &run->terms);
-    run->result.hint = hint ? text_of(run, span_of(hint)) : NULL;
+    /* The output of a program that succeeded may be about anything. */
+    is_one =
+        run->terms.has_terminal || (terms.has_one_stream && has_failed && !run->result.err.total);
+    if (run_stream_tail(is_one ? &run->result.out : &run->result.err, &tail) < 0)
+        return;
+    if (run->result.directory)
+        terms.workdir = run->result.directory;
+    hint = advice_on_output(buf_str(&tail), tail.len, &terms, has_failed);
+    if (!hint && !run->result.out.total && !run->result.err.total)
+        hint =
+            advice_on_silence((struct span){run->program.code.data, run->program.code.len}, &terms);
+    if (hint && run->result.exception.name)
+        run->result.exception.hint = text_of(run, span_of(hint));
+    else
+        run->result.hint = hint ? text_of(run, span_of(hint)) : NULL;
 }
 
 #define FAILURE_BYTES ((size_t)2 * KIB)
@@ -146,6 +173,11 @@ static void on_asked(void *user, const struct approval *approval)
     box_asked(user);
 }
 
+static void on_line_wanted(void *user, struct call *call)
+{
+    box_want_line(user, call);
+}
+
 static void on_call_spent(void *user, uint64_t cpu_ns)
 {
     struct box *b = user;
@@ -163,6 +195,7 @@ static struct call_desk *desk_of(struct box_kernel *k)
                                                              .record = record_call,
                                                              .on_ask = on_ask,
                                                              .on_asked = on_asked,
+                                                             .on_line_wanted = on_line_wanted,
                                                              .spent = on_call_spent,
                                                              .user = k->box});
     return k->calls;
@@ -177,15 +210,6 @@ static bool take_call(struct box_kernel *k, struct unpack *u)
     if (k->box->cell.state == CELL_ANSWERING) /* nobody is there any more to be answered */
         return true;
     return desk_of(k) && call_desk_take(desk_of(k), k->box->run, &call);
-}
-
-/* The counters' files are opened by the first look; that is time a client need not wait for while
- * its program runs. */
-static void open_counters(const struct box *b)
-{
-    struct cgroup_usage usage;
-
-    (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL);
 }
 
 /* --- what a kernel says that a program may have in its power --- */
@@ -215,7 +239,7 @@ static bool take_claim(struct box_kernel *k, const struct frame *frame)
         if (k == &b->kernels[WIRE_KERNEL_PYTHON])
             box_check_begin(b);
         else
-            box_end_run(b, BOX_BROKEN); /* Bash refuses nothing */
+            box_end_run(b, BOX_BROKEN); /* other kernels refuse nothing */
         return true;
     }
     if (frame->type != WIRE_FAILED)
@@ -230,16 +254,34 @@ static bool take_started(struct box_kernel *k, struct unpack *u)
     (void)u;
     if (k->box->terms)
         box_session_on_started(k);
-    else
-        open_counters(k->box);
     return true;
+}
+
+/* The name of a directory is the program's word: it is said in a line of ours only if it is a
+ * plain path, with which nothing else can be said. */
+static void take_directory(struct run *run, struct span path)
+{
+    for (size_t i = 0; i < path.len; i++)
+        if (!isalnum((unsigned char)path.data[i]) && !memchr("/._-+@", path.data[i], 6))
+            return;
+    if (!run || !path.len || path.data[0] != '/')
+        return;
+    free(run->result.directory);
+    run->result.directory = text_of(run, path);
 }
 
 static bool take_done(struct box_kernel *k, struct unpack *u)
 {
+    uint32_t code = unpack_u32(u);
+    struct span directory = u->len > u->at ? unpack_span(u) : (struct span){"", 0};
+
+    if (!unpack_ok(u))
+        return false;
     if (k->box->terms && cell_has_been(&k->box->cell, CELL_SENT) &&
-        k->peer.state != WIRE_STATE_HANDED) /* else of the cell before */
-        box_session_on_done(k, unpack_u32(u));
+        k->peer.state != WIRE_STATE_HANDED) { /* else of the cell before */
+        take_directory(k->box->run, directory);
+        box_session_on_done(k, code);
+    }
     return true;
 }
 

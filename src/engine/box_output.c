@@ -28,6 +28,9 @@
 /* For what a killed program left in its pipes, which is read in one go. */
 #define LAST_LOOK_NS ((uint64_t)10000000)
 
+/* The time in which a short program has ended. */
+#define WATCH_MS 2
+
 /* CPU time of ours that a run may take: a quarter of the time it has by the clock, and at least so
  * much. In a second some 60 MB of plain text are masked. */
 #define WORK_SHARE  4
@@ -39,13 +42,20 @@ static uint64_t budget_ms(const struct run *run)
 {
     uint64_t share = run->terms.limits.timeout_ms / WORK_SHARE;
 
+    if (!run->terms.limits.timeout_ms) /* a user's own run, without a time limit */
+        return UINT64_MAX;
     return share > WORK_MIN_MS ? share : WORK_MIN_MS;
+}
+
+bool box_is_too_much_work(const struct run *run, uint64_t work_ns)
+{
+    return !run->is_unmetered && work_ns / 1000000 >= budget_ms(run);
 }
 
 bool box_spend(struct box *b, uint64_t cpu_ns)
 {
     b->cell.work_ns += cpu_ns;
-    return b->run && !b->run->is_unmetered && b->cell.work_ns / 1000000 >= budget_ms(b->run);
+    return b->run && box_is_too_much_work(b->run, b->cell.work_ns);
 }
 
 static void charge(struct box *b, uint64_t cpu_ns)
@@ -85,8 +95,7 @@ void box_deny_work(struct run *run)
 
 /* --- reading --- */
 
-/* Masked text is kept, and passed on. */
-static void deliver(struct run *run, int stream, struct clean_text text)
+void box_deliver(struct run *run, int stream, struct clean_text text)
 {
     struct run_stream *kept = stream == 1 ? &run->result.out : &run->result.err;
     struct run_event event = {.kind = stream == 1 ? RUN_EVENT_STDOUT : RUN_EVENT_STDERR,
@@ -101,10 +110,22 @@ static void deliver(struct run *run, int stream, struct clean_text text)
         run->on_event(run, &event);
 }
 
+/* The run whose output is read from there; NULL: it is thrown away. Past its budget no more is
+ * spent on it, and the program can end. */
+static struct run *run_of(const struct box_kernel *k)
+{
+    const struct box *b = k->box;
+
+    if (k->command)
+        return k->command->verdict != BOX_WORK ? k->command->run : NULL;
+    return k == b->active && b->cell.verdict != BOX_WORK ? b->run : NULL;
+}
+
 /* Reads once; returns how much, 0 when nothing is there now. */
 static size_t pump(struct box_kernel *k, int fd, struct loop_watch **watch, int stream)
 {
-    struct run *run = k->box->run;
+    struct run *run = run_of(k);
+    struct masker **masks = k->command ? k->command->masks : k->box->masks;
     char data[PIECE_BYTES];
     ssize_t n = fd < 0 ? 0 : read(fd, data, sizeof(data));
 
@@ -115,17 +136,18 @@ static size_t pump(struct box_kernel *k, int fd, struct loop_watch **watch, int 
         }
         return 0;
     }
-    /* Past its budget no more is spent on it: the rest is thrown away, and the program can end. */
-    if (run && k == k->box->active && k->box->cell.verdict != BOX_WORK) {
-        deliver(run, stream,
-                mask_stream(mask_context_of(run), &k->box->masks[stream - 1], data, (size_t)n));
+    if (run) {
+        box_deliver(run, stream,
+                    mask_stream(mask_context_of(run), &masks[stream - 1], data, (size_t)n));
+        if (k->box->has_terminal)
+            box_expect_quiet(k->box);
         if (stream == 2)
             display_take_bar(run, data, (size_t)n);
     }
     return (size_t)n;
 }
 
-static size_t pump_both(struct box_kernel *k)
+size_t box_read_output(struct box_kernel *k)
 {
     size_t n = pump(k, k->out, &k->out_watch, 1);
 
@@ -137,10 +159,12 @@ static void read_piece(void *arg)
     struct box_kernel *k = arg;
     uint64_t began_ns = loop_cpu_ns();
 
-    if (box_is_busy(k->box)) /* what was shown before is not taken yet */
+    if (!k->command && box_is_busy(k->box)) /* what was shown before is not taken yet */
         return;
-    (void)pump_both(k);
-    if (k == k->box->active)
+    (void)box_read_output(k);
+    if (k->command)
+        box_command_spend(k->command, loop_cpu_ns() - began_ns);
+    else if (k == k->box->active)
         charge(k->box, loop_cpu_ns() - began_ns);
 }
 
@@ -162,10 +186,18 @@ int box_watch_output(struct box_kernel *k, struct error *err)
 
 void box_unwatch_output(struct box_kernel *k)
 {
+    if (k == k->box->active && k->box->output_timer)
+        loop_timer_stop(k->box->output_timer);
     loop_work_cancel(&k->reading);
     loop_watch_free(k->out_watch);
     loop_watch_free(k->err_watch);
     k->out_watch = k->err_watch = NULL;
+}
+
+static void cannot_watch(struct box *b, struct error *err)
+{
+    error_done(err);
+    box_end_run(b, BOX_CANCELLED); /* its output would be lost */
 }
 
 void box_hold(struct box *b, bool is_held)
@@ -176,10 +208,28 @@ void box_hold(struct box *b, bool is_held)
         return;
     box_unwatch_output(b->active);
     if (peer_hold(&b->active->peer, is_held, &err) < 0 ||
-        (!is_held && box_watch_output(b->active, &err) < 0)) {
-        error_done(&err);
-        box_end_run(b, BOX_CANCELLED); /* its output would be lost */
-    }
+        (!is_held && box_watch_output(b->active, &err) < 0))
+        cannot_watch(b, &err);
+}
+
+int box_watch_output_soon(struct box *b, struct error *err)
+{
+    if (b->has_terminal) /* somebody looks at it */
+        return box_watch_output(b->active, err);
+    loop_timer_start(b->output_timer, WATCH_MS);
+    return 0;
+}
+
+void box_on_output_timer(void *arg)
+{
+    struct box *b = arg;
+    struct error err = {0};
+
+    if (!b->run || b->cell.state == CELL_ANSWERING)
+        return;
+    box_unwatch_output(b->active);
+    if (box_watch_output(b->active, &err) < 0)
+        cannot_watch(b, &err);
 }
 
 /* --- messages come behind what was written before them --- */
@@ -191,7 +241,7 @@ bool box_on_kernel_speaks(void *owner)
 
     if (!k->box->run || k != k->box->active || k->box->cell.state == CELL_ANSWERING)
         return true;
-    n = pump_both(k);
+    n = box_read_output(k);
     k->ahead += n;
     /* A thread that writes without end does not keep the others' messages for ever. */
     if (n && k->ahead < DRAIN_MAX)
@@ -219,7 +269,7 @@ static void finish_piece(void *arg)
     size_t n = 0;
 
     if (!box_is_busy(b))
-        n = pump_both(k);
+        n = box_read_output(k);
     if (!n && k->peer.loop && !cell_is_done(&b->cell))
         n = peer_read_some(&k->peer);
     if (!b->run) /* answered meanwhile */
@@ -251,12 +301,12 @@ void box_end_output(struct box *b, struct run *run)
 
     /* Past its budget only what was held back comes, so that no more time is spent. */
     while (n && !fiber_is_cancelled() && loop_cpu_ns() - began_ns < LAST_LOOK_NS) {
-        n = pump_both(k);
+        n = box_read_output(k);
         if (!n && k->peer.loop && !cell_is_done(&b->cell))
             n = peer_read_some(&k->peer);
     }
     for (int stream = 1; stream <= 2; stream++) {
-        deliver(run, stream, mask_stream_end(mask_context_of(run), &b->masks[stream - 1]));
+        box_deliver(run, stream, mask_stream_end(mask_context_of(run), &b->masks[stream - 1]));
         masker_free(take_ptr(b->masks[stream - 1]));
     }
     run->result.ended_ns = loop_now_ns();

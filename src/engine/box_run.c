@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,48 +20,6 @@
 
 /* Counters are read this often if Linux does not enforce the limit for us. */
 #define TICK_MS 50
-
-/* --- standard input --- */
-
-static void close_input(struct box *b)
-{
-    loop_watch_free(b->input_watch);
-    b->input_watch = NULL;
-    close_fd(&b->input);
-}
-
-static void on_input(void *arg)
-{
-    struct box *b = arg;
-    const struct buf *input = &b->run->program.input;
-    ssize_t n = 0;
-
-    if (b->cell.input_sent < input->len)
-        n = write(b->input, input->data + b->cell.input_sent, input->len - b->cell.input_sent);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n > 0)
-        b->cell.input_sent += (size_t)n;
-    if (n < 0 ||
-        b->cell.input_sent == input->len) /* all of it, or the program does not want the rest */
-        close_input(b);
-}
-
-static int open_input(struct box *b, int *ret_theirs, struct error *err)
-{
-    int pair[2];
-
-    if (pipe2(pair, O_CLOEXEC) < 0)
-        return error_errno(err, "pipe2");
-    b->input = pair[1];
-    *ret_theirs = pair[0];
-    if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0)
-        return error_errno(err, "fcntl");
-    b->input_watch = loop_watch_fd(b->loop, b->input, LOOP_WRITE, on_input, b);
-    if (!b->input_watch)
-        return error_memory(err);
-    return 0;
-}
 
 /* --- hand-over --- */
 
@@ -136,18 +95,50 @@ static uint64_t file_limit(const struct box *b, const struct run_terms *terms)
                                                          : limits->file_bytes;
 }
 
+/* The words of a command, each with a NUL after it; nothing where memory is short, which the guest
+ * does not take for a command. */
+static struct span pack_words(char **words, struct buf *out)
+{
+    for (char **word = words; word && *word; word++)
+        if (buf_add(out, *word, strlen(*word) + 1, NULL) < 0)
+            return (struct span){"", 0};
+    return (struct span){buf_str(out), out->len};
+}
+
+/* Processes that count for the limit and are not the program's. Linux counts by user and user
+ * namespace, and at the level `process` both are those of others as well. */
+static uint32_t other_processes(const struct box *b)
+{
+    return b->files.is_on_host ? monitor_user_processes(b->files.uid) : BOX_OWN_PROCESSES;
+}
+
+static void add_variables(struct wire_strings *env, const struct run_terms *terms)
+{
+    for (char **v = terms->is_on_host ? NULL : terms->identity;
+         v && *v && env->count < WIRE_STRINGS_MAX; v++)
+        env->items[env->count++] = span_of(*v);
+    for (char **v = terms->env; v && *v && env->count < WIRE_STRINGS_MAX; v++)
+        env->items[env->count++] = span_of(*v);
+}
+
 void box_pack_run(const struct box *b, const struct run_terms *terms,
                   const struct run_program *program, struct pack *p)
 {
     static struct wire_run message; /* too large for a stack; filled and packed here and now */
+    cleanup(buf_done) struct buf words = BUF_OF(2 * LIMIT_COMMAND_BYTES);
     bool has_cgroup = cgroup_host_kind(b->cgroups) != CGROUP_NONE;
+    bool is_command = program->language == RUN_COMMAND;
 
     message = (struct wire_run){
-        .flags = (program->language == RUN_BASH ? WIRE_RUN_BASH : 0) |
+        .flags = (terms->has_terminal ? WIRE_RUN_TERMINAL : 0) |
+                 (terms->has_one_stream ? WIRE_RUN_ONE_STREAM : 0) |
                  (program->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
                  (program->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
                  (terms->may_spawn ? 0 : WIRE_RUN_NO_EXEC) |
-                 (program->has_input ? WIRE_RUN_STDIN : 0) | (terms->has_seed ? WIRE_RUN_SEED : 0) |
+                 (program->has_input  ? WIRE_RUN_STDIN
+                  : program->is_typed ? WIRE_RUN_TYPED
+                                      : 0) |
+                 (terms->has_seed ? WIRE_RUN_SEED : 0) |
                  (program->only_checks ? WIRE_RUN_CHECK : 0) |
                  (program->is_check ? WIRE_RUN_CHECK_ONLY : 0) |
                  (terms->may_spawn && packages_are_open(&b->engine_outside->packages, b->net)
@@ -155,24 +146,28 @@ void box_pack_run(const struct box *b, const struct run_terms *terms,
                       : 0),
         .seed = terms->seed,
         .descriptors = terms->limits.descriptors,
-        .processes = has_cgroup ? 0 : terms->limits.processes + BOX_OWN_PROCESSES,
+        .processes = has_cgroup ? 0 : terms->limits.processes + other_processes(b),
         .file_bytes = file_limit(b, terms),
         .data_bytes = has_cgroup ? 0 : 2 * terms->limits.memory_bytes + UNCOUNTED_SLACK,
-        .code = {buf_str(&program->code), program->code.len},
+        .code = is_command ? pack_words(program->args, &words)
+                           : (struct span){buf_str(&program->code), program->code.len},
         .policy = terms->policy,
         .script = span_of(program->script ? program->script : ""),
+        .language = program->language,
+        .memory_mb = (uint32_t)(terms->limits.memory_bytes / MIB),
+        .directory = span_of(is_command && b->terms ? terms->workdir : NULL),
     };
     /* Our look at the counter comes first; the kernel's own limit, per process and in whole
      * seconds, is behind it. In a session each cell has its own, so there is only our look. */
-    if (terms->limits.cpu_ms && !b->terms)
+    if (terms->limits.cpu_ms && terms != b->terms)
         message.cpu_s = (terms->limits.cpu_ms + 999) / 1000 + 1;
     for (size_t i = 0; b->net && box_gate_variable(i); i++)
         message.env.items[message.env.count++] = span_of(box_gate_variable(i));
-    for (char **v = terms->identity; v && *v; v++)
-        message.env.items[message.env.count++] = span_of(*v);
-    for (char **v = terms->env; v && *v && message.env.count < WIRE_STRINGS_MAX; v++)
-        message.env.items[message.env.count++] = span_of(*v);
-    for (char **v = program->args; v && *v && message.args.count < WIRE_STRINGS_MAX; v++)
+    if (b->terms && terms != b->terms) /* a command of a session has its variables, too */
+        add_variables(&message.env, b->terms);
+    add_variables(&message.env, terms);
+    for (char **v = is_command ? NULL : program->args;
+         v && *v && message.args.count < WIRE_STRINGS_MAX; v++)
         message.args.items[message.args.count++] = span_of(*v);
     pack_init(p, wire_type_max(WIRE_RUN));
     wire_pack_run(p, &message);
@@ -185,7 +180,9 @@ static int send_run(struct box *b, struct run *run, struct error *err)
     int r;
 
     box_pack_run(b, &run->terms, &run->program, &p);
-    r = run->program.has_input && !run->program.is_input_passed ? open_input(b, &theirs, err) : 0;
+    r = run->program.has_input && !run->program.is_input_passed
+            ? input_pipe_open(&b->input, b->loop, &run->program.input, false, &theirs, err)
+            : 0;
     if (r == 0)
         r = peer_send(&b->active->peer, WIRE_RUN, &p,
                       run->program.is_input_passed ? &run->program.input_fd : &theirs,
@@ -196,9 +193,19 @@ static int send_run(struct box *b, struct run *run, struct error *err)
 
 void box_start_clocks(struct box *b, const struct run *run)
 {
-    loop_timer_start(b->deadline, run->terms.limits.timeout_ms);
+    if (run->terms.limits.timeout_ms) /* 0: a user's own run, without a time limit */
+        loop_timer_start(b->deadline, run->terms.limits.timeout_ms);
     if (run->terms.limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
         loop_timer_start(b->tick, TICK_MS);
+}
+
+/* The counters' files are opened by the first look. That is time a client need not wait for while
+ * its program runs. */
+static void open_counters(const struct box *b)
+{
+    struct cgroup_usage usage;
+
+    (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS | CGROUP_REFUSALS, &usage, NULL);
 }
 
 /* Its files are there. */
@@ -206,7 +213,8 @@ static int start_program(struct box *b, struct run *run, struct error *err)
 {
     if (run->program.n_given)
         box_look_at_files(b);
-    if (box_watch_output(b->active, err) < 0)
+    box_use_terminal(b);
+    if (box_lend_terminal(b, run, err) < 0)
         return -1;
 
     if (b->broker && broker_client_begin(b->broker, run, err) < 0)
@@ -215,8 +223,8 @@ static int start_program(struct box *b, struct run *run, struct error *err)
     run->result.handed_ns = loop_now_ns();
     box_begin_cell(b, run);
     box_own_gate(b, run);
-    if (send_run(b, run, err) < 0) {
-        close_input(b);
+    if (box_watch_output_soon(b, err) < 0 || send_run(b, run, err) < 0) {
+        input_pipe_close(&b->input);
         if (peer_was_gone(err))
             return error_set(err, E_BUSY, "the sandbox died while it waited");
         return -1;
@@ -225,6 +233,7 @@ static int start_program(struct box *b, struct run *run, struct error *err)
     b->state = BOX_RUNNING;
     box_start_clocks(b, run);
     box_enter(b, CELL_SENT);
+    open_counters(b);
     return 0;
 }
 
@@ -270,7 +279,7 @@ static uint64_t monitored_memory(const struct box *b, const struct monitor_usage
     if (disk > usage->shared_bytes)
         bytes += disk - usage->shared_bytes;
     /* Nobody outside can see what the buffers of sockets hold: they count as full. */
-    if (usage->sockets > SOCKETS_FREE)
+    if (!b->files.is_on_host && usage->sockets > SOCKETS_FREE)
         bytes += (uint64_t)(usage->sockets - SOCKETS_FREE) * SOCKET_BYTES;
     return bytes;
 }
@@ -367,7 +376,7 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
                                            : 1;
 }
 
-static void decide(struct box *b, struct run *run, uint64_t oom_kills)
+void box_put_verdict(struct run *run, enum box_verdict verdict)
 {
     static const struct {
         enum run_status status;
@@ -377,19 +386,41 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
         [BOX_MEMORY] = {RUN_MEMORY_EXCEEDED, 137}, [BOX_CANCELLED] = {RUN_CANCELLED, 130},
         [BOX_BROKEN] = {RUN_ERROR, 128 + 9},       [BOX_WORK] = {RUN_TIMEOUT, 124},
     };
-    int status = cell_has_been(&b->cell, CELL_EXITED) ? (int)b->cell.exited.status : 9;
 
-    if (cell_is_done(&b->cell)) {
-        run->result.exit_code = (int)(b->cell.done_code & 0xff);
-    } else if (WIFSIGNALED(status)) {
+    run->result.status = verdicts[verdict].status;
+    run->result.exit_code = verdicts[verdict].exit_code;
+}
+
+void box_put_exit(struct run *run, int status)
+{
+    if (WIFSIGNALED(status)) {
         run->result.signal = WTERMSIG(status);
         run->result.exit_code = 128 + run->result.signal;
     } else {
         run->result.exit_code = WEXITSTATUS(status);
     }
+    run->result.status = run->result.exit_code == 0 ? RUN_SUCCESS : RUN_ERROR;
+}
+
+void box_explain_signal(struct run *run)
+{
+    run->result.exception.is_ours = true;
+    run->result.exception.name = strdup("Killed");
+    if (asprintf(&run->result.exception.message, "ended by signal %d (%s)", run->result.signal,
+                 strsignal(run->result.signal)) < 0)
+        run->result.exception.message = NULL;
+}
+
+static void decide(struct box *b, struct run *run, uint64_t oom_kills)
+{
+    int status = cell_has_been(&b->cell, CELL_EXITED) ? (int)b->cell.exited.status : 9;
+
+    if (cell_is_done(&b->cell))
+        run->result.exit_code = (int)(b->cell.done_code & 0xff);
+    else
+        box_put_exit(run, status);
     if (b->cell.verdict != BOX_NO_VERDICT) {
-        run->result.status = verdicts[b->cell.verdict].status;
-        run->result.exit_code = verdicts[b->cell.verdict].exit_code;
+        box_put_verdict(run, b->cell.verdict);
     } else if (oom_kills) {
         run->result.status = RUN_MEMORY_EXCEEDED;
         run->result.exit_code = 137;
@@ -406,6 +437,21 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
     } else {
         run->result.status = run->result.exit_code == 0 ? RUN_SUCCESS : RUN_ERROR;
     }
+}
+
+/* Words for what the next cell will not find. */
+static char *what_was_lost(const struct box *b)
+{
+    char *text = NULL;
+
+    if (b->cell.interrupted_ns &&
+        asprintf(&text,
+                 "the cell did not end within %.3g s of its interrupt, so its kernel was ended; "
+                 "variables are lost, files are not; the next cell gets a fresh kernel",
+                 (double)(loop_now_ns() - b->cell.interrupted_ns) / 1e9) < 0)
+        return NULL;
+    return text ? text
+                : strdup("variables are lost, files are not; the next cell gets a fresh kernel");
 }
 
 static void explain(const struct box *b, struct run *run)
@@ -426,10 +472,7 @@ static void explain(const struct box *b, struct run *run)
         run->result.exception.message =
             strdup("the program wrote to Belljar's control channel and was ended");
     } else if (run->result.status == RUN_ERROR && run->result.signal) {
-        run->result.exception.name = strdup("Killed");
-        if (asprintf(&run->result.exception.message, "ended by signal %d (%s)", run->result.signal,
-                     strsignal(run->result.signal)) < 0)
-            run->result.exception.message = NULL;
+        box_explain_signal(run);
     } else if (run->result.state == RUN_STATE_LOST && run->result.status <= RUN_ERROR) {
         run->result.exception.name = strdup("KernelEnded");
         if (asprintf(&run->result.exception.message, "the kernel ended with exit code %d",
@@ -437,8 +480,7 @@ static void explain(const struct box *b, struct run *run)
             run->result.exception.message = NULL;
     }
     if (run->result.state == RUN_STATE_LOST && !run->result.exception.hint)
-        run->result.exception.hint =
-            strdup("variables are lost, files are not; the next cell gets a fresh kernel");
+        run->result.exception.hint = what_was_lost(b);
 }
 
 static void note_leftovers(struct box *b, struct run *run)
@@ -496,6 +538,10 @@ static void work_on_answer(void *arg)
     if (b->broker)
         broker_client_end(b->broker, run);
     judge(b, run);
+    if (b->cell.interrupted_ns) {
+        run->result.interrupt_ms = (double)(loop_now_ns() - b->cell.interrupted_ns) / 1e6;
+        run->result.interrupt_grace_ms = run->terms.interrupt_grace_ms;
+    }
 }
 
 static void spend_on_answer(void *arg, uint64_t cpu_ns)
@@ -515,7 +561,7 @@ static void end_answer(void *arg)
     struct run *run = b->run;
 
     run->result.server_cpu_ns += b->cell.work_ns;
-    close_input(b);
+    input_pipe_close(&b->input);
     b->run = NULL;
     if (b->terms)
         box_session_after(b);

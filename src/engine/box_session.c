@@ -2,18 +2,21 @@
  * without losing what it leaves behind.
  *
  * WIRE_SESSION hands the waiting Python kernel a socket that goes one way only, in place of its
- * own: from then on nothing the kernel holds can send descriptors. (A Bash kernel gets a pipe.) On
+ * own: from then on nothing the kernel holds can send descriptors. (Other kernels get a pipe.) On
  * it comes one WIRE_RUN without code, for rules, limits and variables, then one WIRE_CELL after the
  * other; guest/cells.c answers each with WIRE_DONE. The policy is sealed before the first cell, and
  * every cell is checked on the tree that is compiled.
  *
- * The second kernel, and any kernel in place of one that ended, is forked by init from its pristine
- * memory (WIRE_KERNEL). Bash is an interactive shell without a terminal: only such a shell goes
- * back to its next command after an interrupt.
+ * Kernels of other languages, and any kernel in place of one that ended, is forked by init from its
+ * pristine memory (WIRE_KERNEL). Bash is an interactive shell without a terminal: only such a shell
+ * goes back to its next command after an interrupt.
  *
  * A limit or a cancel is SIGINT to the kernel's process group first, and once more after
- * INTERRUPT_GRACE_MS: Python loses an interrupt that comes just before it begins to sleep. Then the
- * group gets SIGKILL, and if even that brings no answer, the sandbox ends. A program can lie about
+ * INTERRUPT_FIRST_MS: Python loses an interrupt that comes just before it begins to sleep. Python
+ * notices neither before a long call of a library returns: after the time limit or a cancel the
+ * cell has the grace of its terms. It is bounded by the largest time limit there is, and ends with
+ * any other limit. Then the group gets SIGKILL, and if even that brings no answer, the sandbox
+ * ends. A program can lie about
  * the exit code of its own cell, and about nothing else: refusals are confirmed (box_check.c). */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +29,9 @@
 #include "base/cleanup.h"
 #include "engine/box_internal.h"
 
-/* From the interrupt to the kill, and from that to giving the whole sandbox up: within the second
- * that a limit has to be kept in. */
-#define INTERRUPT_GRACE_MS 500
+/* From the interrupt to the second one, and from that at least to the kill. Without a grace that
+ * and giving the whole sandbox up are within the second that a limit has to be kept in. */
+#define INTERRUPT_FIRST_MS 500
 #define INTERRUPT_AGAIN_MS 250
 
 /* A cell that was handed over and has not begun, on a host that has much to do: cancelling it does
@@ -48,16 +51,16 @@ static enum wire_kernel index_of(const struct box_kernel *k)
 
 static struct box_kernel *kernel_for(struct box *b, enum run_language language)
 {
-    return &b->kernels[language == RUN_BASH ? WIRE_KERNEL_BASH : WIRE_KERNEL_PYTHON];
+    return &b->kernels[languages[language].kernel];
 }
 
 /* --- kernels --- */
 
-/* The way cells go, {their end, ours}. A Bash kernel reads it byte by byte: a pipe. A Python kernel
- * is sent descriptors (WIRE_IMAGE); it can send nothing back. */
+/* The way cells go, {their end, ours}. A Python kernel is sent descriptors (WIRE_IMAGE); it can
+ * send nothing back. For others a pipe is enough. */
 static int open_way(enum wire_kernel kernel, int pair[2], struct error *err)
 {
-    if (kernel == WIRE_KERNEL_BASH)
+    if (kernel != WIRE_KERNEL_PYTHON)
         return pipe2(pair, O_CLOEXEC) < 0 ? error_errno(err, "pipe2") : 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "socketpair");
@@ -88,8 +91,7 @@ static int send_state(struct box_kernel *k, struct error *err)
 static int open_cells(struct box_kernel *k, struct error *err)
 {
     struct box *b = k->box;
-    const struct run_program program = {.language = index_of(k) == WIRE_KERNEL_BASH ? RUN_BASH
-                                                                                    : RUN_PYTHON};
+    const struct run_program program = {.language = (enum run_language)index_of(k)};
     cleanup_close int theirs = -1;
     int pair[2];
     struct pack p;
@@ -126,10 +128,9 @@ static int tell_init(struct box *b, enum wire_type type, const uint32_t *words, 
     return r;
 }
 
-int box_start_kernel(struct box_kernel *k, struct error *err)
+int box_start_process(struct box_kernel *k, uint32_t index, struct error *err)
 {
     int theirs[WIRE_KERNEL_FDS] = {-1, -1, -1, -1, -1};
-    uint32_t index = index_of(k);
     int r;
 
     box_close_kernel(k);
@@ -143,17 +144,27 @@ int box_start_kernel(struct box_kernel *k, struct error *err)
     return r;
 }
 
-void box_signal_kernel(struct box_kernel *k, int sig)
+int box_start_kernel(struct box_kernel *k, struct error *err)
 {
-    uint32_t words[] = {index_of(k), (uint32_t)sig};
+    return box_start_process(k, index_of(k), err);
+}
+
+void box_signal_process(struct box *b, uint32_t index, int sig)
+{
+    uint32_t words[] = {index, (uint32_t)sig};
     struct error err = {0};
 
     /* Pid 1 that does not listen is dead or beyond help: the whole sandbox goes. */
-    if (tell_init(k->box, WIRE_SIGNAL, words, ARRAY_SIZE(words), NULL, 0, &err) < 0)
-        box_kill(k->box);
+    if (tell_init(b, WIRE_SIGNAL, words, ARRAY_SIZE(words), NULL, 0, &err) < 0)
+        box_kill(b);
     else
-        k->box->signals++;
+        b->signals++;
     error_done(&err);
+}
+
+void box_signal_kernel(struct box_kernel *k, int sig)
+{
+    box_signal_process(k->box, index_of(k), sig);
 }
 
 /* It is of no use any more: a fresh one follows its end, and a cell waits for that one. */
@@ -191,16 +202,18 @@ static int send_bash(struct peer *peer, const struct run *cell, struct error *er
     return r;
 }
 
-static int send_python(struct peer *peer, const struct run *cell, uint32_t number,
-                       struct error *err)
+/* To a Python kernel, or to a driver (guest/driver.h). */
+static int send_cell(struct peer *peer, const struct run *cell, uint32_t number, struct error *err)
 {
     struct wire_cell message = {
         .flags = (cell->program.auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
                  (cell->program.auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
-                 (cell->program.has_input ? WIRE_RUN_STDIN : 0),
+                 (cell->program.has_input ? WIRE_RUN_STDIN : 0) |
+                 (cell->program.is_typed ? WIRE_RUN_TYPED : 0),
         .number = number,
         .code = {buf_str(&cell->program.code), cell->program.code.len},
         .input = {buf_str(&cell->program.input), cell->program.input.len},
+        .language = span_of(languages[cell->program.language].name),
     };
     struct pack p;
     int r;
@@ -218,15 +231,15 @@ static int hand_over(struct box_kernel *k, struct error *err)
     struct box *b = k->box;
     struct run *cell = b->run;
 
-    if (index_of(k) == WIRE_KERNEL_BASH) /* no policy checks it before it runs */
+    if (index_of(k) != WIRE_KERNEL_PYTHON) /* no policy checks it before it runs */
         b->has_run_code = true;
-    if (box_watch_output(k, err) < 0)
+    if (box_watch_output_soon(b, err) < 0)
         return -1;
     box_look_at_files(b);
     peer_enter(&k->peer, WIRE_STATE_HANDED);
     cell->result.handed_ns = loop_now_ns();
     return index_of(k) == WIRE_KERNEL_BASH ? send_bash(&k->peer, cell, err)
-                                           : send_python(&k->peer, cell, ++b->cells, err);
+                                           : send_cell(&k->peer, cell, ++b->cells, err);
 }
 
 static void kill_kernel(struct box *b)
@@ -290,6 +303,7 @@ static int begin_cell(struct box *b, struct run *cell, struct error *err)
     b->active = k;
     b->state = BOX_RUNNING;
     cell->result.handed_ns = loop_now_ns();
+    box_leave_out_commands(b);
     box_start_clocks(b, cell);
     box_refresh_begin(b);
     try_to_hand_over(b);
@@ -351,15 +365,20 @@ void box_session_on_signalled(struct box *b)
     try_to_hand_over(b);
 }
 
+static void send_interrupt(struct box *b)
+{
+    b->cell.interrupted_ns = loop_now_ns();
+    box_signal_kernel(b->active, SIGINT);
+    loop_timer_start(b->deadline, INTERRUPT_FIRST_MS);
+}
+
 /* Before this word a shell still reads the cell, and an interrupt would leave the rest of it to be
  * read as something else. */
 void box_session_on_started(struct box_kernel *k)
 {
     k->box->has_run_code = true;
-    if (k->box->cell.state != CELL_STOPPING)
-        return;
-    box_signal_kernel(k, SIGINT);
-    loop_timer_start(k->box->deadline, INTERRUPT_GRACE_MS);
+    if (k->box->cell.state == CELL_STOPPING)
+        send_interrupt(k->box);
 }
 
 /* Between cells: nobody waits for it. */
@@ -432,7 +451,7 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         return;
     if (index_of(k) == WIRE_KERNEL_PYTHON)
         box_copy_on_trouble(b, "its kernel died");
-    else if (!k->is_restarting)
+    else if (index_of(k) == WIRE_KERNEL_BASH && !k->is_restarting)
         box_copy_on_bash_end(b);
     if (k->is_restarting) {
         k->is_restarting = false;
@@ -505,21 +524,28 @@ static void interrupt(struct box *b)
     if (is_at_rest(&b->cell)) { /* answered from the loop */
         loop_timer_start(b->deadline, 0);
     } else if (b->active->peer.state != WIRE_STATE_RUNNING) { /* see box_session_on_started() */
-        loop_timer_start(b->deadline, is_at_limit ? INTERRUPT_GRACE_MS : START_PATIENCE_MS);
+        loop_timer_start(b->deadline, is_at_limit ? INTERRUPT_FIRST_MS : START_PATIENCE_MS);
     } else {
-        box_signal_kernel(b->active, SIGINT);
-        loop_timer_start(b->deadline, INTERRUPT_GRACE_MS);
+        send_interrupt(b);
     }
 }
 
-void box_session_stop_cell(struct box *b)
+/* Time and the client are patient; other limits are not, and end a grace that has begun. */
+static bool is_patient(enum box_verdict verdict)
+{
+    return verdict == BOX_TIMEOUT || verdict == BOX_CANCELLED;
+}
+
+void box_session_stop_cell(struct box *b, enum box_verdict why)
 {
     switch (b->cell.state) {
     case CELL_WAITING:
     case CELL_SENT:
     case CELL_STOPPING:
     case CELL_DONE:
-        if (b->cell.verdict == BOX_BROKEN || b->cell.verdict == BOX_MEMORY)
+        b->cell.has_grace = is_patient(why) && is_patient(b->cell.verdict);
+        if (why == BOX_BROKEN || why == BOX_MEMORY ||
+            (!b->cell.has_grace && b->cell.is_interrupted_twice))
             kill_kernel(b);
         else
             interrupt(b);
@@ -546,6 +572,15 @@ static void kill_more(struct box *b)
     loop_timer_start(b->deadline, DEATH_PATIENCE_MS);
 }
 
+/* The rest of the cell's grace, or the little that every cell has. */
+static uint32_t rest_of_grace_ms(const struct box *b)
+{
+    uint32_t grace_ms = b->cell.has_grace ? b->run->terms.interrupt_grace_ms : 0;
+
+    return grace_ms > INTERRUPT_FIRST_MS + INTERRUPT_AGAIN_MS ? grace_ms - INTERRUPT_FIRST_MS
+                                                              : INTERRUPT_AGAIN_MS;
+}
+
 /* False: it has had its chances. */
 static bool interrupt_again(struct box *b)
 {
@@ -554,7 +589,7 @@ static bool interrupt_again(struct box *b)
         return false;
     b->cell.is_interrupted_twice = true;
     box_signal_kernel(b->active, SIGINT);
-    loop_timer_start(b->deadline, INTERRUPT_AGAIN_MS);
+    loop_timer_start(b->deadline, rest_of_grace_ms(b));
     return true;
 }
 

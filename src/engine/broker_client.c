@@ -562,10 +562,11 @@ static void note_denials(const struct broker_report *report, struct run *run)
         const struct broker_denial *denial = &report->denials[i];
         char hint[BROKER_WHY_MAX + 128];
 
-        (void)snprintf(hint, sizeof(hint),
-                       "%.*s; do it yourself, or grant the directory `:cow` and review the change; "
-                       "ask the user to do it",
-                       BROKER_WHY_MAX, denial->why);
+        (void)snprintf(
+            hint, sizeof(hint),
+            "%.*s; do it yourself, or grant the directory `:cow` and look at the change; "
+            "ask the user to do it",
+            BROKER_WHY_MAX, denial->why);
         for (uint32_t n = 0; n < denial->count && n < REPEATED_MAX; n++)
             (void)run_deny(run, denial->what, "write grant", hint);
     }

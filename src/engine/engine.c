@@ -87,6 +87,7 @@ static int hide_server(struct engine *engine, const struct config_server *server
  * with. */
 static int open_servers(struct engine *engine, const struct config *config, struct error *err)
 {
+    engine->outside.helpers = config->helpers;
     if (!config->n_servers)
         return 0;
     for (size_t i = 0; i < config->n_servers; i++)
@@ -147,7 +148,6 @@ static int open_pool(struct engine *engine, const struct config *config,
         *environment = environment_steady(environment);
     return pool_new(engine->loop,
                     &(struct pool_options){
-                        .program = engine->program,
                         .config = config,
                         .environment = *environment,
                         .masks = engine->masks,
@@ -167,8 +167,7 @@ static int open_all(struct engine *engine, const struct config *config,
                     const struct engine_stock *stock, const struct run_limits *limits,
                     struct error *err)
 {
-    engine->program = paths_program("belljar-zygote", err);
-    engine->loop = engine->program ? loop_new(err) : NULL;
+    engine->loop = loop_new(err);
     if (!engine->loop || open_masking(engine, config, err) < 0 ||
         open_gate(engine, config, err) < 0 || open_pool(engine, config, stock, limits, err) < 0 ||
         cgroup_host_open(&engine->cgroups, err) < 0)
@@ -212,7 +211,6 @@ struct sessions_options engine_sessions(const struct engine *engine, const struc
         .kept_bytes = kept_bytes(engine, config),
         .max_total = (size_t)config->sessions_max,
         .max_per_owner = (size_t)config->sessions_max,
-        .evicts_idle = strcmp(config->session_evict, "yes") == 0,
         .has_names = config_has_names(config),
     };
 }
@@ -278,6 +276,5 @@ void engine_close(struct engine *engine)
     environment_done(&engine->environment);
     masks_free(engine->masks);
     operator_rules_done(&engine->own);
-    free(engine->program);
     *engine = (struct engine){0};
 }

@@ -25,8 +25,7 @@ struct engine {
     struct masks *masks;            /* what is masked in texts of programs (engine/masking.h) */
     struct operator_rules own;      /* what the operator has masked beyond the usual */
     struct memory_guard *guard;     /* NULL: nobody looks at memory */
-    char *program;
-    bool is_server; /* its start is recorded, and its stop is due */
+    bool is_server;                 /* its start is recorded, and its stop is due */
 };
 
 /* The stock to keep ready. */

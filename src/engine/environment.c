@@ -33,56 +33,101 @@ static int check_place(const char *root, struct error *err)
     return 0;
 }
 
-/* A virtual environment is named by its directory or by the interpreter in it. It has to be of the
- * Python we are linked with, and its tree is shown inside. */
-static int virtual_environment(const char *path, struct environment *e, struct error *err)
+/* The zygote of that version, whose standard library has to be there. */
+static int choose_python(struct environment *e, const char *version, struct error *err)
 {
-    cleanup_free char *root = realpath(path, NULL);
+    (void)snprintf(e->version, sizeof(e->version), "%s", version);
+    e->program = pythons_program(version, err);
+    if (!e->program)
+        return -1;
+    if (pythons_is_installed(version))
+        return 0;
+    error_set(err, E_UNSUPPORTED, "Belljar was built with Python %s, which is no longer installed",
+              version);
+    return error_hint(err, "build and install Belljar again; it then takes the Python of this "
+                           "system");
+}
+
+/* The directory of an environment that is named by it or by the interpreter in it. NULL: there is
+ * none. The caller frees it. */
+static char *find_root(const char *path)
+{
     char probe[PATH_MAX];
     struct stat st;
     char *bin;
+
+    /* …/bin/python is a link to the system's interpreter: it is the given path that says where the
+     * environment is. */
+    (void)snprintf(probe, sizeof(probe), "%s", path);
+    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode) && (bin = strstr(probe, "/bin/")))
+        *bin = '\0';
+    return realpath(probe, NULL);
+}
+
+/* The interpreter that the environment was made with is not the one that programs run in. Where
+ * sandboxes do not see it, the zygote puts its own in its place (sandbox/root.c): the packages are
+ * those of the same minor version, for which their native parts are made. Where they see it, its
+ * standard library would be used with an interpreter that it does not belong to. */
+static int check_interpreter(const char *path, const struct environment *e,
+                             const struct python_environment *found, struct error *err)
+{
+    cleanup_free char *real = realpath(e->python, NULL);
+
+    if (!real) {
+        error_set(err, E_NOT_FOUND, "the interpreter of environment `%s` is gone: `%s` %s", path,
+                  e->python, errno == ENOENT ? "leads nowhere" : "cannot be followed");
+        return error_hint(err, "make the environment again: `python%s -m venv DIR`",
+                          found->version);
+    }
+    if (strncmp(real, "/usr/", 5) != 0 || strncmp(real, "/usr/bin/", 9) == 0)
+        return 0;
+    error_set(err, E_UNSUPPORTED,
+              "environment `%s` was made with another Python %s than Belljar: `%s`", path,
+              found->version, real);
+    return error_hint(err, "make it with `/usr/bin/python%s -m venv DIR`", found->version);
+}
+
+/* A virtual environment, whose tree is shown inside. */
+static int virtual_environment(const char *path, struct environment *e, struct error *err)
+{
+    cleanup_free char *root = find_root(path);
+    struct python_environment found;
 
     if (!root) {
         error_set(err, E_NOT_FOUND, "environment `%s` does not exist", path);
         return error_hint(err, "name the directory of a virtual environment, or its interpreter");
     }
-    /* …/bin/python is a link to the system's interpreter: it is the given path that says where the
-     * environment is. */
-    (void)snprintf(probe, sizeof(probe), "%s", path);
-    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode) && (bin = strstr(probe, "/bin/"))) {
-        *bin = '\0';
-        free(root);
-        root = realpath(probe, NULL);
-    }
-    if (!root ||
-        (size_t)snprintf(probe, sizeof(probe), "%s/lib/python%s", root, BELLJAR_PYTHON) >=
-            sizeof(probe) ||
-        stat(probe, &st) < 0) {
-        error_set(err, E_UNSUPPORTED, "environment `%s` is not one of Python %s", path,
-                  BELLJAR_PYTHON);
-        return error_hint(err, "make it with `%s -m venv DIR`", SYSTEM_PYTHON);
-    }
+    if (pythons_examine(root, path, &found, err) < 0)
+        return -1;
+    if (choose_python(e, found.version, err) < 0)
+        return error_wrap(err, "environment `%s` is of Python %s", path, found.version);
     if (check_place(root, err) < 0)
         return -1;
     if (asprintf(&e->python, "%s/bin/python3", root) < 0) {
         e->python = NULL; /* undefined after a failure */
         return error_memory(err);
     }
+    if (check_interpreter(path, e, &found, err) < 0)
+        return -1;
     if (strncmp(root, "/usr/", 5) == 0) /* seen inside as it is */
         return 0;
     e->binds[e->n_binds++] = take_ptr(root);
     return 0;
 }
 
-static int add_names(struct config_list *list, const json_t *names, struct error *err)
+/* The Python of the system, or one that it has besides. */
+static int system_environment(struct environment *e, const char *version, struct error *err)
 {
-    const json_t *name;
-    size_t i;
+    char own[PYTHON_VERSION_TEXT];
+    bool is_own;
 
-    json_array_foreach(names, i, name)
-    {
-        if (config_list_add(list, json_string_value(name), json_string_length(name), err) < 0)
-            return -1;
+    pythons_default(own);
+    is_own = strcmp(version, own) == 0;
+    if (choose_python(e, version, err) < 0)
+        return -1;
+    if (asprintf(&e->python, is_own ? SYSTEM_PYTHON : "/usr/bin/python%s", version) < 0) {
+        e->python = NULL; /* undefined after a failure */
+        return error_memory(err);
     }
     return 0;
 }
@@ -136,8 +181,9 @@ static int made_environment(struct environment *e, const struct config *config, 
         if (config_list_add(&e->made_preload, config->preload.items[i],
                             strlen(config->preload.items[i]), err) < 0)
             return -1;
-    if ((imports && add_names(&e->made_preload, json_object_get(manifest, "preload"), err) < 0) ||
-        add_names(&e->modules, json_object_get(manifest, "modules"), err) < 0)
+    if ((imports &&
+         manifest_take_names(&e->made_preload, json_object_get(manifest, "preload"), err) < 0) ||
+        manifest_take_names(&e->modules, json_object_get(manifest, "modules"), err) < 0)
         return -1;
     e->preload = e->made_preload.items;
     e->n_preload = e->made_preload.count;
@@ -177,13 +223,42 @@ static int set_variables(struct environment *e, const struct config *config, str
     return 0;
 }
 
+/* By name: one of the settings, one of `belljar environment create` (`*ret_python` is ""), or a
+ * Python of the system (`ret_version`). */
+static int find_environment(const struct config *config, const char *name, const char **ret_python,
+                            const struct config_list **ret_preload,
+                            char ret_version[PYTHON_VERSION_TEXT], struct error *err)
+{
+    cleanup_free char *program = NULL;
+    struct error unknown = {0};
+
+    if (config_environment(config, name, ret_python, ret_preload, &unknown) == 0)
+        return 0;
+    if (unknown.code != E_NOT_FOUND) {
+        error_move(err, &unknown);
+        return -1;
+    }
+    *ret_preload = &config->preload;
+    *ret_python = manifest_exists(name) ? "" : NULL;
+    if (*ret_python || pythons_name(name, ret_version)) {
+        error_done(&unknown);
+        program = *ret_python ? NULL : pythons_program(ret_version, err);
+        return *ret_python || program ? 0 : -1;
+    }
+    error_move(err, &unknown);
+    return -1;
+}
+
 int environment_open(struct environment *e, const struct config *config, const char *name,
                      bool warm, bool imports, struct error *err)
 {
+    char version[PYTHON_VERSION_TEXT];
     const struct config_list *preload;
     const char *python;
 
+    pythons_default(version);
     e->warm = warm;
+    e->is_on_host = config_is_process_level(config);
     if (set_variables(e, config, err) < 0)
         return -1;
     e->binds = calloc(BINDS_MAX, sizeof(*e->binds));
@@ -192,24 +267,22 @@ int environment_open(struct environment *e, const struct config *config, const c
     if (*config->helpers && add_helpers(e, config->helpers, err) < 0)
         return -1;
     name = name ? name : config->environment;
-    if (config_environment(config, name, &python, &preload, err) < 0) {
-        if (err->code != E_NOT_FOUND || !manifest_exists(name))
-            return -1;
-        error_done(err);
+    if (find_environment(config, name, &python, &preload, version, err) < 0)
+        return -1;
+    if (python && !*python)
         return made_environment(e, config, name, warm && imports, err);
-    }
     if (warm && imports) {
         e->preload = preload->items;
         e->n_preload = preload->count;
     }
     if (python && strcmp(python, SYSTEM_PYTHON) != 0)
         return virtual_environment(python, e, err);
-    e->python = strdup(SYSTEM_PYTHON);
-    return e->python ? 0 : error_memory(err);
+    return system_environment(e, version, err);
 }
 
 int environment_check_name(const struct config *config, const char *name, struct error *err)
 {
+    char version[PYTHON_VERSION_TEXT];
     const struct config_list *preload;
     const char *python;
 
@@ -217,17 +290,22 @@ int environment_check_name(const struct config *config, const char *name, struct
         error_set(err, E_INVALID, "invalid environment name `%s`", name);
         return error_hint(err, "a path is for the operator: [environments.NAME]");
     }
-    if (manifest_exists(name))
-        return 0;
-    return config_environment(config, name, &python, &preload, err);
+    return find_environment(config, name, &python, &preload, version, err);
 }
 
-struct environment environment_steady(const struct environment *from)
+struct environment environment_bare(const struct environment *from)
 {
     struct environment e = *from;
 
     e.preload = NULL;
     e.n_preload = 0;
+    return e;
+}
+
+struct environment environment_steady(const struct environment *from)
+{
+    struct environment e = environment_bare(from);
+
     e.warm = true;
     e.steady = true;
     return e;
@@ -235,6 +313,7 @@ struct environment environment_steady(const struct environment *from)
 
 void environment_done(struct environment *e)
 {
+    free(e->program);
     free(e->python);
     config_list_done(&e->made_preload);
     config_list_done(&e->modules);

@@ -7,8 +7,11 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "engine/pythons.h"
 
 struct environment {
+    char *program; /* path of the zygote of this version */
+    char version[PYTHON_VERSION_TEXT];
     char *python;   /* path of the interpreter */
     char **preload; /* borrowed from the settings */
     size_t n_preload;
@@ -19,6 +22,7 @@ struct environment {
     char **paths; /* of those, where modules are found beside the environment's own */
     size_t n_paths;
     struct config_list variables; /* "NAME=value" for every program */
+    bool is_on_host;              /* its sandboxes have no namespaces: the level `process` */
     bool warm;                    /* many forks will follow */
     bool steady; /* for runs with a seed (guest/steady/). Nothing is imported in advance: the order
                     in which random numbers are drawn is to be the program's alone. */
@@ -35,5 +39,9 @@ int environment_check_name(const struct config *config, const char *name, struct
 /* Makes the environment for runs with a seed, with the interpreter and trees of `from`. It shares
  * everything with `from`; do not end it. */
 struct environment environment_steady(const struct environment *from);
+
+/* Makes the one of `from` in which nothing is imported in advance. It shares everything with it, as
+ * above. */
+struct environment environment_bare(const struct environment *from);
 
 void environment_done(struct environment *environment);

@@ -66,19 +66,6 @@ bool manifest_exists(const char *name)
     return path && access(path, R_OK) == 0;
 }
 
-static bool has_strings(const json_t *list)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach(list, i, item)
-    {
-        if (!json_is_string(item))
-            return false;
-    }
-    return json_is_array(list);
-}
-
 json_t *manifest_load(const char *name, struct error *err)
 {
     cleanup_free char *path = manifest_path(name, err);
@@ -88,15 +75,18 @@ json_t *manifest_load(const char *name, struct error *err)
         return NULL;
     if (access(path, R_OK) < 0) {
         error_set(err, E_NOT_FOUND, "there is no environment `%s`", name);
-        error_hint(err, "make it with `belljar environment create %s`", name);
+        error_hint(err, "make it with `belljar environment create %s --with PACKAGE`", name);
         return NULL;
     }
     manifest = json_text_own_file(path);
-    if (has_strings(json_object_get(manifest, "preload")) &&
-        has_strings(json_object_get(manifest, "modules")))
+    if (json_are_strings(json_object_get(manifest, "preload")) &&
+        json_are_strings(json_object_get(manifest, "modules")))
         return json_incref(manifest);
     error_set(err, E_INVALID, "`%s` is not the manifest of an environment", path);
-    error_hint(err, "make it again: `belljar environment rm %s`, then `create`", name);
+    error_hint(err,
+               "make it again: `belljar environment rm %s`, then `belljar environment create %s "
+               "--with PACKAGE`",
+               name, name);
     return NULL;
 }
 
@@ -131,4 +121,17 @@ json_t *manifest_list(struct error *err)
     }
     free(entries);
     return list;
+}
+
+int manifest_take_names(struct config_list *list, const json_t *names, struct error *err)
+{
+    const json_t *name;
+    size_t i;
+
+    json_array_foreach(names, i, name)
+    {
+        if (config_list_add(list, json_string_value(name), json_string_length(name), err) < 0)
+            return -1;
+    }
+    return 0;
 }

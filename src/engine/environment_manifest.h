@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "base/config.h"
 #include "base/error.h"
 
 #define MANIFEST_FILE "belljar.json"
@@ -28,3 +29,6 @@ int manifest_store(const char *name, const json_t *manifest, struct error *err);
 
 /* All manifests, by name. */
 json_t *manifest_list(struct error *err);
+
+/* Adds the names of one of its lists to `list`. */
+int manifest_take_names(struct config_list *list, const json_t *names, struct error *err);

@@ -70,8 +70,8 @@ struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides,
         return NULL;
     side->used_ns = loop_now_ns();
     if (open_environment(sides, terms, side, err) < 0 ||
-        zygote_client_new(sides->loop, sides->masks, sides->program, &side->environment,
-                          sides->events, sides->owner, &side->zygote, err) < 0) {
+        zygote_client_new(sides->loop, sides->masks, &side->environment, sides->events,
+                          sides->owner, &side->zygote, err) < 0) {
         extra_zygote_forget(side);
         return NULL;
     }

@@ -21,8 +21,7 @@ struct extra_zygote {
 
 struct extra_zygotes {
     struct loop *loop;
-    struct masks *masks; /* engine/masking.h */
-    const char *program;
+    struct masks *masks;           /* engine/masking.h */
     const struct config *config;   /* where environments are found; NULL: there is only one */
     const struct environment *own; /* the pool's */
     const struct zygote_events *events;

@@ -63,7 +63,7 @@ static int add_environment(struct buf *text, const struct environment *e, struct
 
     for (size_t i = 0; i < e->n_binds; i++) {
         (void)snprintf(path, sizeof(path), "%s/lib/python%s/site-packages", e->binds[i],
-                       BELLJAR_PYTHON);
+                       e->version);
         if (add_packages(text, path, err) < 0)
             return -1;
     }

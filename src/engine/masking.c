@@ -229,9 +229,14 @@ struct clean_text mask_text(struct mask_context context, struct span text)
 
 static struct mask_count count_of(const struct texts *texts)
 {
-    return texts ? (struct mask_count){masker_count(texts->masker),
-                                       masker_hidden_bytes(texts->masker)}
-                 : (struct mask_count){0};
+    return (struct mask_count){masker_count(texts->masker), masker_hidden_bytes(texts->masker)};
+}
+
+static struct clean_text withhold_from_trail(struct span text, struct mask_count *ret_count)
+{
+    if (ret_count)
+        *ret_count = (struct mask_count){1, text.len};
+    return clean_literal("[WITHHELD]");
 }
 
 struct clean_text mask_for_trail(struct masks *masks, enum run_masking masking, struct span text,
@@ -245,12 +250,12 @@ struct clean_text mask_for_trail(struct masks *masks, enum run_masking masking, 
     if (!text.len)
         return clean_literal("");
     texts = take_texts(&masks->for_trail[masking], context);
+    if (!texts)
+        return withhold_from_trail(text, ret_count);
     before = count_of(texts);
-    if (!texts || masker_text(texts->masker, text.data, text.len, &clean, NULL) < 0) {
+    if (masker_text(texts->masker, text.data, text.len, &clean, NULL) < 0) {
         texts_free(texts); /* a broken one stays broken */
-        if (ret_count)
-            *ret_count = (struct mask_count){1, text.len};
-        return clean_literal("[WITHHELD]");
+        return withhold_from_trail(text, ret_count);
     }
     after = count_of(texts);
     give_texts(&masks->for_trail[masking], texts);

@@ -7,9 +7,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/language.h"
 #include "base/net.h"
+#include "base/span.h"
 #include "base/terminal_text.h"
+#include "calls/apis.h"
 #include "engine/environment.h"
+#include "wire/policy.h"
 
 /* So many of a kind are named; of the others only their number. */
 #define DIRECTORIES_SHOWN 4
@@ -99,6 +103,9 @@ int place_add_line(const struct run_terms *terms, struct buf *out)
     const char *mode = terms->workdir ? mode_of(terms, terms->workdir) : NULL;
     bool is_only = terms->n_grants == 1 && mode;
 
+    if (terms->is_on_host &&
+        buf_add_str(out, "Use relative paths: there is no /workspace here. ", NULL) < 0)
+        return -1;
     if (!terms->n_grants && !terms->net)
         return 0;
     if (buf_add_str(out, "Code starts in ", NULL) < 0 || add_name(place_start(terms), out) < 0 ||
@@ -112,22 +119,57 @@ int place_add_line(const struct run_terms *terms, struct buf *out)
     return buf_add_str(out, ".", NULL);
 }
 
+int place_add_mark(const struct run_terms *terms, struct buf *out)
+{
+    const char *mode = terms->workdir ? mode_of(terms, terms->workdir) : NULL;
+
+    if (terms->n_grants != 1 || !mode || terms->net)
+        return 0;
+    return buf_add_str(out, "[in ", NULL) < 0 || add_name(place_start(terms), out) < 0 ||
+                   buf_printf(out, NULL, ", %s]", mode) < 0
+               ? -1
+               : 1;
+}
+
 /* --- what can be imported --- */
 
-/* "code_helpers.py" and "acme/" are modules; one that begins with `_` is nobody's to import. */
-static size_t module_len(const char *name)
+static bool has_row(const struct wire_policy *policy, enum policy_list list, const char *module)
 {
-    size_t len = strcspn(name, ".");
+    for (size_t i = 0; i < policy->n_rows; i++)
+        if (policy->rows[i].list == list && span_is(policy->rows[i].key, module))
+            return true;
+    return false;
+}
 
-    for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)name[i]) && name[i] != '_')
-            return 0;
-    return *name == '_' || (name[len] && strcmp(name + len, ".py") != 0) ? 0 : len;
+bool place_lacks_os(const struct run_terms *terms)
+{
+    struct wire_policy policy;
+    bool lacks;
+
+    if (wire_policy_decode(terms->policy, &policy) < 0)
+        return false;
+    lacks = (policy.flags & POLICY_IMPORTS_LISTED) &&
+            has_row(&policy, POLICY_IMPORT_ALLOW, "pathlib") &&
+            !has_row(&policy, POLICY_IMPORT_ALLOW, "os");
+    wire_policy_done(&policy);
+    return lacks;
+}
+
+bool place_has_shell(const struct run_terms *terms)
+{
+    struct wire_policy policy;
+    bool is_judged;
+
+    if (!terms->may_spawn || wire_policy_decode(terms->policy, &policy) < 0)
+        return terms->may_spawn;
+    is_judged = (policy.flags & POLICY_IMPORTS_LISTED) && !(policy.flags & POLICY_PROJECT_ALLOWED);
+    wire_policy_done(&policy);
+    return !is_judged;
 }
 
 static int is_module(const struct dirent *entry)
 {
-    return module_len(entry->d_name) > 0;
+    return apis_module_len(entry->d_name) > 0;
 }
 
 int place_add_helpers(const struct config *config, struct buf *out)
@@ -140,7 +182,7 @@ int place_add_helpers(const struct config *config, struct buf *out)
         const char *name = entries[i]->d_name;
 
         if (r == 0 && i < HELPERS_SHOWN)
-            r = buf_printf(out, NULL, "%s%.*s", i ? ", " : "helpers: ", (int)module_len(name),
+            r = buf_printf(out, NULL, "%s%.*s", i ? ", " : "helpers: ", (int)apis_module_len(name),
                            name);
         free(entries[i]);
     }
@@ -150,12 +192,15 @@ int place_add_helpers(const struct config *config, struct buf *out)
     return count > 0 && r == 0 ? buf_add_str(out, "\n", NULL) : r;
 }
 
+/* Bash runs it where Python may not import it. */
+#define TESTS "pytest"
+
 /* Packages that programs are written for; others are found by import. */
 static const char *const notable[] = {
     "numpy",        "pandas",   "scipy",    "scikit-learn", "matplotlib", "sympy",
     "networkx",     "requests", "pillow",   "openpyxl",     "lxml",       "beautifulsoup4",
     "statsmodels",  "seaborn",  "polars",   "duckdb",       "pyarrow",    "sqlalchemy",
-    "scikit-image", "pypdf",    "tabulate", "pyyaml",
+    "scikit-image", "pypdf",    "tabulate", "pyyaml",       TESTS,
 };
 
 struct package_versions {
@@ -198,34 +243,36 @@ static void note_packages(struct package_versions *found, const char *directory)
         (void)closedir(dir);
 }
 
-static int add_packages(const struct config *config, const char *name, struct buf *out)
+static int add_packages(const struct environment *environment, bool has_shell, struct buf *out)
 {
-    struct environment environment = {0};
     struct package_versions found = {0};
     char path[PATH_MAX];
     size_t shown = 0;
 
-    if (environment_open(&environment, config, name, false, false, NULL) == 0)
-        for (size_t i = 0; i < environment.n_binds; i++) {
-            (void)snprintf(path, sizeof(path), "%s/lib/python%s/site-packages",
-                           environment.binds[i], BELLJAR_PYTHON);
-            note_packages(&found, path);
-        }
-    environment_done(&environment);
+    for (size_t i = 0; i < environment->n_binds; i++) {
+        (void)snprintf(path, sizeof(path), "%s/lib/python%s/site-packages", environment->binds[i],
+                       environment->version);
+        note_packages(&found, path);
+    }
     note_packages(&found, "/usr/lib/python3/dist-packages");
     for (size_t i = 0; i < ARRAY_SIZE(notable); i++)
-        if (*found.versions[i] && buf_printf(out, NULL, "%s%s %s", shown++ ? ", " : "packages: ",
-                                             notable[i], found.versions[i]) < 0)
+        if (*found.versions[i] && (has_shell || strcmp(notable[i], TESTS) != 0) &&
+            buf_printf(out, NULL, "%s%s %s", shown++ ? ", " : "packages: ", notable[i],
+                       found.versions[i]) < 0)
             return -1;
     return shown ? buf_add_str(out, "\n", NULL) : 0;
 }
 
 /* --- everything --- */
 
-static int add_limits(const struct run_limits *limits, struct buf *out)
+static int add_limits(const struct run_limits *limits, double long_s, struct buf *out)
 {
-    if (buf_printf(out, NULL, "limits: %g s a call, %g MB memory, %g MB disk, %u processes",
-                   limits->timeout_ms / 1000.0, (double)limits->memory_bytes / (double)MIB,
+    double seconds = limits->timeout_ms / 1000.0;
+
+    if (buf_printf(out, NULL, "limits: %g s a call", seconds) < 0 ||
+        (long_s > seconds && buf_printf(out, NULL, " (with `wait_s` %g s)", long_s) < 0) ||
+        buf_printf(out, NULL, ", %g MB memory, %g MB disk, %u processes",
+                   (double)limits->memory_bytes / (double)MIB,
                    (double)limits->disk_bytes / (double)MIB, limits->processes) < 0)
         return -1;
     if (limits->cpu_percent && buf_printf(out, NULL, ", %g cores", limits->cpu_percent / 100.0) < 0)
@@ -233,19 +280,58 @@ static int add_limits(const struct run_limits *limits, struct buf *out)
     return buf_add_str(out, "\n", NULL);
 }
 
-int place_add(const struct config *config, const struct run_terms *terms, struct buf *out)
+/* Without processes nothing but Python runs. */
+static int add_languages(const struct run_terms *terms, const char *python, struct buf *out)
 {
-    if (buf_add_str(out, "directories: /workspace (private)", NULL) < 0 ||
+    if (buf_printf(out, NULL, "\nlanguages: Python %s", python) < 0)
+        return -1;
+    for (size_t i = RUN_PYTHON + 1; terms->may_spawn && i < RUN_LANGUAGES; i++)
+        if (language_is_installed((enum run_language)i) &&
+            buf_printf(out, NULL, ", %s", languages[i].title) < 0)
+            return -1;
+    return buf_add_str(out, "\n", NULL);
+}
+
+static int add_place(const struct config *config, const struct run_terms *terms,
+                     const struct environment *environment, double long_s, struct buf *out)
+{
+    if (terms->is_on_host &&
+        buf_add_str(
+            out,
+            "isolation: process (weaker: no namespaces; no sockets; use relative paths: "
+            "the workspace is $HOME and the starting directory, and there is no /workspace; "
+            "temporary files go to $TMPDIR)\n",
+            NULL) < 0)
+        return -1;
+    if (buf_add_str(out,
+                    terms->is_on_host ? "directories: /workspace (private)"
+                                      : "directories: /workspace (private), /tmp (private)",
+                    NULL) < 0 ||
         (terms->n_grants && buf_add_str(out, ", ", NULL) < 0) ||
         place_add_directories(terms, out) < 0 || buf_add_str(out, "\nstarts in: ", NULL) < 0 ||
         add_name(place_start(terms), out) < 0 || buf_add_str(out, "\nhosts: ", NULL) < 0 ||
-        place_add_hosts(terms, out) < 0 ||
-        buf_printf(out, NULL, "\nlanguages: Python " BELLJAR_PYTHON "%s\n",
-                   terms->may_spawn ? ", Bash" : "") < 0)
+        place_add_hosts(terms, out) < 0 || add_languages(terms, environment->version, out) < 0)
         return -1;
-    if (place_add_helpers(config, out) < 0 || add_packages(config, terms->environment, out) < 0)
+    if (place_add_helpers(config, out) < 0 ||
+        add_packages(environment, place_has_shell(terms), out) < 0)
         return -1;
-    return add_limits(&terms->limits, out);
+    return add_limits(&terms->limits, long_s, out);
+}
+
+int place_add(const struct config *config, const struct run_terms *terms, double long_s,
+              struct buf *out)
+{
+    struct environment environment = {0};
+    int r;
+
+    if (environment_open(&environment, config, terms->environment, false, false, NULL) < 0) {
+        environment_done(&environment);
+        environment = (struct environment){0};
+        pythons_default(environment.version);
+    }
+    r = add_place(config, terms, &environment, long_s, out);
+    environment_done(&environment);
+    return r;
 }
 
 /* --- forks --- */
@@ -288,4 +374,11 @@ int place_add_forks(const struct run_terms *source, struct buf *out)
          add_grants(source, false, out) < 0 || buf_add_str(out, ".", NULL) < 0))
         return -1;
     return 0;
+}
+
+const char *place_end_note(const struct run_terms *terms)
+{
+    if (has_mode(terms, RUN_GRANT_COW))
+        return "; applied changes are on disk, others are gone";
+    return has_mode(terms, RUN_GRANT_RW) ? "; files in granted directories stay" : "";
 }

@@ -27,7 +27,7 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
         pool_free(pool);
         return error_memory(err);
     }
-    if (pool_open_stock(pool, err) < 0 || pool_start_zygote(pool, err) < 0) {
+    if (pool_open_stock(pool, err) < 0 || pool_start_zygotes(pool, err) < 0) {
         pool_free(pool);
         return -1;
     }
@@ -73,6 +73,11 @@ struct approvals *pool_approvals(const struct pool *pool)
     return &pool->options.outside->approvals;
 }
 
+const struct outside *pool_outside(const struct pool *pool)
+{
+    return pool->options.outside;
+}
+
 struct recorder *pool_witness(const struct pool *pool)
 {
     return pool->recorder;
@@ -85,17 +90,21 @@ void pool_notice(struct pool *pool)
 
 void pool_level(const struct pool *pool, struct pool_level *ret_level)
 {
+    size_t wanted = 0;
+
+    for (size_t i = 0; i < pool->n_stocks; i++)
+        wanted += stock_wanted(pool, &pool->stocks[i]);
     *ret_level = (struct pool_level){
-        .idle = pool->n_idle,
-        .making = pool->n_making,
+        .idle = pool_count_idle(pool),
+        .making = pool_count_making(pool),
         .active = pool->n_active,
         .queued = pool->n_queued,
-        .wanted = pool->options.size,
+        .wanted = wanted,
         .made = pool->made,
     };
 }
 
 const struct zygote_client *pool_zygote(const struct pool *pool)
 {
-    return pool->zygote;
+    return pool->stocks[STOCK_FULL].zygote;
 }

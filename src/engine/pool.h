@@ -20,9 +20,8 @@ struct pool;
 struct recorder; /* engine/recorder.h */
 
 struct pool_options {
-    const char *program; /* path of belljar-zygote */
+    struct masks *masks; /* of every run (engine/masking.h); outlives the pool */
     struct environment environment;
-    struct masks *masks;            /* of every run (engine/masking.h); outlives the pool */
     struct outside *outside;        /* what calls reach (calls/outside.h); outlives the pool */
     struct egress_settings *egress; /* how granted hosts are reached (egress/egress.h); too */
     const struct config *config;    /* where others are found; NULL: there are none */
@@ -61,6 +60,7 @@ struct masks *pool_masks(const struct pool *pool);
 
 /* Calls of its runs that wait for a yes (calls/approval.h). */
 struct approvals *pool_approvals(const struct pool *pool);
+const struct outside *pool_outside(const struct pool *pool);
 
 struct recorder *pool_witness(const struct pool *pool);
 
@@ -102,6 +102,7 @@ struct pool_order {
     /* --- the pool's own --- */
     TAILQ_ENTRY(pool_order) link;
     enum pool_order_state state;
+    bool is_bare;       /* an interpreter without the modules of `preload` will do */
     struct run *run;    /* to be run in it; NULL: the sandbox itself is wanted */
     struct box *box;    /* that is being made for it */
     struct error error; /* why there is none */
@@ -124,7 +125,7 @@ void pool_notice(struct pool *pool);
 
 void pool_level(const struct pool *pool, struct pool_level *ret_level);
 
-/* The zygote that makes sandboxes now; NULL between two. */
+/* The zygote that makes sandboxes with the modules of `preload`; NULL between two. */
 const struct zygote_client *pool_zygote(const struct pool *pool);
 
 /* Calls `fn` for each sandbox, sessions' included. It must not free any. */

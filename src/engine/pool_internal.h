@@ -14,6 +14,22 @@
 
 TAILQ_HEAD(pool_orders, pool_order);
 
+/* Two kinds of sandboxes. An interpreter alone is made, filled and removed several times as fast as
+ * one that carries the modules of `preload`, and can import whatever the other has: a wrong choice
+ * costs time only (engine/program_needs.h). Sessions get the full kind. */
+enum stock_kind { STOCK_FULL, STOCK_BARE, STOCK_KINDS };
+
+struct stock {
+    enum stock_kind kind;
+    struct environment environment; /* shares everything with the pool's */
+    struct zygote_client *zygote;   /* makes new sandboxes; NULL between two */
+    struct box **idle;              /* room for `options.size` of them, the latest last */
+    size_t n_idle, n_hot_idle;
+    size_t n_making, n_hot_making; /* for the stock and for orders */
+    size_t n_ordered;              /* of these, for orders */
+    bool has_old_idle;             /* some may be of a retired zygote */
+};
+
 struct pool {
     struct loop *loop;
     struct cgroup_host *cgroups;
@@ -32,16 +48,14 @@ struct pool {
     struct loop_work answering;
 
     /* pool_stock.c */
-    struct box **idle; /* room for `options.size` of them, the latest last */
-    size_t n_idle, n_hot_idle;
-    size_t n_making, n_hot_making; /* for the stock and for orders */
+    struct stock stocks[STOCK_KINDS];
+    size_t n_stocks;     /* 1: all sandboxes are alike, since nothing is imported in advance */
+    uint32_t bare_share; /* of the latest orders, in parts of STOCK_SHARE_ALL */
     uint64_t made;
     struct loop_watch *pressure;
-    bool has_old_idle; /* some of the stock may be of a retired zygote */
-    bool is_tight;     /* memory is short: no stock */
+    bool is_tight; /* memory is short: no stock */
 
     /* pool_zygotes.c */
-    struct zygote_client *zygote;       /* makes new sandboxes */
     char fingerprint[FINGERPRINT_TEXT]; /* of its environment; "": nobody has asked yet */
     struct extra_zygotes sides;         /* those of other environments and seeds */
     struct zygote_client *retired[POOL_RETIRED_MAX]; /* live until their last sandbox is gone */
@@ -74,19 +88,30 @@ void pool_deliver_all(struct pool *pool);
 int pool_open_stock(struct pool *pool, struct error *err);
 void pool_close_stock(struct pool *pool);
 
-/* One from the stock, NULL: there is none. `zygote`: only one of its, or NULL. */
-struct box *pool_take_idle(struct pool *pool, const struct zygote_client *zygote);
+/* The stock that has sandboxes of the kind that the order asks for. */
+struct stock *pool_stock_for(struct pool *pool, const struct pool_order *order);
 
-/* Sandboxes that are left to callers with few runs. */
-size_t pool_reserve(const struct pool *pool);
+/* The mix of orders decides how many of each kind wait. */
+void pool_learn_mix(struct pool *pool, const struct pool_order *order);
+
+/* One from the stock, NULL: there is none. `zygote`: only one of its, or NULL. */
+struct box *pool_take_idle(struct stock *stock, const struct zygote_client *zygote);
+
+/* How many should wait, and how many of them are left to callers with few runs. */
+size_t stock_wanted(const struct pool *pool, const struct stock *stock);
+size_t stock_reserve(const struct pool *pool, const struct stock *stock);
+
+/* In all stocks. */
+size_t pool_count_idle(const struct pool *pool);
+size_t pool_count_making(const struct pool *pool);
 
 /* Makes what is missing, as far as that is worth while now. */
 void pool_refill(struct pool *pool);
 void pool_tell_level(struct pool *pool);
 
-/* Has a sandbox made, for that order or, with NULL, for the stock. */
-int pool_make_box(struct pool *pool, struct zygote_client *zygote, const struct box_spec *spec,
-                  struct pool_order *order, struct error *err);
+/* Has a sandbox made, for that order or, with NULL, for the stock that it counts in. */
+int pool_make_box(struct pool *pool, struct stock *stock, struct zygote_client *zygote,
+                  const struct box_spec *spec, struct pool_order *order, struct error *err);
 
 /* The sandbox is not being made for its order any more. Returns the order, or NULL. */
 struct pool_order *pool_take_reserved(struct pool *pool, struct box *box);
@@ -94,14 +119,16 @@ struct pool_order *pool_take_reserved(struct pool *pool, struct box *box);
 /* --- pool_zygotes.c --- */
 
 void pool_open_zygotes(struct pool *pool);
-int pool_start_zygote(struct pool *pool, struct error *err);
+
+/* Starts those that are missing. */
+int pool_start_zygotes(struct pool *pool, struct error *err);
 
 /* The zygote whose sandboxes fit the order. NULL: there is none just now, or *err says why there
  * cannot be one. */
 struct zygote_client *pool_zygote_for(struct pool *pool, const struct pool_order *order,
                                       struct error *err);
 
-/* Replaces the zygote when it is old, and ends those that have nothing left to do. */
+/* Replaces zygotes that are old, and ends those that have nothing left to do. */
 void pool_recycle(struct pool *pool);
 
 /* Ends all, and answers what ran in their sandboxes as cancelled. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/pool_internal.h"
+#include "engine/program_needs.h"
 #include "engine/recorder.h"
 
 /* Sandboxes that are made to order at once. A run that comes later and has to go first, since its
@@ -187,7 +188,7 @@ void pool_start(struct pool *pool, struct box *box, struct pool_order *order)
 static bool fits_stock(const struct pool *pool, const struct run_terms *terms)
 {
     return pool->options.size > 0 && terms->n_grants == 0 && !terms->workdir && !terms->net &&
-           !extra_zygotes_serve(&pool->sides, terms) &&
+           !terms->has_terminal && !extra_zygotes_serve(&pool->sides, terms) &&
            terms->limits.disk_bytes == pool->options.limits.disk_bytes &&
            terms->limits.inodes == pool->options.limits.inodes;
 }
@@ -199,7 +200,7 @@ static bool make_to_order(struct pool *pool, struct zygote_client *zygote, struc
     struct error err = {0};
 
     dequeue(pool, order);
-    if (pool_make_box(pool, zygote,
+    if (pool_make_box(pool, pool_stock_for(pool, order), zygote,
                       &(struct box_spec){.recorder = pool->recorder,
                                          .masks = pool->options.masks,
                                          .outside = pool->options.outside,
@@ -208,6 +209,7 @@ static bool make_to_order(struct pool *pool, struct zygote_client *zygote, struc
                                          .grants = terms->grants,
                                          .n_grants = terms->n_grants,
                                          .workdir = terms->workdir,
+                                         .has_terminal = terms->has_terminal,
                                          .net = terms->net,
                                          .brokers = pool->brokers},
                       order, &err) == 0)
@@ -222,16 +224,21 @@ static bool make_to_order(struct pool *pool, struct zygote_client *zygote, struc
     return true;
 }
 
-static bool may_take_idle(const struct pool *pool, const struct pool_order *order)
+/* One from the stock, if it fits and may be taken. */
+static struct box *take_idle(struct pool *pool, const struct pool_order *order)
 {
-    return fits_stock(pool, order->terms) &&
-           (order->crowd <= CROWD_SMALL || pool->n_idle > pool_reserve(pool));
+    struct stock *stock = pool_stock_for(pool, order);
+
+    if (!fits_stock(pool, order->terms))
+        return NULL;
+    if (order->crowd > CROWD_SMALL && stock->n_idle <= stock_reserve(pool, stock))
+        return NULL;
+    return pool_take_idle(stock, order->zygote);
 }
 
-/* Takes one from the stock, if it fits. */
 static bool serve(struct pool *pool, struct pool_order *order)
 {
-    struct box *box = may_take_idle(pool, order) ? pool_take_idle(pool, order->zygote) : NULL;
+    struct box *box = take_idle(pool, order);
     struct error err = {0};
     struct zygote_client *zygote = box ? NULL : pool_zygote_for(pool, order, &err);
 
@@ -250,7 +257,7 @@ static bool serve(struct pool *pool, struct pool_order *order)
      * first word. */
     if (!zygote || zygote_client_is_ending(zygote) ||
         (fits_stock(pool, order->terms) && !zygote_client_is_ready(zygote)) ||
-        pool->n_making >= ORDERED_MAX)
+        pool_count_making(pool) >= ORDERED_MAX)
         return false;
     return make_to_order(pool, zygote, order);
 }
@@ -298,7 +305,8 @@ static void submit(struct pool *pool, struct pool_order *order)
     struct error err = {0};
 
     enqueue(pool, order, false);
-    if (!pool->zygote && pool_start_zygote(pool, &err) < 0) {
+    pool_learn_mix(pool, order);
+    if (pool_start_zygotes(pool, &err) < 0) {
         pool_fail_queue(pool, NULL, &err);
         error_done(&err);
         return;
@@ -320,7 +328,13 @@ int pool_submit(struct pool *pool, struct run *run)
 
     if (!order)
         return error_memory(&run->result.error);
-    *order = (struct pool_order){.terms = &run->terms, .crowd = run->origin.crowd, .run = run};
+    *order = (struct pool_order){.terms = &run->terms,
+                                 .crowd = run->origin.crowd,
+                                 .run = run,
+                                 .is_bare = pool->n_stocks > STOCK_BARE &&
+                                            !program_needs(&run->program,
+                                                           pool->options.environment.preload,
+                                                           pool->options.environment.n_preload)};
     run->result.started_ns = loop_now_ns();
     run->masks = pool->options.masks;
     if (refuse_while_closing(pool, order))
@@ -378,6 +392,8 @@ void pool_cancel(struct pool *pool, struct run *run)
 
 void pool_hold(struct run *run, bool is_held)
 {
-    if (run->box && box_run(run->box) == run)
+    if (run->command)
+        box_command_hold(run, is_held);
+    else if (run->box && box_run(run->box) == run)
         box_hold(run->box, is_held);
 }

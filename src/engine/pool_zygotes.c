@@ -10,6 +10,14 @@ static void on_ready(void *owner, struct zygote_client *zygote)
     loop_timer_start(pool->soon, 0);
 }
 
+static struct stock *stock_of(struct pool *pool, const struct zygote_client *zygote)
+{
+    for (size_t i = 0; i < pool->n_stocks; i++)
+        if (pool->stocks[i].zygote == zygote)
+            return &pool->stocks[i];
+    return NULL;
+}
+
 /* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run
  * twice. */
 static void on_zygote_end(void *owner, struct zygote_client *zygote, const struct error *err)
@@ -17,14 +25,15 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
     struct pool *pool = owner;
     bool was_ready = zygote_client_python_version(zygote) != NULL;
     struct extra_zygote *side = extra_zygotes_find(&pool->sides, zygote);
+    struct stock *stock = stock_of(pool, zygote);
     struct error gone = {0}, again = {0};
     struct box *box;
 
     error_set(&gone, E_SYSTEM, "the zygote of the session is gone");
     while ((box = zygote_client_any_box(zygote)))
         box_on_gone(box, err);
-    if (zygote == pool->zygote) {
-        pool->zygote = NULL;
+    if (stock) {
+        stock->zygote = NULL;
         if (!was_ready)
             pool_fail_queue(pool, NULL, err);
     } else if (side) {
@@ -35,7 +44,7 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
             pool->retired[i] = NULL;
     pool_fail_queue(pool, zygote, &gone);
     zygote_client_free(zygote);
-    if (was_ready && !pool->zygote && pool_start_zygote(pool, &again) < 0)
+    if (was_ready && pool_start_zygotes(pool, &again) < 0)
         pool_fail_queue(pool, NULL, &again);
     error_done(&gone);
     error_done(&again);
@@ -47,17 +56,24 @@ void pool_open_zygotes(struct pool *pool)
 {
     pool->sides = (struct extra_zygotes){.loop = pool->loop,
                                          .masks = pool->options.masks,
-                                         .program = pool->options.program,
                                          .config = pool->options.config,
                                          .own = &pool->options.environment,
                                          .events = &events,
                                          .owner = pool};
 }
 
-int pool_start_zygote(struct pool *pool, struct error *err)
+static int start_zygote(struct pool *pool, struct stock *stock, struct error *err)
 {
-    return zygote_client_new(pool->loop, pool->options.masks, pool->options.program,
-                             &pool->options.environment, &events, pool, &pool->zygote, err);
+    return zygote_client_new(pool->loop, pool->options.masks, &stock->environment, &events, pool,
+                             &stock->zygote, err);
+}
+
+int pool_start_zygotes(struct pool *pool, struct error *err)
+{
+    for (size_t i = 0; i < pool->n_stocks; i++)
+        if (!pool->stocks[i].zygote && start_zygote(pool, &pool->stocks[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 struct zygote_client *pool_zygote_for(struct pool *pool, const struct pool_order *order,
@@ -67,7 +83,7 @@ struct zygote_client *pool_zygote_for(struct pool *pool, const struct pool_order
         return order->zygote;
     return extra_zygotes_serve(&pool->sides, order->terms)
                ? extra_zygotes_zygote(&pool->sides, order->terms, err)
-               : pool->zygote;
+               : pool_stock_for(pool, order)->zygote;
 }
 
 /* Lets go of those that have nothing left to do, and finds a place for another. */
@@ -86,11 +102,11 @@ static struct zygote_client **tend_retired(struct pool *pool)
 
 /* All children of a zygote share its address layout and hash seed, so it does not live for ever.
  * The old one lives on until its last sandbox is gone. */
-void pool_recycle(struct pool *pool)
+static void recycle(struct pool *pool, struct stock *stock)
 {
     const struct pool_options *o = &pool->options;
     struct zygote_client **place = tend_retired(pool);
-    struct zygote_client *z = pool->zygote;
+    struct zygote_client *z = stock->zygote;
     struct error err = {0};
 
     if (!z || !place || !zygote_client_is_ready(z))
@@ -100,18 +116,25 @@ void pool_recycle(struct pool *pool)
           (loop_now_ns() - zygote_client_started_ns(z)) / 1000000 >= o->zygote_max_ms))
         return;
     *place = z;
-    pool->zygote = NULL;
-    pool->has_old_idle = true;
-    if (pool_start_zygote(pool, &err) < 0) { /* better an old one than none */
-        pool->zygote = z;
+    stock->zygote = NULL;
+    stock->has_old_idle = true;
+    if (start_zygote(pool, stock, &err) < 0) { /* better an old one than none */
+        stock->zygote = z;
         *place = NULL;
     }
     error_done(&err);
 }
 
+void pool_recycle(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->n_stocks; i++)
+        recycle(pool, &pool->stocks[i]);
+}
+
 void pool_each_box(const struct pool *pool, void (*fn)(void *user, struct box *box), void *user)
 {
-    zygote_client_each_box(pool->zygote, fn, user);
+    for (size_t i = 0; i < pool->n_stocks; i++)
+        zygote_client_each_box(pool->stocks[i].zygote, fn, user);
     for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++)
         zygote_client_each_box(pool->sides.slots[i].zygote, fn, user);
     for (size_t i = 0; i < POOL_RETIRED_MAX; i++)
@@ -150,7 +173,8 @@ static void end_zygote(struct pool *pool, struct zygote_client *zygote)
 
 void pool_end_zygotes(struct pool *pool)
 {
-    end_zygote(pool, pool->zygote);
+    for (size_t i = 0; i < pool->n_stocks; i++)
+        end_zygote(pool, pool->stocks[i].zygote);
     for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++) {
         end_zygote(pool, pool->sides.slots[i].zygote);
         extra_zygote_forget(&pool->sides.slots[i]);

@@ -216,7 +216,7 @@ static void add_who(struct recorder *recorder, struct record *r, const struct ru
     recorder_add(recorder, r, "correlation_id", run->origin.correlation_id);
     if (*run->origin.session)
         record_word(r, "session", run->origin.session);
-    record_word(r, "language", run->program.language == RUN_BASH ? "bash" : "python");
+    record_word(r, "language", run_language_name(run->program.language));
     recorder_add(recorder, r, "profile", run->terms.profile);
 }
 
@@ -268,6 +268,8 @@ static void add_args(const struct recorder *recorder, struct record *r, const st
     uint64_t masked = 0;
 
     if (!run->program.args || recorder->keep == KEEP_NONE)
+        return;
+    if (run->program.language == RUN_COMMAND) /* `code` has them */
         return;
     record_open_list(r, "args");
     for (char **arg = run->program.args; *arg; arg++)
@@ -343,7 +345,11 @@ static int write_start(struct recorder *recorder, struct run *run, struct error 
     add_bytes(recorder, &r, "code",
               (struct span){buf_str(&run->program.code), run->program.code.len},
               recorder->keep != KEEP_NONE, run->result.code_sha256);
-    if (run->program.is_input_passed)
+    if (run->terms.has_terminal)
+        record_bool(&r, "terminal", true);
+    if (run->terms.has_one_stream)
+        record_bool(&r, "one_stream", true);
+    if (run->program.is_input_passed || run->program.is_input_open)
         record_bool(&r, "stdin_passed", true);
     else if (run->program.has_input)
         add_bytes(recorder, &r, "stdin",

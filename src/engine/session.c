@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/name.h"
-#include "base/share.h"
 #include "engine/recorder.h"
 #include "engine/session_internal.h"
 #include "mask/pseudonyms.h"
@@ -82,13 +81,13 @@ struct session *sessions_next(const struct sessions *sessions, const struct sess
 
 /* Answers are given from the loop, so that on_done is never called while its caller is still
  * submitting. */
-static void answer(struct sessions *table, struct session_cell *cell)
+void session_answer(struct sessions *table, struct session_cell *cell)
 {
     TAILQ_INSERT_TAIL(&table->done, cell, link);
     loop_timer_start(table->soon, 0);
 }
 
-static void answer_run(const struct sessions *table, struct run *run)
+void session_answer_run(const struct sessions *table, struct run *run)
 {
     recorder_end(table->recorder, run);
     run->on_done(run);
@@ -106,7 +105,7 @@ static void deliver(struct sessions *table)
 
         TAILQ_REMOVE(&due, cell, link);
         free(cell);
-        answer_run(table, run);
+        session_answer_run(table, run);
     }
 }
 
@@ -115,7 +114,7 @@ static void on_soon(void *arg)
     deliver(arg);
 }
 
-static void set_ended(const struct session *s, struct error *err)
+void session_set_ended(const struct session *s, struct error *err)
 {
     error_done(err);
     error_set(err, E_NOT_FOUND, "the session ended: %s", s->why);
@@ -146,6 +145,7 @@ static void rest(struct session *s)
 /* The next cell, if there is one and the sandbox is free. */
 void session_go_on(struct session *s)
 {
+    session_start_commands(s);
     while (!s->current && s->n_queued && !session_copy_holds(s) && s->box &&
            box_state(s->box) == BOX_KEPT && !s->is_closing) {
         struct session_cell *cell = TAILQ_FIRST(&s->queue);
@@ -164,9 +164,9 @@ void session_go_on(struct session *s)
         s->current = NULL;
         run->box = NULL;
         error_move(&run->result.error, &err);
-        answer(s->table, cell);
+        session_answer(s->table, cell);
     }
-    if (!s->current && s->box && !session_copy_holds(s))
+    if (!s->current && !s->n_commands && s->box && !session_copy_holds(s))
         rest(s);
 }
 
@@ -188,13 +188,12 @@ static void adopt_cell(struct session *s, struct run *cell)
         cell->origin.owner = s->owner;
 }
 
-/* Whether it can have its turn; else its error says why not. */
-static bool take_cell(struct session *s, struct run *cell)
+bool session_take(struct session *s, struct run *cell)
 {
     struct error *err = &cell->result.error;
 
     if (s->is_closing) {
-        set_ended(s, err);
+        session_set_ended(s, err);
         return false;
     }
     /* A NUL ends a cell for a shell, and what follows would be read as something else. Python's
@@ -219,11 +218,13 @@ int session_submit(struct session *s, struct run *run)
     if (!cell)
         return error_memory(&run->result.error);
     cell->run = run;
-    if (take_cell(s, run)) {
+    if (run->program.language == RUN_COMMAND) {
+        session_submit_command(s, cell);
+    } else if (session_take(s, run)) {
         enqueue(s, cell);
         session_go_on(s);
     } else {
-        answer(s->table, cell);
+        session_answer(s->table, cell);
     }
     return 0;
 }
@@ -236,23 +237,32 @@ bool session_interrupt(struct session *s)
     return true;
 }
 
-void session_cancel(struct session *s, struct run *run)
+bool session_cancel_waiting(struct session_cells *queue, struct session *s, struct run *run)
 {
     struct session_cell *cell;
 
-    if (run == s->current) {
-        (void)session_interrupt(s);
-        return;
-    }
-    TAILQ_FOREACH(cell, &s->queue, link)
+    TAILQ_FOREACH(cell, queue, link)
         if (cell->run == run)
             break;
     if (!cell)
-        return;
-    dequeue(s, cell);
+        return false;
+    TAILQ_REMOVE(queue, cell, link);
     run->result.status = RUN_CANCELLED;
     run->result.exit_code = 130;
-    answer(s->table, cell);
+    session_answer(s->table, cell);
+    return true;
+}
+
+void session_cancel(struct session *s, struct run *run)
+{
+    if (run == s->current)
+        (void)session_interrupt(s);
+    else if (run->command)
+        box_command_cancel(run);
+    else if (session_cancel_waiting(&s->queue, s, run))
+        s->n_queued--;
+    else if (session_cancel_waiting(&s->commands, s, run))
+        s->n_commands--;
 }
 
 int session_restart(struct session *s, enum run_language language, struct error *err)
@@ -294,6 +304,15 @@ struct sessions *session_table(const struct session *s)
     return s->table;
 }
 
+int session_keep(struct session *s, bool is_kept, struct error *err)
+{
+    if (s->is_kept != is_kept &&
+        session_tell(s, is_kept ? "keep" : "release", NULL, NULL, NULL, err) < 0)
+        return -1;
+    s->is_kept = is_kept;
+    return 0;
+}
+
 int session_note(struct session *s, const char *event, const char *detail, struct error *err)
 {
     return session_tell(s, event, "changes", detail, NULL, err);
@@ -311,6 +330,7 @@ static void free_session(struct session *s)
     free(s->name);
     free(s->owner);
     free(s->why);
+    free(s->evicted);
     free(s);
 }
 
@@ -353,9 +373,10 @@ void session_begin_end(struct session *s, const char *why)
         struct session_cell *cell = TAILQ_FIRST(&s->queue);
 
         dequeue(s, cell);
-        set_ended(s, &cell->run->result.error);
-        answer(s->table, cell);
+        session_set_ended(s, &cell->run->result.error);
+        session_answer(s->table, cell);
     }
+    session_drop_commands(s);
 }
 
 /* When nothing of it is left. */
@@ -408,8 +429,8 @@ static void on_done(void *owner, struct box *box, struct run *cell)
     cell->box = NULL;
     s->cells++;
     if (s->is_closing)
-        set_ended(s, &cell->result.error);
-    answer_run(s->table, cell);
+        session_set_ended(s, &cell->result.error);
+    session_answer_run(s->table, cell);
     session_go_on(s);
 }
 
@@ -449,7 +470,12 @@ static int on_reserve(void *owner, const struct box *box, uint64_t more, struct 
 }
 
 const struct box_events session_box_events = {
-    .on_idle = on_idle, .on_done = on_done, .on_gone = on_gone, .on_reserve = on_reserve};
+    .on_idle = on_idle,
+    .on_done = on_done,
+    .on_command_done = session_on_command_done,
+    .on_gone = on_gone,
+    .on_reserve = on_reserve,
+};
 
 void session_started(struct session *s)
 {
@@ -542,116 +568,6 @@ static int check_name(const struct sessions *table, const struct session_options
     return 0;
 }
 
-/* The owner's longest idle session, and the number of the owner's sessions. */
-static struct session *longest_idle(const struct sessions *table, const char *owner,
-                                    size_t *ret_count)
-{
-    struct session *best = NULL;
-
-    *ret_count = 0;
-    for (struct session *s = TAILQ_FIRST(&table->all); s; s = TAILQ_NEXT(s, link)) {
-        if (strcmp(s->owner, owner) != 0)
-            continue;
-        ++*ret_count;
-        if (s->box && !s->current && !s->n_queued && !s->copy && !s->fork &&
-            (!best || s->rested_ns < best->rested_ns))
-            best = s;
-    }
-    return best;
-}
-
-/* --- shares --- */
-
-static bool has_others(const struct sessions *table)
-{
-    return table->options.has_others && table->options.has_others(table->options.user);
-}
-
-/* Frees a place for an owner without a session if another owner has more than half of them, taken
- * when it was alone. The other owner's longest idle session ends. */
-static bool take_back(struct sessions *table, const char *owner)
-{
-    for (struct session *s = TAILQ_FIRST(&table->all); s; s = TAILQ_NEXT(s, link)) {
-        size_t count;
-        struct session *idle;
-
-        if (strcmp(s->owner, owner) == 0)
-            continue;
-        idle = longest_idle(table, s->owner, &count);
-        if (!idle || count <= table->options.max_total / 2)
-            continue;
-        session_close(idle, "another token needed a place, and this one has more than its share");
-        return true;
-    }
-    return false;
-}
-
-int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,
-                      struct error *err)
-{
-    size_t own = table->options.max_per_owner;
-    size_t count;
-    struct session *idle = longest_idle(table, owner, &count);
-    struct share share = {.total = table->options.max_total,
-                          .used = table->count,
-                          .own = count,
-                          .has_others = has_others(table)};
-
-    if (max_own && (max_own < 0 || (size_t)max_own < own))
-        own = max_own < 0 ? 0 : (size_t)max_own;
-    if (count + n <= own) {
-        if (share_allows(&share, n))
-            return 0;
-        if (n == 1 && count == 0 && share.has_others && take_back(table, owner))
-            return 0;
-    }
-    if (n == 1 && table->options.evicts_idle && idle) {
-        session_close(idle, "another session needed its place");
-        return 0;
-    }
-    if (share.has_others && count + n <= own && table->count + n <= table->options.max_total)
-        error_set(err, E_BUSY, "this token already has %zu sessions open, which is its share",
-                  count);
-    else
-        error_set(err, E_BUSY, "%zu sessions are open, and no more are allowed", count);
-    return error_hint(err, "end one that is not needed, or let idle ones be evicted "
-                           "(`session_evict`)");
-}
-
-static int refuse_kept(const char *whose, uint64_t held, struct error *err)
-{
-    error_set(err, E_TOO_LARGE,
-              "uploaded files, checkpoints and restored sessions hold %llu MB, "
-              "and no more is allowed %s",
-              (unsigned long long)(held >> 20), whose);
-    return error_hint(err, "forget checkpoints, delete files, or end sessions that are not needed");
-}
-
-/* Images may take so many times what the session's sandbox may. */
-#define IMAGES_PER_MEMORY 2
-
-int session_check_kept(const struct session *s, uint64_t more, struct error *err)
-{
-    struct sessions *table = s->table;
-    uint64_t own_images = session_copy_bytes(s, ++table->marks), mark = ++table->marks;
-    struct share share = {.total = table->options.kept_bytes, .has_others = has_others(table)};
-
-    for (const struct session *other = TAILQ_FIRST(&table->all); other;
-         other = TAILQ_NEXT(other, link)) {
-        uint64_t bytes =
-            session_copy_bytes(other, mark) + (other->box ? box_outside_bytes(other->box) : 0);
-
-        share.used += bytes;
-        if (strcmp(other->owner, s->owner) == 0)
-            share.own += bytes;
-    }
-    if (own_images > IMAGES_PER_MEMORY * s->terms.limits.memory_bytes)
-        return refuse_kept("for one session", own_images, err);
-    if (share.total && !share_allows(&share, more))
-        return refuse_kept(share.has_others ? "for this token" : "in all", share.own, err);
-    return 0;
-}
-
 struct session *session_new(struct sessions *table, struct run_terms *terms,
                             const struct session_options *options)
 {
@@ -668,10 +584,13 @@ struct session *session_new(struct sessions *table, struct run_terms *terms,
                           .lifetime_ms = options->lifetime_ms,
                           .opened_ns = loop_now_ns(),
                           .rested_ns = loop_now_ns(),
+                          .evicts = options->evicts,
+                          .is_kept = options->name != NULL,
                           .on_start = options->on_start,
                           .on_end = options->on_end,
                           .user = options->user};
     TAILQ_INIT(&s->queue);
+    TAILQ_INIT(&s->commands);
     if (id_make(s->id, "ses_") == 0)
         s->name = strdup(options->name ? options->name : s->id);
     if (s->owner && s->idle && s->lifetime && s->name && !s->names == !table->options.has_names &&
@@ -697,15 +616,18 @@ int sessions_open(struct sessions *table, struct run_terms *terms,
                   const struct session_options *options, struct session **ret_session,
                   struct error *err)
 {
+    cleanup(buf_done) struct buf evicted = BUF_OF(SESSION_EVICTED_MAX);
     struct session *s;
 
     if (check_name(table, options, err) < 0 ||
-        session_make_room(table, options->owner, options->max_own, 1, err) < 0)
+        session_make_room(table, options, NULL, 1, &evicted, err) < 0)
         return -1;
     s = session_new(table, terms, options);
     if (!s)
         return error_memory(err);
-    if (session_tell(s, "open", NULL, NULL, NULL, err) < 0) {
+    if (evicted.len)
+        s->evicted = strdup(buf_str(&evicted));
+    if (session_tell(s, "open", s->evicted ? "evicted" : NULL, s->evicted, NULL, err) < 0) {
         session_discard(s);
         return -1;
     }
@@ -721,6 +643,8 @@ void session_info(const struct session *s, struct session_info *ret_info)
     *ret_info = (struct session_info){
         .id = s->id,
         .parent = *s->parent ? s->parent : NULL,
+        .evicted = s->evicted,
+        .is_kept = s->is_kept,
         .name = s->name,
         .owner = s->owner,
         .profile = s->terms.profile,
@@ -731,6 +655,7 @@ void session_info(const struct session *s, struct session_info *ret_info)
                                          : SESSION_IDLE,
         .cells = s->cells,
         .waiting = s->n_queued,
+        .commands = s->n_commands,
         .age_ms = (now - s->opened_ns) / 1000000,
         .idle_ms = s->current ? 0 : (now - s->rested_ns) / 1000000,
         .idle_limit_ms = s->idle_ms,

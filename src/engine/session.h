@@ -6,6 +6,9 @@
  * says whether variables survived (run->result.state). A kernel that ended is started anew from
  * pristine memory; the files stay.
  *
+ * A command (a run of the language RUN_COMMAND) runs beside the kernels: it waits for no cell, and
+ * no cell waits for it.
+ *
  * Three clocks: the cell's (its limits), the idle one (between cells) and the lifetime. When one of
  * the latter strikes, or the sandbox dies, the session ends: waiting cells are answered with an
  * error that says why, on_end is called, and the session is gone.
@@ -39,7 +42,6 @@ struct sessions_options {
     /* Whether anybody else may want something. Optional: without it there is one owner. */
     bool (*has_others)(void *user);
     void *user;
-    bool evicts_idle; /* at the limit: end the owner's longest idle session instead of refusing */
     bool
         has_names; /* personal data in them gets names, which are turned back (mask/pseudonyms.h) */
 };
@@ -50,6 +52,10 @@ struct session_options {
     long max_own;      /* sessions of this owner; 0: as the table allows, below 0: none */
     uint64_t idle_ms;  /* 0: never */
     uint64_t lifetime_ms;
+    /* At the limit, the owner's longest idle session that was opened with this ends for it, and it
+     * may end in the same way. Sessions with a name, a checkpoint or session_keep() do not. */
+    bool evicts;
+    const char *spares; /* the id of one that does not end for it either, or NULL */
     /* Its sandbox stands, and has no cell yet. Optional. */
     void (*on_start)(void *user, struct session *session);
     /* It is gone after this call, `why` in words. Optional. */
@@ -84,15 +90,18 @@ struct session *sessions_next(const struct sessions *sessions, const struct sess
 enum session_state { SESSION_STARTING, SESSION_IDLE, SESSION_BUSY };
 
 struct session_info {
-    const char *id;     /* "ses_" + 26 characters */
-    const char *parent; /* the id of the session of which it is a fork, or NULL */
+    const char *id;      /* "ses_" + 26 characters */
+    const char *parent;  /* the id of the session of which it is a fork, or NULL */
+    const char *evicted; /* the ids of sessions that ended to make room for it, or NULL */
+    bool is_kept;        /* session_keep(), or it has a name */
     const char *name;
     const char *owner;
     const char *profile;
     bool uses_grants; /* as in struct run_terms */
     enum session_state state;
-    uint64_t cells; /* answered so far */
-    size_t waiting; /* cells in the queue */
+    uint64_t cells;  /* answered so far */
+    size_t waiting;  /* cells in the queue */
+    size_t commands; /* that run */
     uint64_t age_ms;
     uint64_t idle_ms; /* since the last cell ended; 0 while one runs */
     uint64_t idle_limit_ms, lifetime_ms;
@@ -112,6 +121,17 @@ bool session_interrupt(struct session *session);
 
 /* Cancels one cell, wherever it is. */
 void session_cancel(struct session *session, struct run *cell);
+
+/* The next two are for a run of the language RUN_COMMAND that was submitted and is not answered: a
+ * command beside the kernels, which runs at once, while a cell runs or not.
+ *
+ * Adds to its standard input, and closes that. E_BUSY: it has not read what came before.
+ * E_INVALID: it has no standard input, or that is closed. */
+int session_input(struct session *session, struct run *command, const char *data, size_t len,
+                  bool closes, struct error *err);
+
+/* For its process group. E_BUSY: it has not begun. */
+int session_signal(struct session *session, struct run *command, int sig, struct error *err);
 
 /* A fresh kernel of that language: variables are lost, files stay. E_BUSY while a cell runs. */
 int session_restart(struct session *session, enum run_language language, struct error *err);
@@ -133,18 +153,23 @@ struct mask_context session_masks(const struct session *session);
 /* The table it is in, which outlives it. */
 struct sessions *session_table(const struct session *session);
 
+/* A session that is kept does not end to make room for another one. E_SYSTEM: it could not be
+ * recorded. */
+int session_keep(struct session *session, bool is_kept, struct error *err);
+
 /* Somebody decided on its changes: writes it down. */
 int session_note(struct session *session, const char *event, const char *detail, struct error *err);
 
 /* --- copies: memory of the Python kernel, variables of the Bash kernel, files --- */
 
 struct session_copied {
-    const struct error *err;         /* code E_NONE: it worked */
+    const struct error *err; /* code E_NONE: it worked */
     struct session *source;
     struct session *const *sessions; /* of a fork: those that live, in order */
     size_t n_sessions;
-    const char *lost; /* what of the session is not in the copies, in words; NULL: nothing */
-    double held_ms;   /* how long the session could not have run a cell */
+    const char *evicted; /* the ids of sessions that ended to make room, or NULL */
+    const char *lost;    /* what of the session is not in the copies, in words; NULL: nothing */
+    double held_ms;      /* how long the session could not have run a cell */
     double total_ms;
 };
 

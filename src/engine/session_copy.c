@@ -57,6 +57,7 @@ struct session_copy {
     struct session_options options;
     struct session **sessions;
     size_t wanted, made, pending;
+    char *evicted; /* as in struct session_copied */
 };
 
 /* --- the end of it --- */
@@ -66,6 +67,7 @@ static void free_copy(struct session_copy *c)
     image_unref(c->image);
     error_done(&c->err);
     free(c->sessions);
+    free(c->evicted);
     free(c);
 }
 
@@ -90,6 +92,7 @@ static void finish(struct session_copy *c)
         .source = s,
         .sessions = c->sessions,
         .n_sessions = c->made,
+        .evicted = c->evicted,
         .lost = c->image ? c->image->lost : NULL,
         .held_ms = (double)c->held_ns / 1e6,
         .total_ms = loop_ms_since(c->begun_ns),
@@ -137,7 +140,7 @@ static int check_rest(const struct session *s, struct error *err)
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "copies are made between cells");
     }
-    return 0;
+    return session_check_commands(s, err);
 }
 
 static struct session_copy *begin(struct session *s, enum kind kind, session_copied_fn fn,
@@ -145,6 +148,11 @@ static struct session_copy *begin(struct session *s, enum kind kind, session_cop
 {
     struct session_copy *c;
 
+    if (s->terms.is_on_host) {
+        error_set(err, E_UNSUPPORTED, "with isolation `process`, sessions cannot be copied");
+        error_hint(err, "open another session and run its cells again");
+        return NULL;
+    }
     if (recorder_check_share(s->table->recorder, s->owner, KIB, err) < 0)
         return NULL;
     c = calloc(1, sizeof(*c));
@@ -569,22 +577,26 @@ static void make_sessions(struct session_copy *c)
 int session_fork(struct session *s, size_t n, const struct session_options *options,
                  session_copied_fn fn, void *user, struct error *err)
 {
+    cleanup(buf_done) struct buf evicted = BUF_OF(SESSION_EVICTED_MAX);
+    struct session_options own = *options;
     struct session_copy *c;
 
     if (n < 1 || n > FORKS_MAX) {
         error_set(err, E_INVALID, "that many copies are not made at once");
         return error_hint(err, "ask for 1 to %d", FORKS_MAX);
     }
+    own.name = NULL;
+    own.owner = s->owner;
     if (check_rest(s, err) < 0 || check_grants(&s->terms, err) < 0 ||
-        session_make_room(s->table, s->owner, options->max_own, n, err) < 0)
+        session_make_room(s->table, &own, s, n, &evicted, err) < 0)
         return -1;
     c = begin(s, FORK, fn, user, err);
     if (!c)
         return -1;
     c->wanted = n;
-    c->options = *options;
-    c->options.name = NULL;
-    c->options.owner = s->owner;
+    c->options = own;
+    c->options.spares = NULL; /* it was only lent */
+    c->evicted = evicted.len ? strdup(buf_str(&evicted)) : NULL;
     c->sessions = calloc(n, sizeof(struct session *));
     if (!c->sessions) {
         free_copy(c);

@@ -39,6 +39,8 @@ struct session {
     struct session_cells queue; /* that wait */
     size_t n_queued;
     struct run *current;
+    struct session_cells commands; /* that wait for the sandbox, or for the end of a copy */
+    size_t n_commands;             /* those, and those that run */
     struct loop_watch *idle, *lifetime;
     uint64_t idle_ms, lifetime_ms;
     uint64_t opened_ns, rested_ns; /* the latter: since when no cell runs */
@@ -46,6 +48,9 @@ struct session {
     bool has_started; /* on_start has been called */
     bool is_used;     /* its sandbox is not like any other any more */
     unsigned losses;  /* sandboxes that died before they were used */
+    bool evicts;      /* as in struct session_options */
+    bool is_kept;     /* it does not end for another one */
+    char *evicted;    /* the ids of those that ended for it, or NULL */
     bool is_closing;
     char *why;                   /* it is closing */
     struct pseudonyms *names;    /* of people in it, or NULL; its copies know them, too */
@@ -101,7 +106,46 @@ int session_tell(const struct session *s, const char *event, const char *key, co
                  const struct error *error, struct error *err);
 void session_begin_end(struct session *s, const char *why);
 void session_finish_end(struct session *s);
-int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,
+
+/* Whether the run can have its turn; else its error says why not. */
+bool session_take(struct session *s, struct run *run);
+
+/* Answered from the loop; the cell is in no queue. */
+void session_answer(struct sessions *table, struct session_cell *cell);
+
+/* Records the end and calls on_done, here and now. */
+void session_answer_run(const struct sessions *table, struct run *run);
+
+/* It ended with the session. */
+void session_set_ended(const struct session *s, struct error *err);
+
+/* --- session_command.c --- */
+
+void session_submit_command(struct session *s, struct session_cell *command);
+
+/* As many of those that wait as can begin now. */
+void session_start_commands(struct session *s);
+
+/* False: that run does not wait. */
+bool session_cancel_waiting(struct session_cells *queue, struct session *s, struct run *run);
+
+void session_on_command_done(void *owner, struct box *box, struct run *command);
+
+/* The session ends: those that wait are answered. */
+void session_drop_commands(struct session *s);
+
+/* E_INVALID, with their names: it has some, and cannot be copied. */
+int session_check_commands(const struct session *s, struct error *err);
+
+/* --- session_room.c --- */
+
+/* Ids, with a space between them, of all that can end at once. */
+#define SESSION_EVICTED_MAX (64 * KIB)
+
+/* A place for `n` sessions, copies of `source` unless that is NULL. Sessions may end for them;
+ * their ids are added to `evicted`. */
+int session_make_room(struct sessions *table, const struct session_options *options,
+                      const struct session *source, size_t n, struct buf *evicted,
                       struct error *err);
 
 /* Whether the session may have so many bytes more outside of its sandbox. E_TOO_LARGE: no. */

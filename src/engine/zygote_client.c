@@ -14,6 +14,7 @@
 #include "engine/box.h"
 #include "engine/masking.h"
 #include "engine/peer.h"
+#include "sandbox/process_place.h"
 
 #define SLOT_BITS 32
 
@@ -53,10 +54,13 @@ struct zygote_client {
 
     uint64_t spawned;
     uint64_t started_ns;
-    char *python_version;
+    char version[PYTHON_VERSION_TEXT]; /* wanted */
+    char *python_version;              /* as it says itself */
     char *missing[WIRE_STRINGS_MAX];
     size_t n_missing;
     bool is_ending;
+    bool is_on_host;       /* the level `process` */
+    const char *directory; /* then: where its sandboxes have their files */
 };
 
 /* --- the table of sandboxes: a slot's number and generation make the id --- */
@@ -129,7 +133,11 @@ static void reap(struct zygote_client *z)
     if (reason && z->end.code != E_NONE) {
         error_done(&z->end);
         error_set(&z->end, E_SYSTEM, "%s", reason);
-        error_hint(&z->end, DOCTOR_HINT);
+        if (info.si_status == NS_EXIT_LOADER)
+            error_hint(&z->end, "install the library of Python: `apt install libpython%s`",
+                       z->version);
+        else
+            error_hint(&z->end, DOCTOR_HINT);
     }
 }
 
@@ -138,7 +146,7 @@ static void send_kill(struct zygote_client *z)
 {
     peer_done(&z->peer);
     if (z->child.pid > 0)
-        (void)kill(z->child.pid, SIGKILL);
+        (void)kill(z->child.pid, zygote_client_end_signal(z));
 }
 
 static void on_process_end(void *arg)
@@ -323,6 +331,7 @@ static int send_setup(struct zygote_client *z, const struct environment *e, stru
     setup->python = span_of(e->python);
     setup->warm = e->warm;
     setup->steady = e->steady;
+    setup->directory = span_of(z->directory ? z->directory : "");
     pack_init(&p, wire_type_max(WIRE_SETUP));
     if (fill(&setup->preload, e->preload, e->n_preload, err) == 0 &&
         fill(&setup->binds, e->binds, e->n_binds, err) == 0 &&
@@ -348,11 +357,14 @@ static char *library_beside(const char *program)
 }
 
 /* The process, and our end of its socket. */
-static int start_process(struct zygote_client *z, const char *program,
-                         const struct environment *environment, struct error *err)
+static int start_process(struct zygote_client *z, const struct environment *environment,
+                         struct error *err)
 {
-    cleanup_free char *steady = environment->steady ? library_beside(program) : NULL;
-    struct ns_program what = {.path = program, .has_network = !environment->warm, .steady = steady};
+    cleanup_free char *steady = environment->steady ? library_beside(environment->program) : NULL;
+    struct ns_program what = {.path = environment->program,
+                              .has_network = !environment->warm,
+                              .is_on_host = z->is_on_host,
+                              .steady = steady};
     int pair[2], r;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -366,14 +378,27 @@ static int start_process(struct zygote_client *z, const char *program,
     return r;
 }
 
-static int start(struct zygote_client *z, const char *program,
-                 const struct environment *environment, struct error *err)
+static int open_place(struct zygote_client *z, const struct environment *environment,
+                      struct error *err)
+{
+    if (environment->steady) {
+        error_set(err, E_UNSUPPORTED, "isolation `process` has no runs with a seed");
+        return error_hint(err, "leave the seed out");
+    }
+    z->ids.count = 1; /* one user for all */
+    z->is_on_host = true;
+    return process_place_open(&z->ids, &z->directory, err);
+}
+
+static int start(struct zygote_client *z, const struct environment *environment, struct error *err)
 {
     z->end_timer = loop_timer(z->loop, on_end_timer, z);
     z->warm_timer = loop_timer(z->loop, on_warm_timer, z);
     if (!z->end_timer || !z->warm_timer)
         return error_memory(err);
-    if (ns_pick_ids(&z->ids, err) < 0 || start_process(z, program, environment, err) < 0)
+    if (ns_pick_ids(&z->ids, err) < 0 ||
+        (environment->is_on_host && open_place(z, environment, err) < 0) ||
+        start_process(z, environment, err) < 0)
         return -1;
     if (send_setup(z, environment, err) < 0) {
         if (!err || err->errnum != EPIPE)
@@ -384,9 +409,9 @@ static int start(struct zygote_client *z, const char *program,
     return 0;
 }
 
-int zygote_client_new(struct loop *loop, struct masks *masks, const char *program,
-                      const struct environment *environment, const struct zygote_events *events,
-                      void *owner, struct zygote_client **ret_zygote, struct error *err)
+int zygote_client_new(struct loop *loop, struct masks *masks, const struct environment *environment,
+                      const struct zygote_events *events, void *owner,
+                      struct zygote_client **ret_zygote, struct error *err)
 {
     struct zygote_client *z = calloc(1, sizeof(*z));
 
@@ -399,7 +424,8 @@ int zygote_client_new(struct loop *loop, struct masks *masks, const char *progra
                                 .peer.fd = -1,
                                 .child = {-1, -1},
                                 .started_ns = loop_now_ns()};
-    if (start(z, program, environment, err) < 0) {
+    memcpy(z->version, environment->version, sizeof(z->version));
+    if (start(z, environment, err) < 0) {
         zygote_client_free(z);
         return error_wrap(err, "start the zygote");
     }
@@ -439,6 +465,8 @@ void zygote_client_free(struct zygote_client *z)
     loop_watch_free(z->warm_timer);
     for (size_t i = 0; i < z->n_missing; i++)
         free(z->missing[i]);
+    if (z->directory)
+        process_place_close();
     free(z->python_version);
     free(z->slots);
     error_done(&z->end);
@@ -474,6 +502,29 @@ int zygote_client_spawn(struct zygote_client *z, const struct wire_spawn *spec, 
     if (r == 0)
         z->spawned++;
     return r;
+}
+
+bool zygote_client_is_on_host(const struct zygote_client *z)
+{
+    return z->is_on_host;
+}
+
+/* Without a pid namespace a process that is killed leaves its children behind. */
+int zygote_client_end_signal(const struct zygote_client *z)
+{
+    return z->is_on_host ? SIGTERM : SIGKILL;
+}
+
+void zygote_client_remove_files(struct zygote_client *z, uint64_t id)
+{
+    struct pack p;
+
+    if (!z->is_on_host || z->is_ending || z->peer.fd < 0)
+        return; /* they go with all others */
+    pack_init(&p, wire_type_max(WIRE_REMOVE));
+    pack_u64(&p, id);
+    (void)peer_send(&z->peer, WIRE_REMOVE, &p, NULL, 0, NULL);
+    pack_done(&p);
 }
 
 bool zygote_client_is_ready(const struct zygote_client *z)

@@ -27,9 +27,9 @@ struct zygote_events {
 
 struct masks; /* engine/masking.h: for what the zygote says */
 
-int zygote_client_new(struct loop *loop, struct masks *masks, const char *program,
-                      const struct environment *environment, const struct zygote_events *events,
-                      void *owner, struct zygote_client **ret_zygote, struct error *err);
+int zygote_client_new(struct loop *loop, struct masks *masks, const struct environment *environment,
+                      const struct zygote_events *events, void *owner,
+                      struct zygote_client **ret_zygote, struct error *err);
 
 /* Kills it; on_end follows. */
 void zygote_client_end(struct zygote_client *zygote);
@@ -43,6 +43,15 @@ void zygote_client_free(struct zygote_client *zygote);
 
 bool zygote_client_is_ready(const struct zygote_client *zygote);
 bool zygote_client_is_ending(const struct zygote_client *zygote); /* on_end will follow */
+/* The level `process`: its sandboxes have no namespaces. */
+bool zygote_client_is_on_host(const struct zygote_client *zygote);
+
+/* The signal that ends it, or the first process of one of its sandboxes, with all they started. */
+int zygote_client_end_signal(const struct zygote_client *zygote);
+
+/* The files of a sandbox that is gone are needed no more. */
+void zygote_client_remove_files(struct zygote_client *zygote, uint64_t id);
+
 const struct ns_ids *zygote_client_ids(const struct zygote_client *zygote);
 const char *zygote_client_python_version(const struct zygote_client *zygote);
 

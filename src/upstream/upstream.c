@@ -540,9 +540,14 @@ json_t *upstreams_status(const struct upstreams *upstreams, size_t i)
     return status;
 }
 
+const json_t *upstreams_tools(const struct upstreams *upstreams, size_t server)
+{
+    return json_object_get(upstreams->list[server].description, "tools");
+}
+
 const json_t *upstreams_tool(const struct upstreams *upstreams, size_t server, const char *tool)
 {
-    return upstream_tools_find(json_object_get(upstreams->list[server].description, "tools"), tool);
+    return upstream_tools_find(upstreams_tools(upstreams, server), tool);
 }
 
 struct upstream_call *upstreams_list(struct upstreams *upstreams, size_t server, const char *owner,

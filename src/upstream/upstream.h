@@ -47,6 +47,9 @@ json_t *upstreams_status(const struct upstreams *upstreams, size_t i);
 struct upstream_call *upstreams_list(struct upstreams *upstreams, size_t server, const char *owner,
                                      upstream_done done, void *user, struct error *err);
 
+/* The server's tools, as an array, once they are known; else NULL. */
+const json_t *upstreams_tools(const struct upstreams *upstreams, size_t server);
+
 /* The tool's description, once the server's list is known; NULL: no such tool. */
 const json_t *upstreams_tool(const struct upstreams *upstreams, size_t server, const char *tool);
 

@@ -104,7 +104,7 @@ void scene_begin(struct scene *s, struct pool_options options)
     if (cgroup_host_path(s->cgroups))
         (void)snprintf(s->cgroup, sizeof(s->cgroup), "%s", cgroup_host_path(s->cgroups));
 
-    options.program = getenv("BELLJAR_ZYGOTE");
+    options.environment.program = getenv("BELLJAR_ZYGOTE");
     options.environment.python = python;
     options.limits = model->terms.limits;
     run_free(model);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/stream.h"
 #include "engine/box.h"
+#include "engine/pool_internal.h"
 #include "engine/scene.h"
 #include "engine/session_internal.h"
 
@@ -120,6 +121,88 @@ IN_SCENE(a_run_with_another_disk_gets_one_made_to_order, .size = 1)
     assert_int_equal(scene_level(s).idle, 1);
     scene_wait(s, scene_all_done);
     scene_assert_ran(&s->tickets[0], "3145728\n");
+}
+
+/* --- two kinds of sandboxes --- */
+
+static char *preload[] = {"colorsys"};
+
+#define TWO_KINDS .environment = {.warm = true, .preload = preload, .n_preload = 1}
+
+/* In two words, so that the program is not taken for one that needs it. */
+#define HAS_MODULE "import sys; print('color' + 'sys' in sys.modules)"
+
+IN_SCENE(a_program_gets_the_modules_that_it_names, .size = 2, TWO_KINDS)
+{
+    scene_wait(s, scene_stock_is_full);
+    assert_int_equal(s->pool->stocks[STOCK_FULL].n_idle, 1);
+    assert_int_equal(s->pool->stocks[STOCK_BARE].n_idle, 1);
+    scene_submit(s, HAS_MODULE);
+    scene_submit(s, HAS_MODULE " # colorsys");
+    assert_int_equal(scene_level(s).active, 2); /* each from its stock */
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[0], "False\n");
+    scene_assert_ran(&s->tickets[1], "True\n");
+}
+
+IN_SCENE(a_bare_sandbox_can_import_all_the_same, 0, TWO_KINDS)
+{
+    scene_submit(s, "m = __import__('color' + 'sys'); print(m.rgb_to_hsv(0, 0, 0))");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[0], "(0.0, 0.0, 0)\n");
+}
+
+static size_t wanted(const struct scene *s, enum stock_kind kind)
+{
+    return stock_wanted(s->pool, &s->pool->stocks[kind]);
+}
+
+/* Nothing has to run for it. */
+static void order_many(struct scene *s, bool is_bare)
+{
+    for (int i = 0; i < 1000; i++)
+        pool_learn_mix(s->pool, &(struct pool_order){.is_bare = is_bare});
+}
+
+static bool bare_stock_is_small(struct scene *s)
+{
+    return s->pool->stocks[STOCK_BARE].n_idle == 1 && s->pool->stocks[STOCK_FULL].n_idle == 3;
+}
+
+IN_SCENE(the_stock_follows_the_mix_of_programs, .size = 4, TWO_KINDS)
+{
+    assert_int_equal(wanted(s, STOCK_BARE), 2);
+    order_many(s, true);
+    assert_int_equal(wanted(s, STOCK_BARE), 3);
+    assert_int_equal(wanted(s, STOCK_FULL), 1);
+    scene_wait(s, scene_stock_is_full);
+    order_many(s, false);
+    assert_int_equal(wanted(s, STOCK_FULL), 3);
+    scene_wait(s, bare_stock_is_small); /* what is too much goes, too */
+}
+
+static pid_t zygote_pid(const struct scene *s, enum stock_kind kind)
+{
+    const struct zygote_client *zygote = s->pool->stocks[kind].zygote;
+
+    return zygote && zygote_client_is_ready(zygote) ? zygote_client_pid(zygote) : -1;
+}
+
+IN_SCENE(each_kind_gets_its_zygote_back, .size = 2, TWO_KINDS)
+{
+    pid_t full, bare;
+
+    scene_wait(s, scene_stock_is_full);
+    full = zygote_pid(s, STOCK_FULL);
+    bare = zygote_pid(s, STOCK_BARE);
+    assert_true(full > 0 && bare > 0 && full != bare);
+    assert_int_equal(kill(bare, SIGKILL), 0);
+    scene_submit(s, "import time; time.sleep(0.01); print('hi') # colorsys");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[0], "hi\n");
+    scene_wait(s, scene_stock_is_full);
+    assert_int_equal(zygote_pid(s, STOCK_FULL), full);
+    assert_int_not_equal(zygote_pid(s, STOCK_BARE), bare);
 }
 
 static bool is_active_beyond_two(struct scene *s)

@@ -353,7 +353,9 @@ TEST(every_cell_meets_the_policy)
         scene_open(g.scene.sessions, model, &(struct session_options){.owner = ""}, &session, &err),
         0);
     assert_says(&g, session, "import math, dataclasses\nx = 1", "");
-    assert_refused(&g, session, "import os");
+    assert_refused(&g, session, "import subprocess");
+    assert_refused(&g, session, "import os\nos.system('id')");
+    assert_refused(&g, session, "from os import fork");
     assert_refused(&g, session, "eval('1')");
     assert_says(&g, session, "x += 1\nprint(x, math.floor(2.5))", "2 2\n");
     assert_says(&g, session, "@dataclasses.dataclass\nclass P:\n    a: int\nprint(P(3))",
@@ -441,7 +443,7 @@ STAGED(a_kernel_that_ends_is_said_and_replaced, 1)
         {"import os; os._exit(3)", RUN_PYTHON, 3},
         {"import os; os.kill(os.getpid(), 9)", RUN_PYTHON, 137},
         {"import ctypes; ctypes.string_at(0)", RUN_PYTHON, 139},
-        {"exit 4", RUN_BASH, 4},
+        {"builtin exit 4", RUN_BASH, 4},
         {"kill -9 $$", RUN_BASH, 137},
         {"import os\nif os.fork(): os._exit(0)\nimport time; time.sleep(0.2)\nprint(1)", RUN_PYTHON,
          0},

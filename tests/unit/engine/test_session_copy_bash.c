@@ -28,6 +28,45 @@ TEST(jobs_of_bash_are_refused_and_its_variables_come_along)
     stage_finish(&g);
 }
 
+/* The list of processes is read through a descriptor, which has the number of one of the four: the
+ * kernel opens about seven others before it. */
+TEST(a_process_with_the_number_of_a_descriptor_is_seen)
+{
+    static const char start[] = "import os, time\n"
+                                "def start():\n"
+                                "    r, w = os.pipe()\n"
+                                "    if os.fork() == 0:\n"
+                                "        for i in range(4):\n"
+                                "            pid = os.fork()\n"
+                                "            if pid == 0:\n"
+                                "                time.sleep(60)\n"
+                                "                os._exit(0)\n"
+                                "            os.write(w, b'%d ' % pid)\n"
+                                "        os._exit(0)\n"
+                                "    os.wait()\n"
+                                "    pids = [int(n) for n in os.read(r, 99).split()]\n"
+                                "    os.close(r)\n"
+                                "    os.close(w)\n"
+                                "    return pids\n"
+                                "while (pids := start())[0] < 20:\n"
+                                "    for pid in pids:\n"
+                                "        os.kill(pid, 9)\n"
+                                "while os.open('/workspace', os.O_RDONLY) < pids[0] - 7:\n"
+                                "    pass\n";
+    struct stage g;
+    struct session *session;
+    size_t seen = 0;
+
+    stage_begin(&g, 2);
+    session = stage_open(&g);
+    assert_output(&g, session, start, RUN_PYTHON, "");
+    stage_checkpoint(&g, session, "c");
+    for (const char *at = g.why; (at = strstr(at, " is running")); at++)
+        seen++;
+    assert_int_equal(seen, 4);
+    stage_finish(&g);
+}
+
 /* Whatever a shell has that another one can be given, as it is asked for in the copy. */
 TEST(a_copy_of_bash_goes_on_as_its_source)
 {
@@ -39,23 +78,24 @@ TEST(a_copy_of_bash_goes_on_as_its_source)
         "$(false)'\n"
         "shopt -s extglob; matches() { [[ $1 == @(x|y) ]]; }; show() { echo \"<$1>\"; }; export -f "
         "show\n"
-        "declare() { echo mine; }; cd() { echo mine; }; alias show2='show twice'; trap 'echo left' "
-        "EXIT\n"
-        "set -u -a; exec 2>/dev/null";
+        "declare() { echo mine; }; cd() { echo mine; }; alias show2='show twice'; trap 'echo told' "
+        "USR1; trap 'echo left' EXIT\n"
+        "set -b -a; exec 2>/dev/null";
     static const char look[] =
         "pwd; umask; echo $# $2; echo \"${map[k 2]}${map[k]}\" ${list[1]}; n+=4; echo $ref $ro "
         "$sent\n"
         "echo ${TERM-none} ${#odd} \"$text\"; matches y && show2; bash -c 'show sub'; cd; declare\n"
-        "trap -p EXIT; echo $-; show=1; new=2; bash -c 'echo $new'; printf '%q\\n' \"$IFS\"";
+        "trap -p EXIT; kill -USR1 $$; echo $-; show=1; new=2; bash -c 'echo $new'; printf '%q\\n' "
+        "\"$IFS\"";
     static const char seen[] = "/workspace/a b\n0027\n2 two three\ntwo\nlinesv 2 3\n7 7 it's\n"
                                "none 2 v(){ :; }; $(false)\n<twice>\n<sub>\nmine\nmine\n"
-                               "trap -- 'echo left' EXIT\nahiuBs\n2\n:\n";
+                               "told\nabhiBEs\n2\n:\n";
     struct stage g;
     struct session *session;
 
     stage_begin(&g, 4);
     session = stage_open(&g);
-    assert_output(&g, session, set_up, RUN_BASH, "");
+    assert_output(&g, session, set_up, RUN_BASH, "left\n"); /* a trap of EXIT is of its cell */
     stage_checkpoint(&g, session, "c");
     assert_string_equal(g.why, "");
     assert_null(g.lost);
@@ -106,7 +146,7 @@ TEST(a_shell_that_has_just_ended_is_not_in_the_way)
     stage_begin(&g, 2);
     session = stage_open(&g);
     for (int i = 0; i < 5; i++) {
-        assert_output(&g, session, "x=1; exit 3", RUN_BASH, "exit\n");
+        assert_output(&g, session, "x=1; builtin exit 3", RUN_BASH, "exit\n");
         stage_checkpoint(&g, session, "c");
         assert_string_equal(g.why, "");
         assert_output(&g, session, "echo \"x is $x\"; x=2", RUN_BASH, "x is \n");

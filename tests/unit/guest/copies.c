@@ -18,6 +18,7 @@
 #include <Python.h>
 
 #include "guest/program.h"
+#include "sandbox/seccomp.h"
 #include "wire/archive.h"
 #include "zygote/rebase.h"
 
@@ -218,6 +219,8 @@ void copies_start(void)
     (void)setenv("OMP_NUM_THREADS", "1", 1);
     (void)signal(SIGCHLD, SIG_IGN); /* nobody here waits for writers, who are ours */
     need(mkdtemp(workspace) && atexit(remove_workspace) == 0);
+    /* As in the zygote, and before anybody asks for random bytes. */
+    need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && seccomp_load(SECCOMP_NO_DROP, &err) == 0);
     rebase_prepare();
     need(program_start(modules, sizeof(modules) / sizeof(modules[0])) == 0);
     globals = PyModule_GetDict(PyImport_AddModule("__main__"));

@@ -1,4 +1,5 @@
 #include "guest/program.h"
+#include "guest/interpreter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "admit/profile.h"
+#include "guest/interpreter.h"
 
 #define OUTPUT_MAX ((size_t)1 << 20)
 
@@ -46,6 +48,7 @@ int program_start(const char *const *modules, size_t count)
         }
         Py_DECREF(module);
     }
+    interpreter_tell_libraries();
     return policy_prepare();
 }
 
@@ -171,6 +174,7 @@ struct program_result program_run(const char *profile, const char *source)
     (void)fflush(NULL);
     if (pipe2(pipe_fds, O_CLOEXEC) < 0)
         return result;
+    PyOS_BeforeFork();
     pid = fork();
     if (pid == 0) {
         enum program_end end;
@@ -184,6 +188,7 @@ struct program_result program_run(const char *profile, const char *source)
         (void)fflush(NULL);
         _exit((int)end);
     }
+    PyOS_AfterFork_Parent();
     (void)close(pipe_fds[1]);
     result.output = read_all(pipe_fds[0]);
     (void)close(pipe_fds[0]);

@@ -45,7 +45,7 @@ TEST(who_shares_the_programs_memory_has_as_many_filters)
 
 #ifdef __x86_64__
 /* The program cannot execute anything, so it writes over the instruction in which the holder waits,
- * and wakes it with signals that cannot be blocked: an interrupted pause() begins again at its
+ * and wakes it with signals that cannot be blocked: an interrupted call begins again at its
  * `syscall`, which is now a jump to code of the program's that executes bash. */
 static const char takeover[] = OTHERS
     "import ctypes, signal, struct, time\n"
@@ -59,8 +59,8 @@ static const char takeover[] = OTHERS
     "except PermissionError:\n"
     "    print('cannot fork')\n"
     "holder, = others\n"
-    "pause = ctypes.cast(libc.pause, ctypes.c_void_p).value\n"
-    "syscall = pause + ctypes.string_at(pause, 64).index(b'\\x0f\\x05')\n"
+    "function = ctypes.cast(libc.syscall, ctypes.c_void_p).value\n"
+    "syscall = function + ctypes.string_at(function, 64).index(b'\\x0f\\x05')\n"
     "m = libc.mmap(None, 8192, 7, 0x22, -1, 0)\n"
     "for at, text in ((1024, b'/bin/bash\\0'), (1100, b'-c\\0'), (1200, b'echo > "
     "/workspace/out\\0'),\n"

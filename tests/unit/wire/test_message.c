@@ -34,6 +34,7 @@ static void sample_setup(struct pack *p)
     setup.python = span_of("/usr/bin/python3");
     strings(&setup.preload, "numpy", "pandas");
     strings(&setup.binds, "/srv/venv", "");
+    setup.directory = span_of("/tmp/belljar");
     setup.warm = true;
     wire_pack_setup(p, &setup);
 }
@@ -131,12 +132,15 @@ static void sample_run(struct pack *p)
     run.descriptors = 256;
     run.processes = 64;
     run.cpu_s = 10;
+    run.language = RUN_JAVASCRIPT;
+    run.memory_mb = 512;
     run.file_bytes = UINT64_C(1) << 34;
     run.data_bytes = 4096;
     run.code = (struct span){"print('a\0b')\n", 13};
     run.policy = span_of("rules");
     strings(&run.env, "A=1", "B=two words");
     strings(&run.args, "report.py", "--all");
+    run.directory = span_of("/workspace/d");
     wire_pack_run(p, &run);
 }
 
@@ -158,6 +162,7 @@ static void sample_exception(struct pack *p)
                             .message = span_of("bad"),
                             .traceback = span_of("Traceback ...\n"),
                             .line = 12,
+                            .column = 3,
                             .advice = WIRE_ADVICE_MODULE,
                             .names = {.count = 2, .items = {span_of("numpy"), span_of("pandas")}}});
 }
@@ -199,7 +204,8 @@ static void sample_cell(struct pack *p)
     wire_pack_cell(p, &(struct wire_cell){.flags = WIRE_RUN_STDIN,
                                           .number = 7,
                                           .code = span_of("input()"),
-                                          .input = span_of("a\nb\n")});
+                                          .input = span_of("a\nb\n"),
+                                          .language = span_of("typescript")});
 }
 
 static bool again_cell(struct unpack *u, struct pack *p)
@@ -286,7 +292,8 @@ static const struct subject subjects[] = {
     {"failure", sample_failure, again_failure, 0, 0},
     {"exited", sample_exited, again_exited, 0, 0},
     {"run", sample_run, again_run, 16 + 16 + 4 + 13 + 4 + 5, WIRE_STRINGS_MAX},
-    {"exception", sample_exception, again_exception, 4 + 10 + 4 + 3 + 4 + 14 + 8, WIRE_STRINGS_MAX},
+    {"exception", sample_exception, again_exception, 4 + 10 + 4 + 3 + 4 + 14 + 12,
+     WIRE_STRINGS_MAX},
     {"violation", sample_violation, again_violation, 0, 0},
     {"display", sample_display, again_display, 0, 0},
     {"progress", sample_progress, again_progress, 0, 0},
@@ -481,6 +488,19 @@ TEST(fields_arrive_in_their_places)
     assert_memory_equal(got.env.items[1].data, "B=two words", got.env.items[1].len);
     assert_int_equal(got.args.count, 2);
     assert_memory_equal(got.args.items[0].data, "report.py", got.args.items[0].len);
+    assert_memory_equal(got.directory.data, "/workspace/d", got.directory.len);
+    pack_done(&p);
+}
+
+TEST(the_end_of_a_process_that_cannot_be_there_is_refused)
+{
+    struct pack p = packed(&subjects[4]);
+    uint32_t last = WIRE_PROCESSES - 1, over = WIRE_PROCESSES;
+
+    memcpy(p.data, &last, 4);
+    assert_false(is_refused(&subjects[4], p.data, p.len));
+    memcpy(p.data, &over, 4);
+    assert_true(is_refused(&subjects[4], p.data, p.len));
     pack_done(&p);
 }
 

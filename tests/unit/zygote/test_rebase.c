@@ -2,7 +2,9 @@
 #include "unit.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,8 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "guest/maps.h"
 #include "sandbox/child.h"
 #include "zygote/rebase.h"
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
 
 #define PAGE ((size_t)4096)
 #define MIB  ((size_t)1 << 20)
@@ -189,6 +197,42 @@ IN_CHILD(rights_stay_as_they_were)
     return 0;
 }
 
+static bool ends_whoever_reads(const uint8_t *page)
+{
+    int status;
+    pid_t pid = fork();
+
+    child_need(pid >= 0);
+    if (pid == 0) {
+        (void)*(const volatile uint8_t *)page;
+        _exit(0);
+    }
+    child_need(waitpid(pid, &status, 0) == pid);
+    return WIFSIGNALED(status);
+}
+
+/* At either end, in the middle, side by side, and a mapping that has nothing else. */
+IN_CHILD(guard_pages_stay_and_all_around_them_is_as_it_was)
+{
+    static const bool is_guard[] = {1, 0, 0, 1, 1, 0, 1, 0, 0, 1};
+    uint8_t *memory = map(ARRAY_SIZE(is_guard) * PAGE), *alone = map(2 * PAGE);
+
+    paint(memory, ARRAY_SIZE(is_guard) * PAGE, 9);
+    for (size_t i = 0; i < ARRAY_SIZE(is_guard); i++)
+        if (is_guard[i] && madvise(memory + i * PAGE, PAGE, MADV_GUARD_INSTALL) < 0)
+            return 0; /* before Linux 6.13 there are none */
+    child_need(madvise(alone, 2 * PAGE, MADV_GUARD_INSTALL) == 0);
+    rebase();
+    for (size_t i = 0; i < ARRAY_SIZE(is_guard); i++)
+        if (is_guard[i])
+            check(ends_whoever_reads(memory + i * PAGE));
+        else
+            for (size_t at = i * PAGE; at < (i + 1) * PAGE; at++)
+                check(memory[at] == byte_of(9, at));
+    check(ends_whoever_reads(alone) && ends_whoever_reads(alone + PAGE));
+    return 0;
+}
+
 IN_CHILD(shared_memory_stays_shared)
 {
     uint8_t *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -296,6 +340,58 @@ IN_CHILD(libraries_still_work)
     check(dlopen("libm.so.6", RTLD_NOW) == library);
     check(setenv("A_NAME", "value", 1) == 0 && strcmp(getenv("A_NAME"), "value") == 0);
     return 0;
+}
+
+/* Of the mapping with the address. */
+static struct mapping mapping_at(const void *address)
+{
+    struct mapping m;
+    char *text;
+
+    child_need(maps_read(&text, NULL) == 0);
+    while (maps_next(&text, &m))
+        if ((uintptr_t)address >= m.start && (uintptr_t)address < m.end)
+            return m;
+    child_need(false);
+    return m;
+}
+
+static _Thread_local int of_the_thread = 7;
+
+/* The address space has something else there, or nothing is moved under the address checker. */
+#define NO_ROOM 77
+
+static int move_beside_the_thread(const void *unused __attribute__((unused)))
+{
+    uintptr_t block = mapping_at((const void *)pthread_self()).start;
+    uint8_t *memory = mmap((void *)(block - MIB), MIB, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+#if defined(__SANITIZE_ADDRESS__)
+    return NO_ROOM;
+#endif
+    if (memory != (void *)(block - MIB))
+        return NO_ROOM;
+    rebase_prepare();
+    paint(memory, MIB, 9);
+    of_the_thread = 8;
+    rebase();
+    check(is_painted(memory, MIB, 9));
+    check(!mapping_at(memory).is_anonymous);
+    check(mapping_at((const void *)pthread_self()).is_anonymous);
+    check(of_the_thread == 8 && (errno = 5) == 5);
+    return 0;
+}
+
+TEST(memory_beside_the_thread_is_moved_too)
+{
+    int r = in_child(move_beside_the_thread, NULL);
+
+    if (r == NO_ROOM) {
+        print_message("# skipped: no room beside the thread's block\n");
+        skip();
+    }
+    assert_int_equal(r, 0);
 }
 
 static size_t open_descriptors(void)

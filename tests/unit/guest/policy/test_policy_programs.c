@@ -111,6 +111,34 @@ TEST(ordinary_programs_give_their_normal_output)
     assert_int_equal(failed, 0);
 }
 
+/* Programs with syntax that older Pythons do not read. */
+TEST(programs_with_newer_syntax_give_their_normal_output)
+{
+    struct corpus corpus;
+    size_t failed = 0;
+
+    if (PY_VERSION_HEX < 0x030d0000) {
+        print_message("# skipped: their syntax is that of Python 3.13, this is %s\n", PY_VERSION);
+        skip();
+    }
+    corpus_load(&corpus, "benign-3.13.txt");
+    assert_true(corpus.count >= 5);
+    for (size_t i = 0; i < corpus.count; i++) {
+        struct program *program = &corpus.items[i];
+        struct program_result result = program_run("strict", program->source);
+
+        if (result.end != PROGRAM_RAN ||
+            strncmp(result.output, program->expected, strlen(program->expected)) != 0) {
+            print_error("program `%s` ended as %d:\n%s\n", program->name, (int)result.end,
+                        result.output);
+            failed++;
+        }
+        program_result_done(&result);
+    }
+    free(corpus.text);
+    assert_int_equal(failed, 0);
+}
+
 TEST(ordinary_programs_run_under_standard_too)
 {
     struct corpus corpus;
