@@ -43,6 +43,7 @@ extern const struct route api_approval_routes[];
 extern const struct route api_run_routes[];
 extern const struct route api_batch_routes[];
 extern const struct route metrics_routes[];
+extern const struct route api_command_routes[];
 extern const struct route api_copy_routes[];
 extern const struct route api_changes_routes[];
 extern const struct route api_session_routes[];
@@ -85,8 +86,13 @@ extern const struct route api_meta_routes[];
      .help = "the program"},                                                                       \
     API_INPUT_FIELDS
 
+/* GET /v1/languages says which of them the host has. */
+#define API_LANGUAGE_FIELD                                                                         \
+    {"language", SCHEMA_STRING, .choices = LANGUAGE_NAMES, .has_alias = schema_has_language,       \
+     .example = "\"python\"", .help = "default: python"}
+
 #define API_INPUT_FIELDS                                                                           \
-    {"language", SCHEMA_STRING, .choices = "python,bash", .help = "python (default) or bash"},   \
+    API_LANGUAGE_FIELD,                                                                            \
     {"stdin", SCHEMA_STRING, .help = "its standard input"},                           \
     {"auto_print", SCHEMA_BOOLEAN,                                                                 \
      .help = "echo the last expression, as the Python prompt does"},                               \
@@ -98,6 +104,11 @@ extern const struct route api_meta_routes[];
     {"filename", SCHEMA_STRING, .max_len = 4096,                                                   \
      .help = "name of the program, in tracebacks and as its own name"},                       \
     {"args", SCHEMA_STRINGS, .max_len = LIMIT_ARGS_COUNT - 1, .help = "its arguments"}
+
+/* Of routes that start a run. */
+#define API_DETACH_FIELD                                                                           \
+    {"detach", SCHEMA_BOOLEAN,                                                                     \
+     .help = "answer at once with the id; the run goes on without the client"}
 
 #define API_SEED_FIELD                                                                             \
     {"seed", SCHEMA_INTEGER, .min = 0, .max = (double)LIMIT_SEED,                                  \
@@ -157,7 +168,11 @@ void api_answer_masked_with(struct request *request, int status, json_t *value, 
 /* Masks a copy of these bytes, which are text, and sends them as a file. */
 void api_send_masked(struct request *request, struct span data);
 
+/* The session of the path, or NULL and the answer has been given. */
+struct session *api_find_session(struct request *request);
+
 json_t *api_session_json(const struct session *session);
+json_t *api_evicted_json(const char *evicted); /* of struct session_info */
 
 /* Makes a request from a checked body; `parts` are those of a form, or NULL. The texts are the
  * body's. End it with run_request_done(), also after a failure. */

@@ -74,6 +74,44 @@ static int add_path(const char *path, struct buf *out, struct error *err)
     return r;
 }
 
+/* By its first bytes, as files of /workspace are told apart. */
+#define SHOW_PICTURE                                                                               \
+    ") as _:\n    _ = _.read(12)\n"                                                                \
+    "_ = 'image/png' if _[:8] == b'\\x89PNG\\r\\n\\x1a\\n' else 'image/jpeg' if _[:3] == "         \
+    "b'\\xff\\xd8\\xff' else 'image/gif' if _[:4] == b'GIF8' else 'image/webp' if _[:4] == "       \
+    "b'RIFF' "                                                                                     \
+    "and _[8:] == b'WEBP' else None\n"                                                             \
+    "if _:\n    display({_: pathlib.Path("
+
+#define ELSE_PRINT ").read_bytes()}, raw=True)\nelse:\n    api._text.print_page("
+
+/* Code that shows a picture, or calls a function for the file. */
+static int add_picture_or(const char *path, struct buf *out, struct error *err)
+{
+    if (buf_add_str(out, "import api._text, pathlib\nwith api._text.open_or_tell(", err) < 0 ||
+        add_path(path, out, err) < 0 || buf_add_str(out, SHOW_PICTURE, err) < 0 ||
+        add_path(path, out, err) < 0 || buf_add_str(out, ELSE_PRINT, err) < 0)
+        return -1;
+    return add_path(path, out, err);
+}
+
+int granted_page_code(const char *path, uint64_t offset, uint64_t limit, struct buf *out,
+                      struct error *err)
+{
+    if (add_picture_or(path, out, err) < 0)
+        return -1;
+    return buf_printf(out, err, ", %" PRIu64 ", %" PRIu64 ")\n", limit, offset);
+}
+
+int granted_lines_code(const char *path, uint64_t line, uint64_t lines, uint64_t limit,
+                       struct buf *out, struct error *err)
+{
+    if (add_picture_or(path, out, err) < 0)
+        return -1;
+    return buf_printf(out, err, ", %" PRIu64 ", 0, %" PRIu64 ", %" PRIu64 ")\n", limit, line,
+                      lines);
+}
+
 int granted_read_code(const char *path, uint64_t offset, uint64_t limit, struct buf *out,
                       struct error *err)
 {

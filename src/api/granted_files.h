@@ -19,6 +19,15 @@ struct session; /* engine/session.h */
  * Relative paths begin where code starts. */
 char *granted_path(const struct run_terms *terms, const char *given);
 
+/* Write Python that displays a picture, or prints a page of a text: a line with the file's size,
+ * the place where the page ends, both in bytes, the page's first line and the one after it; and
+ * then the page. Pages begin at a byte (their lines are 0), or at a line and have at most `lines`,
+ * if that is not 0. */
+int granted_page_code(const char *path, uint64_t offset, uint64_t limit, struct buf *out,
+                      struct error *err);
+int granted_lines_code(const char *path, uint64_t line, uint64_t lines, uint64_t limit,
+                       struct buf *out, struct error *err);
+
 /* Write Python that prints a part of a text, by characters; or writes a string of JSON, which may
  * be base64, to a file, and prints that it did. */
 int granted_read_code(const char *path, uint64_t offset, uint64_t limit, struct buf *out,

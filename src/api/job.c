@@ -20,6 +20,7 @@
 static void free_job(struct job *job)
 {
     (void)task_end(&job->writing);
+    job_drop_readers(job);
     TAILQ_REMOVE(&job->jobs->all, job, link);
     if (job->run)
         run_free(job->run);
@@ -53,26 +54,26 @@ struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, stru
 
 static bool is_kept(const struct job *job)
 {
-    return !job->run && !job->events.reader;
+    return !job->run && !job->events.reader && !job->readers;
 }
 
 static void forget(struct job *job)
 {
     job->jobs->n_kept--;
-    job->place.caller->n_kept[job->key.is_set]--;
+    job->place.caller->n_kept[job_goes_on(job)]--;
     job->jobs->kept_bytes -= job->bytes;
     job->place.caller->kept_bytes -= job->bytes;
     free_job(job);
 }
 
-/* Removes the oldest jobs of this caller while it has more, with or without a key, than are
- * kept. */
-static void trim(struct jobs *jobs, const struct caller *caller, bool has_key, size_t max)
+/* Removes the oldest jobs of this caller while it has more, of those that go on without a client or
+ * of the others, than are kept. */
+static void trim(struct jobs *jobs, const struct caller *caller, bool goes_on, size_t max)
 {
-    for (struct job *job = TAILQ_FIRST(&jobs->all), *after; job && caller->n_kept[has_key] > max;
+    for (struct job *job = TAILQ_FIRST(&jobs->all), *after; job && caller->n_kept[goes_on] > max;
          job = after) {
         after = TAILQ_NEXT(job, link);
-        if (is_kept(job) && job->place.caller == caller && job->key.is_set == has_key)
+        if (is_kept(job) && job->place.caller == caller && job_goes_on(job) == goes_on)
             forget(job);
     }
 }
@@ -127,11 +128,16 @@ static void log_run(const struct job *job, double queue_ms)
               {"owner", job->place.caller->name}, {"correlation_id", job->correlation_id},
               {"trace_id", trace, .is_left_out = !*trace},
               {"session", job->session_id, .is_left_out = !*job->session_id},
-              {"language", run->program.language == RUN_BASH ? "bash" : "python"},
+              {"language", languages[run->program.language].name},
               {"profile", run->terms.profile ? run->terms.profile : "-"},
               {"status", has_failed ? "failed" : run_status_name(run->result.status)},
               {"error", has_failed ? error_code_name(run->result.error.code) : "",
                .is_left_out = !has_failed},
+              {"rule", run->result.n_violations ? run->result.violations[0].rule : "",
+               .is_left_out = !run->result.n_violations},
+              {"violations",
+               .number = (double)run->result.n_violations + run->result.violations_more,
+               .is_left_out = !run->result.n_violations},
               {"exit", .number = run->result.exit_code, .is_left_out = has_failed},
               {"queue_ms", .number = queue_ms}, {"start_ms", .number = run->result.usage.start_ms},
               {"run_ms", .number = run->result.usage.wall_ms},
@@ -195,14 +201,17 @@ static void end_answer(void *arg)
     tell_follower(job);
     job->spools[0] = run_stream_take_spool(&run->result.out);
     job->spools[1] = run_stream_take_spool(&run->result.err);
+    job_keep_for_readers(job, run);
+    job_mask_note(job);
     run_free(run);
     job->run = NULL;
     job->done_ns = loop_now_ns();
     jobs->n_running--;
     jobs->n_kept++;
-    caller->n_kept[job->key.is_set]++;
+    caller->n_kept[job_goes_on(job)]++;
     job_tell_answer(job);
     job_stream_end(job);
+    job_wake_readers(job);
     job->bytes = job->answer->text.len + job->events.sent_bytes + job->events.unsent_bytes;
     jobs->kept_bytes += job->bytes;
     caller->kept_bytes += job->bytes;
@@ -219,6 +228,7 @@ static void on_done(struct run *run)
     weigh_out(job);
     queue_leave(job->jobs->options.queue, &job->place);
     account(job);
+    job_note_end(job, run);
     task_begin(&job->writing, job->jobs->options.loop, &answer_steps, job);
 }
 
@@ -272,6 +282,8 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
     job->run = run;
     job->place.caller = order->caller;
     job->begun_ns = loop_now_ns();
+    job->is_detached = order->is_detached;
+    job_note_begin(job, run);
     memcpy(job->id, run->id, sizeof(job->id));
     (void)snprintf(job->owner, sizeof(job->owner), "%s", order->owner);
     run->origin.owner = order->caller->name; /* stays, also when the token does not */
@@ -382,6 +394,13 @@ static void on_followed(struct run *run, const struct run_event *event)
 
     if (job->follower.on_event)
         job->follower.on_event(job->follower.user, event);
+    job_wake_readers(job);
+}
+
+void job_hear_run(struct job *job)
+{
+    if (!job->run->on_event)
+        job->run->on_event = on_followed;
 }
 
 /* A job that is ready to be queued; NULL: *err says why, and the run is the caller's. */
@@ -449,7 +468,9 @@ int jobs_start(struct jobs *jobs, const struct job_order *order, unsigned *ret_r
         return -1;
     }
     *ret_job = job; /* its follower may be told at once */
-    if (order->request && !order->form.write && route_wants_events(order->request))
+    if (order->request && job->is_detached)
+        job_answer_begun(job, order->request);
+    else if (order->request && !order->form.write && route_wants_events(order->request))
         job_stream_begin(job, order->request);
     else if (order->request)
         job_wait(job, order->request);

@@ -6,7 +6,8 @@
  * (admit/queue.h), unless its caller has used up its allowance (admit/quota.h). When it is done its
  * answer, as text, stays for a while: a bounded number per owner, a bounded number of bytes for
  * all. A run that was asked for under a key (api/idempotency.h) goes on without its client, who
- * will ask again.
+ * will ask again. So does one that was detached: nobody waits for it, and its owner asks for its
+ * output and its answer by its id.
  */
 #pragma once
 
@@ -103,10 +104,11 @@ struct job_order {
     const char *owner;
     struct caller *caller;
     const struct idempotency_key *key; /* under which it is asked for; NULL: none */
-    const char *correlation_id;        /* NULL: one is made up */
-    const char *traceparent;           /* NULL: none */
-    struct job_form form;              /* write NULL: the native one */
-    enum hint_reader reader;           /* of its hints; 0: a client of the HTTP interface */
+    bool is_detached;           /* it goes on without a client; `request` is answered at once */
+    const char *correlation_id; /* NULL: one is made up */
+    const char *traceparent;    /* NULL: none */
+    struct job_form form;       /* write NULL: the native one */
+    enum hint_reader reader;    /* of its hints; 0: a client of the HTTP interface */
     struct job_follower follower;
     /* Answered when the run is done, or, where its client wants them and the form is the native
      * one, with events as they happen; NULL: nobody waits. */
@@ -139,11 +141,33 @@ void *job_form_user(const struct job *job, const struct job_form *form);
 /* E_NOT_FOUND for an unknown, forgotten or foreign id. */
 struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, struct error *err);
 
+/* Like jobs_find(), but for a command of that session. */
+struct job *jobs_find_command(struct jobs *jobs, const char *owner, const char *session,
+                              const char *id, struct error *err);
+
+/* Of a command in a session: engine/session.h. E_NOT_FOUND: it has ended. */
+int job_input(struct job *job, const char *data, size_t len, bool closes, struct error *err);
+int job_signal(struct job *job, int sig, struct error *err);
+
 /* Answers the request with what is known of it. */
 void job_show(struct job *job, struct request *request);
 
 /* Answers the request with its events, those behind the one that `Last-Event-ID` names. */
 void job_follow(struct job *job, struct request *request);
+
+/* Answers the request with the output so far and what follows, as events. `after` are the bytes of
+ * stdout and stderr that the client has. Without `waits` the events end with what there is. */
+void job_read_output(struct job *job, struct request *request, const uint64_t after[2], bool waits);
+
+/* One owner's runs, the last first: at most `limit` of those that a filter lets through. NULL: out
+ * of memory. The caller frees it. */
+struct job_filter {
+    const char *session; /* the id of a session; NULL: any */
+    bool is_live;        /* only those that wait or run */
+    bool is_command;     /* only commands */
+};
+json_t *jobs_list(const struct jobs *jobs, const char *owner, const struct job_filter *filter,
+                  size_t limit);
 
 /* The whole output of one stream, or NULL where the answer has all of it. */
 const struct spool *job_spool(const struct job *job, bool is_stderr);

@@ -98,7 +98,7 @@ static void on_gone(struct request *request)
 
     job_unwatch(job, &waiter->watch);
     free(waiter);
-    if (!job->watches && !job->key.is_set)
+    if (!job->watches && !job_goes_on(job))
         job_cancel(job);
 }
 
@@ -139,10 +139,19 @@ const char *job_answer(const struct job *job, size_t *ret_len, int *ret_status)
     return buf_str(&job->answer->text);
 }
 
+void job_answer_begun(const struct job *job, struct request *request)
+{
+    request_answer_json(request, 200,
+                        json_pack("{s:s, s:s, s:s}", "id", job->id, "status", "running",
+                                  "correlation_id", job->correlation_id));
+}
+
 void job_repeat(struct job *job, struct request *request)
 {
     request->is_repeat = true;
-    if (route_wants_events(request))
+    if (job->is_detached)
+        job_answer_begun(job, request);
+    else if (route_wants_events(request))
         job_follow(job, request);
     else if (job->run)
         job_wait(job, request);
@@ -160,6 +169,8 @@ void job_show(struct job *job, struct request *request)
         (void)json_object_set_new(
             running, "approvals",
             approval_list(pool_approvals(job->jobs->options.pool), NULL, job->id));
+        if (job->note.language == RUN_COMMAND)
+            result_add_output(job->run, running);
         request_answer_json(request, 200, running);
     } else {
         request_answer_shared(request, job->status, job->answer);

@@ -1,5 +1,5 @@
-/* Shared by job.c (runs and how they are kept), job_answer.c (their answers) and job_stream.c
- * (their events). */
+/* Shared by job.c (runs and how they are kept), job_answer.c (their answers), job_list.c (lists of
+ * them), job_read.c (their output, for anybody who reads along) and job_stream.c (their events). */
 #pragma once
 
 #include <sys/queue.h>
@@ -15,6 +15,21 @@ struct job_cut {
     char bytes[4];
     size_t len;
 };
+
+/* More of the first line than is shown: a secret that is cut is not recognized. */
+#define JOB_LINE_BYTES 256
+
+/* The facts about a run that lists show. */
+struct job_note {
+    enum run_language language;
+    enum run_masking masking;
+    char line[JOB_LINE_BYTES]; /* the first of the program that is not empty */
+    bool is_masked;            /* and it is no longer than it is shown */
+    const char *end;           /* the name of the status; NULL: it is not over */
+    int exit_code;
+};
+
+struct job_reader; /* job_read.c */
 
 struct job {
     struct jobs *jobs;
@@ -34,9 +49,13 @@ struct job {
     struct job_form form;         /* write NULL: the native one */
     struct job_follower follower; /* on_done NULL: there is none */
     bool is_cancelled;
-    struct task writing;   /* of the answer: the run is over */
-    int status;            /* of the answer, in HTTP */
-    struct shared *answer; /* its text */
+    bool is_detached;
+    struct job_note note;
+    struct job_reader *readers; /* who reads its output along */
+    struct run_stream ended[2]; /* for them, from the end of the run on; their spools are: */
+    struct task writing;        /* of the answer: the run is over */
+    int status;                 /* of the answer, in HTTP */
+    struct shared *answer;      /* its text */
     struct spool *spools[2];
     size_t bytes;      /* that it takes while it is kept */
     size_t weight;     /* and until it is over */
@@ -61,6 +80,17 @@ struct jobs {
     struct loop_watch *tick;
 };
 
+/* Whether the run goes on without a client, and its answer is kept among those. */
+static inline bool job_goes_on(const struct job *job)
+{
+    return job->key.is_set || job->is_detached;
+}
+
+/* --- job.c --- */
+
+/* The run tells those who read its output along. */
+void job_hear_run(struct job *job);
+
 /* --- job_answer.c --- */
 
 /* The run is over: the text, and the status of HTTP that goes with it. */
@@ -72,6 +102,30 @@ void job_tell_answer(struct job *job);
 /* The request gets the answer. Without memory it is lost to it, and it is told so. */
 void job_wait(struct job *job, struct request *request);
 
+/* A detached run's: it has begun. */
+void job_answer_begun(const struct job *job, struct request *request);
+
+/* --- job_list.c --- */
+
+/* Notes the facts of the beginning, and of the end. */
+void job_note_begin(struct job *job, const struct run *run);
+void job_note_end(struct job *job, const struct run *run);
+void job_mask_note(struct job *job);
+
+/* --- job_read.c --- */
+
+/* Its run has written something. */
+void job_wake_readers(const struct job *job);
+
+/* Its run is about to be freed: they still have to read. */
+void job_keep_for_readers(struct job *job, struct run *run);
+
+/* The job is freed. */
+void job_drop_readers(struct job *job);
+
+/* Their connections live. */
+void job_comment_readers(const struct job *job);
+
 /* --- job_stream.c --- */
 
 /* Events from the start on, to this request. */
@@ -82,3 +136,4 @@ void job_stream_end(struct job *job);
 
 /* Every second while somebody follows: comments, and patience with those who left. */
 void job_stream_tick(void *arg);
+void job_begin_ticks(struct jobs *jobs);

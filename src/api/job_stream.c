@@ -42,15 +42,6 @@ static void add(struct job *job, const char *name, json_t *value)
     json_decref(value);
 }
 
-/* Bytes at the end of `text` that begin a character and do not finish it. */
-static size_t cut_at_end(const char *text, size_t len)
-{
-    for (size_t back = 1; back <= 3 && back <= len; back++)
-        if (utf8_decode(text + len - back, back, NULL) == UTF8_PARTIAL)
-            return back;
-    return 0;
-}
-
 static void add_text(struct job *job, bool is_stderr, uint64_t offset, const char *data, size_t len)
 {
     if (len)
@@ -78,7 +69,7 @@ static void on_output(struct job *job, const struct run_event *event)
     memcpy(joined, cut->bytes, cut->len);
     memcpy(joined + cut->len, event->data, len);
     len += cut->len;
-    rest = cut_at_end(joined, len);
+    rest = utf8_cut_at_end(joined, len);
     add_text(job, is_stderr, event->offset - cut->len, joined, len - rest);
     memcpy(cut->bytes, joined + len - rest, rest);
     cut->len = rest;
@@ -122,6 +113,7 @@ static void on_event(struct run *run, const struct run_event *event)
     else
         on_output(job, event);
     hold(job);
+    job_wake_readers(job);
 }
 
 /* --- readers --- */
@@ -144,15 +136,20 @@ static void on_drained(struct request *request)
     hold(job);
 }
 
+void job_begin_ticks(struct jobs *jobs)
+{
+    if (!jobs->is_ticking)
+        loop_timer_start(jobs->tick, TICK_MS);
+    jobs->is_ticking = true;
+}
+
 static void attach(struct job *job, struct request *request, uint64_t after_id)
 {
     request->user = job;
     request->on_gone = on_gone;
     request->on_drained = on_drained;
     job->left_ns = 0;
-    if (!job->jobs->is_ticking)
-        loop_timer_start(job->jobs->tick, TICK_MS);
-    job->jobs->is_ticking = true;
+    job_begin_ticks(job->jobs);
     sse_attach(&job->events, request, after_id);
     hold(job);
 }
@@ -224,9 +221,11 @@ void job_stream_tick(void *arg)
 
     jobs->ticks++;
     for (struct job *job = TAILQ_FIRST(&jobs->all); job; job = TAILQ_NEXT(job, link)) {
-        if (jobs->ticks % COMMENT_TICKS == 0)
+        if (jobs->ticks % COMMENT_TICKS == 0) {
             sse_keep_alive(&job->events);
-        if (job->is_stream && job->run && job->left_ns && !job->key.is_set &&
+            job_comment_readers(job);
+        }
+        if (job->is_stream && job->run && job->left_ns && !job_goes_on(job) &&
             (now - job->left_ns) / 1000000 >= RETURN_MS)
             job_cancel(job);
     }

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/language.h"
 #include "base/limits.h"
 #include "base/run_limits.h"
 
@@ -273,7 +274,16 @@ static void show_openapi(struct request *request)
         request_answer_error(request, &err);
 }
 
+static void show_languages(struct request *request)
+{
+    request_answer_json(
+        request, 200,
+        json_pack("{s:o, s:s}", "languages", language_list_json(), "default", languages[0].name));
+}
+
 const struct route api_meta_routes[] = {
+    {"GET", "/v1/languages", show_languages, .answers = "HostLanguages", .status = 200,
+     .tag = "meta", .summary = "languages of programs, and which of them this host can run"},
     {"GET", "/openapi.json", show_openapi, .access = ROUTE_PUBLIC, .answers = "OpenApi",
      .status = 200, .tag = "meta", .summary = "this API, as OpenAPI 3.1"},
     {0},

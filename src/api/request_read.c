@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "api/attachments.h"
 #include "base/cleanup.h"
+#include "base/language.h"
 
 static struct span text_of(const json_t *body, const char *name)
 {
@@ -67,9 +68,7 @@ static void read_limits(const json_t *body, struct run_request *asked)
 
 int api_read_terms(const json_t *body, struct run_request *asked, struct error *err)
 {
-    const char *language = text_of(body, "language").data;
-
-    asked->language = language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON;
+    asked->language = language_of_json(body);
     asked->profile = text_of(body, "profile").data;
     asked->environment = text_of(body, "environment").data;
     asked->workdir = text_of(body, "workdir").data;

@@ -46,6 +46,16 @@ static json_t *stream_json(const struct run_stream *stream)
     return json_text_string(buf_str(&text), text.len);
 }
 
+void result_add_output(const struct run *run, json_t *object)
+{
+    (void)json_object_set_new(object, "stdout", stream_json(&run->result.out));
+    (void)json_object_set_new(object, "stderr", stream_json(&run->result.err));
+    (void)json_object_set_new(object, "stdout_bytes",
+                              json_integer((json_int_t)run->result.out.total));
+    (void)json_object_set_new(object, "stderr_bytes",
+                              json_integer((json_int_t)run->result.err.total));
+}
+
 /* The JSON form comes from the program and is believed only as far as it can be read; the text
  * always stands. */
 static json_t *value_json(const struct run *run)
@@ -77,12 +87,17 @@ static json_t *hint_json(const char *hint, enum hint_reader reader)
 
 static json_t *exception_json(const struct run_exception *e, enum hint_reader reader)
 {
+    json_t *object;
+
     if (!e->name)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "name", json_string_or_null(e->name),
-                     "message", json_string_or_null(e->message ? e->message : ""), "traceback",
-                     json_string_or_null(e->traceback), "line", number_or_null(e->line), "hint",
-                     hint_json(e->hint, reader), "said_by", e->is_ours ? "belljar" : "program");
+    object = json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "name", json_string_or_null(e->name),
+                       "message", json_string_or_null(e->message ? e->message : ""), "traceback",
+                       json_string_or_null(e->traceback), "line", number_or_null(e->line), "hint",
+                       hint_json(e->hint, reader), "said_by", e->is_ours ? "belljar" : "program");
+    if (object && e->column)
+        (void)json_object_set_new(object, "column", json_integer(e->column));
+    return object;
 }
 
 static json_t *violations_json(const struct run *run, enum hint_reader reader)
@@ -244,11 +259,24 @@ static json_t *changes_json(const struct run_changes *c)
                      (json_int_t)c->renamed, "undo", (int)c->has_undo);
 }
 
+/* Of a failure without an exception; what was lost with the kernel is one. */
+static const char *hint_of(const struct run *run)
+{
+    bool is_lost = run->result.state == RUN_STATE_LOST && !run->result.exception.name;
+
+    return run->result.hint ? run->result.hint : is_lost ? run->result.exception.hint : NULL;
+}
+
 /* Fields that are there only where somebody wanted them. */
 static int add_asked_for(const struct run *run, json_t *object)
 {
     if (run->result.changes.is_known &&
         json_object_set_new(object, "changes", changes_json(&run->result.changes)) < 0)
+        return -1;
+    if (run->result.interrupt_ms > 0 &&
+        json_object_set_new(object, "interrupt",
+                            json_pack("{s:f, s:i}", "waited_ms", run->result.interrupt_ms,
+                                      "grace_ms", (int)run->result.interrupt_grace_ms)) < 0)
         return -1;
     if (run->program.collect &&
         (json_object_set_new(object, "collected", attachments_json(run)) < 0 ||
@@ -290,7 +318,7 @@ int result_json(const struct run *run, enum hint_reader reader, json_t **ret_obj
         {"session_state",   json_string_or_null(run_state_name(run->result.state))},
         {"correlation_id",  json_null()},
         {"profile",         json_string_or_null(run->terms.profile)},
-        {"isolation",       json_string("namespaces")},
+        {"isolation",       json_string(run->terms.is_on_host ? "process" : "namespaces")},
         {"layers",          layers_json(run->result.layers)},
         {"deterministic",   determinism_json(run)},
         {"violations_more", json_integer(run->result.violations_more)},
@@ -301,7 +329,7 @@ int result_json(const struct run *run, enum hint_reader reader, json_t **ret_obj
         {"net",             net_json(run->result.traffic)},
         {"denials",         denials_json(run, reader)},
         {"denials_more",    json_integer((json_int_t)run->result.denials_more)},
-        {"hint",            hint_json(run->result.hint, reader)},
+        {"hint",            hint_json(hint_of(run), reader)},
         /* clang-format on */
     };
     bool is_whole = object != NULL;
@@ -394,14 +422,20 @@ static int add_violation(const struct human *h, const struct run_violation *v)
     return add_hint(h, "  ", v->hint);
 }
 
-/* Python writes an uncaught traceback to stderr itself; where that has happened it is not said
- * twice. */
-static bool has_shown(const struct run *run, const char *text)
+static bool shows(const struct run_stream *stream, const char *text)
 {
     cleanup(buf_done) struct buf seen = BUF_OF(RENDER_MAX);
 
-    return run_stream_render(&run->result.err, &seen, NULL) == 0 && seen.len &&
+    return run_stream_render(stream, &seen, NULL) == 0 && seen.len &&
            memmem(seen.data, seen.len, text, strlen(text)) != NULL;
+}
+
+/* Python writes an uncaught traceback to stderr itself; where that has happened it is not said
+ * twice. A copy of a session with one stream has two. */
+static bool has_shown(const struct run *run, const char *text)
+{
+    return shows(&run->result.err, text) ||
+           (run->terms.has_one_stream && shows(&run->result.out, text));
 }
 
 static int add_exception(const struct human *h, const struct run_exception *e)

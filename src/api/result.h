@@ -9,9 +9,13 @@
 #include "base/hint.h"
 #include "base/run.h"
 
-/* The result object, with hints for that reader. The caller owns *ret_object. Only for runs whose `error` is empty. */
+/* The result object, with hints for that reader. The caller owns *ret_object. Only for runs whose
+ * `error` is empty. */
 int result_json(const struct run *run, enum hint_reader reader, json_t **ret_object,
                 struct error *err);
+
+/* Adds what a run that is not over has written so far, bounded as in its result. */
+void result_add_output(const struct run *run, json_t *object);
 
 /* Information for a person beside the program's own output, for stderr: violations, the exception,
  * the value of `result`, a hint, and the status line with time and memory. */

@@ -48,6 +48,7 @@ static void read_exception(const json_t *error, struct run_exception *e)
     e->traceback = text_of(error, "traceback");
     e->hint = text_of(error, "hint");
     e->line = (uint32_t)count_of(error, "line");
+    e->column = (uint32_t)count_of(error, "column");
     e->is_ours = strcmp(json_string_value(json_object_get(error, "said_by"))
                             ? json_string_value(json_object_get(error, "said_by"))
                             : "",

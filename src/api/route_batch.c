@@ -51,6 +51,8 @@ static const struct schema_field batch_fields[] = {
     {"runs", SCHEMA_OBJECTS, .is_required = true, .max_len = BATCH_MAX, .items = item_fields,
      .help =
          "the programs to run; a field missing in one is taken from the fields next to this list"},
+    {"at_once", SCHEMA_INTEGER, .min = 1, .max = BATCH_MAX,
+     .help = "run at most so many of them at a time"},
     ITEM_FIELDS,
     {0},
 };
@@ -130,6 +132,7 @@ static json_t *whole_body(const json_t *all, const json_t *one)
     }
     (void)json_object_del(body, "runs");
     (void)json_object_del(body, "id");
+    (void)json_object_del(body, "at_once");
     return body;
 }
 
@@ -515,16 +518,19 @@ static int check(const struct request *request, struct error *err)
     return 0;
 }
 
-/* Half of the places, and not more than its caller may have. */
+/* Half of the places, and not more than its caller may have, or wants. */
 static size_t window_of(const struct request *request)
 {
     const struct api *api = request->api;
+    const json_t *wanted = json_object_get(request->json, "at_once");
     double own = request->caller->rights.max_runs;
     struct queue_level level;
     size_t most;
 
     queue_level(api->queue, &level);
     most = level.max_running > 2 ? level.max_running / 2 : 1;
+    if (wanted && (size_t)json_integer_value(wanted) < most)
+        most = (size_t)json_integer_value(wanted);
     return own >= 1 && own < (double)most ? (size_t)own : most;
 }
 

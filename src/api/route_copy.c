@@ -36,10 +36,10 @@ static json_t *copied_json(const struct api_waiting *w, const struct session_cop
 
     for (size_t i = 0; i < result->n_sessions; i++)
         (void)json_array_append_new(sessions, api_session_json(result->sessions[i]));
-    return json_pack("{s:o, s:o, s:f, s:f, s:o, s:o}", "session", api_session_json(w->session),
+    return json_pack("{s:o, s:o, s:f, s:f, s:o, s:o, s:o}", "session", api_session_json(w->session),
                      "sessions", sessions, "held_ms", result->held_ms, "total_ms", result->total_ms,
                      "lost", result->lost ? json_pack("[s]", result->lost) : json_array(), "shared",
-                     shared_json(result));
+                     shared_json(result), "evicted", api_evicted_json(result->evicted));
 }
 
 /* Sessions that nobody is told of would stand until their clocks strike. */
@@ -130,6 +130,7 @@ static void fork_session(struct request *request)
         return;
     n = json_object_get(request->json, "n");
     options.max_own = admission_max_sessions(request->caller);
+    options.evicts = admission_evicts(((const struct api *)request->api)->config, false);
     session_info(w->session, &info);
     options.idle_ms = info.idle_limit_ms;
     options.lifetime_ms = info.lifetime_ms;

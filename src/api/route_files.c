@@ -1,4 +1,5 @@
 /* Files of a session: a listing, and their bytes, streamed both ways. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -396,12 +397,14 @@ static void get_file(struct request *request)
 
 static const struct schema_field put_fields[] = {
     {"executable", SCHEMA_BOOLEAN, .help = "mode 0755 instead of 0644"},
+    {"new", SCHEMA_BOOLEAN, .help = "refuse to replace a file"},
     {0},
 };
 
 struct upload {
     struct caller *caller; /* who pays */
     struct session_writer writer;
+    bool is_new;        /* it must not replace a file */
     char *granted;      /* its path, in a granted directory; NULL: in /workspace */
     struct buf content; /* of that one */
 };
@@ -436,11 +439,32 @@ static int on_piece(struct request *request, const void *data, size_t len, struc
     return error_hint(err, "write it to /workspace, and let code copy it");
 }
 
+static int refuse_existing(const char *path, struct error *err)
+{
+    error_set(err, E_INVALID, "`%s` exists", path);
+    return error_hint(err, "leave out `new` to replace it");
+}
+
+/* Whether a file may be written there: known before its content comes, and again at the end. */
+static int check_new(const struct upload *upload, struct session *session, const char *path,
+                     struct error *err)
+{
+    struct files_entry entry;
+
+    if (!upload->is_new)
+        return 0;
+    if (upload->granted)
+        return error_set(err, E_INVALID, "`new` is not supported for files in granted directories");
+    return files_stat(session_files(session), path, &entry, NULL) == 0 ? refuse_existing(path, err)
+                                                                       : 0;
+}
+
 static int begin_put(struct request *request, struct error *err)
 {
     const struct files_write_options options = {
         .is_executable = json_is_true(json_object_get(request->query, "executable")),
         .makes_parents = true,
+        .is_new = json_is_true(json_object_get(request->query, "new")),
     };
     struct upload *upload = calloc(1, sizeof(*upload));
     struct session *session = NULL;
@@ -449,11 +473,12 @@ static int begin_put(struct request *request, struct error *err)
     if (!upload)
         return error_memory(err);
     upload->caller = request->caller;
+    upload->is_new = options.is_new;
     upload->granted = find_granted(request, request->params[1], &session);
     buf_init(&upload->content, GRANTED_WRITE_MAX);
     if (!upload->granted)
         session = find_path(request, path, err);
-    if (!session || check_quota(request, err) < 0 ||
+    if (!session || check_quota(request, err) < 0 || check_new(upload, session, path, err) < 0 ||
         (!upload->granted &&
          session_write_begin(&upload->writer, session, path, &options, err) < 0)) {
         free(upload->granted);
@@ -494,7 +519,11 @@ static void put_file(struct request *request)
         put_granted(request, upload);
         return;
     }
-    if (session_write_commit(&upload->writer, &err) < 0)
+    if (session_write_commit(&upload->writer, &err) < 0 && upload->is_new && err.errnum == EEXIST) {
+        error_done(&err); /* it was made while the content came */
+        (void)refuse_existing(path, &err);
+    }
+    if (err.code != E_NONE)
         request_answer_error(request, &err);
     else
         request_answer_json(request, 200,

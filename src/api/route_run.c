@@ -15,6 +15,7 @@ static const struct schema_field run_fields[] = {
     API_LIMITS_OF_SANDBOX
     API_PROGRAM_FIELDS,
     API_SEED_FIELD,
+    API_DETACH_FIELD,
     ATTACHMENTS_FIELDS,
     {0},
 };
@@ -69,6 +70,7 @@ static void start(struct request *request, bool is_check)
         return;
     }
     order = job_order_of(request, run);
+    order.is_detached = json_is_true(json_object_get(request->json, "detach"));
     order.correlation_id = json_string_value(json_object_get(request->json, "correlation_id"));
     (void)jobs_start_or_answer(api->jobs, request, &order);
 }
@@ -81,6 +83,45 @@ static void start_run(struct request *request)
 static void start_check(struct request *request)
 {
     start(request, true);
+}
+
+/* --- looking at them --- */
+
+#define LIST_DEFAULT 100
+#define LIST_MAX     1000
+
+static const struct schema_field list_fields[] = {
+    {"state", SCHEMA_STRING, .choices = "live,any", .help = "live: only those that wait or run"},
+    {"session", SCHEMA_STRING, .max_len = 64, .help = "only cells of this session (name or id)"},
+    {"limit", SCHEMA_INTEGER, .min = 1, .max = LIST_MAX, .help = "at most so many (default 100)"},
+    {0},
+};
+
+static void list_runs(struct request *request)
+{
+    struct api *api = request->api;
+    const char *state = json_string_value(json_object_get(request->query, "state"));
+    const char *session = json_string_value(json_object_get(request->query, "session"));
+    const json_t *limit = json_object_get(request->query, "limit");
+    struct job_filter filter = {.is_live = state && strcmp(state, "live") == 0};
+    struct session_info info;
+    struct error err = {0};
+
+    if (session) {
+        struct session *found = sessions_find(api->sessions, request->owner, session, &err);
+
+        if (!found) {
+            request_answer_error(request, &err);
+            return;
+        }
+        session_info(found, &info);
+        filter.session = info.id;
+    }
+    request_answer_json(
+        request, 200,
+        json_pack("{s:o}", "runs",
+                  jobs_list(api->jobs, request->owner, &filter,
+                            limit ? (size_t)json_integer_value(limit) : LIST_DEFAULT)));
 }
 
 static void show_run(struct request *request)
@@ -103,6 +144,30 @@ static void follow_run(struct request *request)
 
     if (job)
         job_follow(job, request);
+    else
+        request_answer_error(request, &err);
+}
+
+static const struct schema_field follow_fields[] = {
+    {"stdout", SCHEMA_INTEGER, .min = 0, .max = 1e15, .help = "bytes of it that you have"},
+    {"stderr", SCHEMA_INTEGER, .min = 0, .max = 1e15, .help = "bytes of it that you have"},
+    {"wait", SCHEMA_BOOLEAN, .help = "false: only the output so far; the last event is `running`"},
+    {0},
+};
+
+static void read_output(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+    const uint64_t after[2] = {
+        (uint64_t)json_integer_value(json_object_get(request->query, "stdout")),
+        (uint64_t)json_integer_value(json_object_get(request->query, "stderr")),
+    };
+
+    if (job)
+        job_read_output(job, request, after,
+                        !json_is_false(json_object_get(request->query, "wait")));
     else
         request_answer_error(request, &err);
 }
@@ -133,10 +198,15 @@ const struct route api_run_routes[] = {
      .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
      .tag = "runs",
      .summary = "check a program and run nothing: refused code, syntax errors, missing modules"},
+    {"GET", "/v1/runs", list_runs, .query = list_fields, .answers = "Runs", .status = 200,
+     .tag = "runs", .summary = "the caller's runs, the last first: what waits, runs, or is kept"},
     {"GET", "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
      .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
     {"GET", "/v1/runs/{run}/events", follow_run, .streams = true, .status = 200, .tag = "runs",
      .summary = "the events of a run after the one in `Last-Event-ID`"},
+    {"GET", "/v1/runs/{run}/follow", read_output, .query = follow_fields, .streams = true,
+     .status = 200, .tag = "runs",
+     .summary = "the output of a run so far and what follows, as events, then its result"},
     {"POST", "/v1/runs/{run}/cancel", cancel_run, .body = nothing, .max_body = KIB,
      .answers = "Cancelled", .status = 200, .tag = "runs",
      .summary = "stop a run; its result, with the output so far, goes to the waiting client"},

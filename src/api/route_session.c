@@ -5,6 +5,7 @@
 #include "api/attachments.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/language.h"
 #include "base/net.h"
 #include "engine/place.h"
 
@@ -25,6 +26,7 @@ static const struct schema_field open_fields[] = {
 static const struct schema_field cell_fields[] = {
     API_CODE_FIELDS,
     API_LIMITS_OF_CELL
+    API_DETACH_FIELD,
     ATTACHMENTS_FIELDS,
     {0},
 };
@@ -33,7 +35,7 @@ static const struct schema_field cell_fields[] = {
 static const struct schema_field nothing[] = {{0}};
 
 static const struct schema_field restart_fields[] = {
-    {"language", SCHEMA_STRING, .choices = "python,bash", .help = "python (default) or bash"},
+    API_LANGUAGE_FIELD,
     {0},
 };
 
@@ -104,19 +106,18 @@ json_t *api_session_json(const struct session *session)
 
     session_info(session, &info);
     start = place_start(info.terms);
-    return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "session_id", info.id, "parent", info.parent, "name", info.name, "profile",
-                     info.profile, "state", states[info.state], "cells", (json_int_t)info.cells,
-                     "waiting", (json_int_t)info.waiting, "age_s", (double)info.age_ms / 1000,
-                     "idle_s", (double)info.idle_ms / 1000, "idle_limit_s",
-                     seconds_or_null(info.idle_limit_ms), "lifetime_s",
-                     seconds_or_null(info.lifetime_ms), "limits", limits_json(info.limits),
-                     "workdir", json_text_string(start, strlen(start)), "allow",
-                     allow_json(info.terms), "net", net_json(info.terms->net));
+    return json_pack(
+        "{s:s, s:s, s:s?, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "session_id", info.id, "owner", info.owner, "parent", info.parent, "name", info.name,
+        "profile", info.profile, "state", states[info.state], "cells", (json_int_t)info.cells,
+        "waiting", (json_int_t)info.waiting, "commands", (json_int_t)info.commands, "age_s",
+        (double)info.age_ms / 1000, "idle_s", (double)info.idle_ms / 1000, "idle_limit_s",
+        seconds_or_null(info.idle_limit_ms), "lifetime_s", seconds_or_null(info.lifetime_ms),
+        "limits", limits_json(info.limits), "workdir", json_text_string(start, strlen(start)),
+        "allow", allow_json(info.terms), "net", net_json(info.terms->net));
 }
 
-/* The session of the path, or NULL and the answer has been given. */
-static struct session *find(struct request *request)
+struct session *api_find_session(struct request *request)
 {
     struct api *api = request->api;
     struct error err = {0};
@@ -164,12 +165,29 @@ static void answer_unopened(struct request *request, struct error *err)
     api_refuse(request, "session", err);
 }
 
+/* null, or the ids of the sessions that ended. */
+json_t *api_evicted_json(const char *evicted)
+{
+    json_t *list = evicted ? json_array() : json_null();
+
+    while (evicted && *evicted) {
+        size_t len = strcspn(evicted, " ");
+
+        (void)json_array_append_new(list, json_stringn(evicted, len));
+        evicted += len + (evicted[len] != '\0');
+    }
+    return list;
+}
+
 static void answer_opened(struct request *request, const struct session *session)
 {
     const struct api *api = request->api;
     cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
     json_t *value = api_session_json(session);
+    struct session_info info;
 
+    session_info(session, &info);
+    (void)json_object_set_new(value, "evicted", api_evicted_json(info.evicted));
     if (request->idempotency.is_set && value &&
         json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
         buf_add_str(&text, "\n", NULL) == 0)
@@ -196,6 +214,7 @@ static void open_session(struct request *request)
     struct session_options options = {
         .name = json_string_value(json_object_get(request->json, "name")),
         .owner = request->owner,
+        .evicts = admission_evicts(api->config, false),
     };
     struct session *session = NULL;
     struct error err = {0};
@@ -229,7 +248,7 @@ static void list_sessions(struct request *request)
 
 static void show_session(struct request *request)
 {
-    struct session *session = find(request);
+    struct session *session = api_find_session(request);
 
     if (session)
         request_answer_json(request, 200, api_session_json(session));
@@ -237,7 +256,7 @@ static void show_session(struct request *request)
 
 static void close_session(struct request *request)
 {
-    struct session *session = find(request);
+    struct session *session = api_find_session(request);
 
     if (!session)
         return;
@@ -250,8 +269,8 @@ static void close_session(struct request *request)
 static void execute(struct request *request)
 {
     struct api *api = request->api;
-    struct session *session = api_is_repeat(request) ? NULL : find(request);
     struct admission admission = api_admission(api, request->caller);
+    struct session *session = api_is_repeat(request) ? NULL : api_find_session(request);
     cleanup(run_request_done) struct run_request asked = {.can_ask = true};
     struct job_order order;
     struct run *cell = NULL;
@@ -268,13 +287,14 @@ static void execute(struct request *request)
     }
     order = job_order_of(request, cell);
     order.session = session;
+    order.is_detached = json_is_true(json_object_get(request->json, "detach"));
     order.correlation_id = json_string_value(json_object_get(request->json, "correlation_id"));
     (void)jobs_start_or_answer(api->jobs, request, &order);
 }
 
 static void interrupt(struct request *request)
 {
-    struct session *session = find(request);
+    struct session *session = api_find_session(request);
 
     if (session)
         request_answer_json(request, 200,
@@ -283,15 +303,12 @@ static void interrupt(struct request *request)
 
 static void restart(struct request *request)
 {
-    struct session *session = find(request);
-    const char *language;
+    struct session *session = api_find_session(request);
     struct error err = {0};
 
     if (!session)
         return;
-    language = json_string_value(json_object_get(request->json, "language"));
-    if (session_restart(session, language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON,
-                        &err) < 0)
+    if (session_restart(session, language_of_json(request->json), &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_json(request, 200, api_session_json(session));

@@ -302,6 +302,8 @@ static int authenticate(struct router *router, struct request *request)
 
     if (header.len > 7 && strncasecmp(header.data, "Bearer ", 7) == 0)
         claim.token = (struct span){header.data + 7, header.len - 7};
+    else if (!header.data) /* as clients of other systems send it */
+        claim.token = request_header(request, "x-api-key");
     if (access_check_caller(router->auth, router->recorder, &claim, &request->caller, &err) < 0) {
         router->metrics->refusals[METRICS_AUTH]++;
         log_refused_token(router, request, &err);

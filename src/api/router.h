@@ -61,8 +61,8 @@ struct router {
     struct recorder *recorder; /* engine/recorder.h */
     size_t max_per_caller;     /* requests at once, each on a connection of its own */
     struct loop_line line;     /* requests that need no token */
-    uint64_t auth_logged_ns; /* when the log was last told of a refused token */
-    unsigned auth_unlogged;  /* refused since */
+    uint64_t auth_logged_ns;   /* when the log was last told of a refused token */
+    unsigned auth_unlogged;    /* refused since */
     bool is_stopping;
 };
 

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/hex.h"
 #include "base/json.h"
+#include "base/language.h"
 #include "base/limits.h"
 #include "base/suggest.h"
 #include "base/terminal_text.h"
@@ -115,10 +116,16 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
+bool schema_has_language(const char *text)
+{
+    return language_find((struct span){text, strlen(text)}) >= 0;
+}
+
 static bool fits_string(const struct schema_field *f, const json_t *value)
 {
     return json_is_string(value) && (!f->max_len || json_string_length(value) <= f->max_len) &&
-           (!f->choices || is_choice(f->choices, json_string_value(value)));
+           (!f->choices || is_choice(f->choices, json_string_value(value)) ||
+            (f->has_alias && f->has_alias(json_string_value(value))));
 }
 
 static bool fits_number(const struct schema_field *f, const json_t *value)
@@ -408,7 +415,7 @@ static json_t *field_json(const struct schema_field *f)
         [SCHEMA_BOOLEAN] = "boolean", [SCHEMA_STRINGS] = "array",   [SCHEMA_MAP] = "object",
         [SCHEMA_OBJECTS] = "array",   [SCHEMA_OBJECT] = "object",
     };
-    json_t *object = json_pack("{s:s, s:s}", "type", types[f->type], "description", f->help);
+    json_t *object = json_pack("{s:s, s:s*}", "type", types[f->type], "description", f->help);
     bool is_array = f->type == SCHEMA_STRINGS || f->type == SCHEMA_OBJECTS;
     const char *most = is_array                ? "maxItems"
                        : f->type == SCHEMA_MAP ? "maxProperties"

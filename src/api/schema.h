@@ -32,10 +32,14 @@ struct schema_field {
     double min, max;     /* of a number; both 0: any */
     size_t max_len;      /* bytes of a string, items of an array or object; 0: any */
     const char *choices; /* of a string: comma-separated, or NULL */
+    bool (*has_alias)(const char *text); /* accepts other words for the choices; or NULL */
     const struct schema_field *items;
     const char *help;    /* one sentence, lower case, no period */
     const char *example; /* a good value as JSON, for whoever got it wrong; or NULL */
 };
+
+/* Whether a language has this name. */
+bool schema_has_language(const char *text);
 
 /* Removes members that are null and may be missing: both say the same. Also in objects of arrays
  * that the table describes. */

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error_json.h"
 #include "base/json.h"
+#include "base/language.h"
 #include "base/stream.h"
 #include "compat/coderunner_internal.h"
 #include "compat/compat.h"
@@ -26,7 +27,7 @@ static const struct schema_field execute_fields[] = {
     {"command", SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "what to run"},
     {"code", SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "the same under another name"},
     {"language", SCHEMA_STRING, .max_len = 32,
-     .help = "python or bash (default: the session's language)"},
+     .help = "python, bash or another of /languages (default: the session's)"},
     {"timeout", SCHEMA_INTEGER, .min = 1, .max = 86400, .help = "seconds (default 30)"},
     {"session_id", SCHEMA_STRING, .max_len = 64,
      .help = "the session to run it in; a new one by default"},
@@ -34,42 +35,29 @@ static const struct schema_field execute_fields[] = {
 };
 
 static const struct schema_field session_query[] = {
-    {"language", SCHEMA_STRING, .max_len = 32, .help = "python (default) or bash"},
+    {"language", SCHEMA_STRING, .max_len = 32,
+     .help = "python (default), bash or another of /languages"},
     {0},
 };
 
 /* --- languages --- */
 
-static const struct {
-    const char *name;
-    enum run_language language;
-    const char *aliases[3];
-} languages[] = {
-    {"python", RUN_PYTHON, {"py", "python3"}},
-    {"bash", RUN_BASH, {"sh", "shell"}},
-};
-
 int coderunner_find_language(const char *text, enum run_language *ret_language, struct error *err)
 {
-    char word[33];
-    size_t skipped = strspn(text, " \t\r\n"), n = 0;
+    struct span word;
+    int found;
 
-    for (text += skipped; *text && n < sizeof(word) - 1; text++)
-        word[n++] = (char)tolower((unsigned char)*text);
-    while (n && isspace((unsigned char)word[n - 1]))
-        n--;
-    word[n] = '\0';
-    for (size_t i = 0; i < ARRAY_SIZE(languages); i++) {
-        bool is_it = strcmp(word, languages[i].name) == 0;
-
-        for (const char *const *a = languages[i].aliases; *a; a++)
-            is_it = is_it || strcmp(word, *a) == 0;
-        if (is_it) {
-            *ret_language = languages[i].language;
-            return 0;
-        }
+    text += strspn(text, " \t\r\n");
+    word = (struct span){text, strlen(text)};
+    while (word.len && isspace((unsigned char)text[word.len - 1]))
+        word.len--;
+    found = language_find(word);
+    if (found >= 0) {
+        *ret_language = (enum run_language)found;
+        return 0;
     }
-    error_set(err, E_INVALID, "Unsupported language: %s", word);
+    error_set(err, E_INVALID, "Unsupported language: %.*s", word.len < 32 ? (int)word.len : 32,
+              word.data);
     return error_hint(err, "/languages lists the available languages");
 }
 
@@ -77,15 +65,17 @@ static void show_languages(struct request *request)
 {
     json_t *list = json_object();
 
-    for (size_t i = 0; i < ARRAY_SIZE(languages); i++)
-        (void)json_object_set_new(
-            list, languages[i].name,
-            json_pack("{s:[s, s]}", "aliases", languages[i].aliases[0], languages[i].aliases[1]));
+    for (size_t i = 0; i < RUN_LANGUAGES; i++)
+        if (language_is_installed((enum run_language)i))
+            (void)json_object_set_new(
+                list, languages[i].name,
+                json_pack("{s:o}", "aliases", language_words_json(languages[i].aliases)));
     request_answer_json(request, 200,
                         json_pack("{s:o, s:s}", "languages", list, "default", "python"));
 }
 
-/* A notebook's ways to say that a cell is the shell's. */
+/* A notebook's way to say that a cell is the shell's. Lines of the shell (`!ls`) are left to the
+ * Python kernel, which knows the variables in them. */
 static const char *skip_magic(const char *code, enum run_language *language)
 {
     size_t n = strspn(code, " \t\r\n");
@@ -93,10 +83,6 @@ static const char *skip_magic(const char *code, enum run_language *language)
     if (strncmp(code + n, "%%bash", 6) == 0 && strchr("\r\n", code[n + 6])) {
         *language = RUN_BASH;
         return code + n + 6;
-    }
-    if (*language == RUN_PYTHON && code[n] == '!') {
-        *language = RUN_BASH;
-        return code + n + 1;
     }
     return code;
 }
@@ -111,8 +97,7 @@ double coderunner_now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* `detail` is where its clients look, `error` where ours do. */
-static json_t *error_body(const struct error *err)
+json_t *coderunner_error_body(const struct error *err)
 {
     json_t *body = error_json(err, HINT_FOR_HTTP);
     const char *text = err->message ? err->message : "out of memory";
@@ -124,7 +109,7 @@ static json_t *error_body(const struct error *err)
 void coderunner_answer_error(struct request *request, struct error *err)
 {
     int status = error_code_http(err->code);
-    json_t *body = error_body(err);
+    json_t *body = coderunner_error_body(err);
 
     error_done(err);
     request_answer_json(request, status, body);
@@ -149,14 +134,6 @@ int coderunner_result(const struct run *run, json_t **ret_body, struct error *er
     return *ret_body ? 0 : error_memory(err);
 }
 
-int coderunner_dump(json_t *body, struct buf *out, struct error *err)
-{
-    int r = json_text_dump(body, JSON_TEXT_COMPACT, out, err);
-
-    json_decref(body);
-    return r == 0 ? buf_add_str(out, "\n", err) : r;
-}
-
 static int write_result(const struct run *run, void *user, struct buf *out, int *ret_status,
                         struct error *err)
 {
@@ -165,9 +142,9 @@ static int write_result(const struct run *run, void *user, struct buf *out, int 
     (void)user;
     if (run->result.error.code != E_NONE) {
         *ret_status = error_code_http(run->result.error.code);
-        return coderunner_dump(error_body(&run->result.error), out, err);
+        return compat_dump(coderunner_error_body(&run->result.error), out, err);
     }
-    return coderunner_result(run, &body, err) < 0 ? -1 : coderunner_dump(body, out, err);
+    return coderunner_result(run, &body, err) < 0 ? -1 : compat_dump(body, out, err);
 }
 
 static const struct job_form result_form = {.write = write_result};
@@ -218,7 +195,7 @@ static struct run *new_cell(struct request *request, const struct session *sessi
         .code = {code, strlen(code)},
         .language = language,
         .profile = CODERUNNER_PROFILE,
-        .auto_print = language == RUN_PYTHON,
+        .auto_print = language != RUN_BASH,
     };
     struct run *cell = NULL;
     struct error err = {0};
@@ -323,11 +300,24 @@ static void execute_later(struct request *request)
     {"GET", prefix "/languages", show_languages, .access = ROUTE_PUBLIC, .answers = "Languages", .status = 200,            \
      .tag = "coderunner", .summary = "which languages cells may be in"}
 
+#define PAGES(prefix)                                                                              \
+    {"POST", prefix "/navigate", coderunner_navigate, .body = coderunner_page_fields, .max_body = 64 * KIB, .reads_body = true,   \
+     .load = compat_parse, .passes_over = true, .answers = "CodeRunnerPage", .status = 200, .tag = "coderunner",      \
+     .summary = "the text and title of a page of a granted host"},                                 \
+    {"POST", prefix "/content", coderunner_read_page, .body = coderunner_page_fields, .max_body = 64 * KIB, .reads_body = true,   \
+     .load = compat_parse, .passes_over = true, .answers = "CodeRunnerContent", .status = 200, .tag = "coderunner",   \
+     .summary = "the text of a page of a granted host"}
+
 const struct route coderunner_routes[] = {
     ROWS(""),
     ROWS("/api"),
     {"GET", "/api/health", compat_show_health, .access = ROUTE_PUBLIC, .answers = "Health", .status = 200,
      .tag = "coderunner", .summary = "health of the service"},
+    {"POST", "/v1/execute", execute_now, .body = execute_fields, .max_body = API_BODY_BYTES,
+     .reads_body = true, .load = compat_parse, .passes_over = true, .answers = "CodeRunnerResult", .status = 200, .tag = "coderunner",
+     .summary = "run a cell and answer with its output, as CodeRunner does"},
+    PAGES("/v1/browser"),
+    PAGES("/v1/browser/interactions"),
     {"POST", "/v1/sessions/session", coderunner_start_usual, .answers = "CodeRunnerSessionState", .status = 200, .tag = "coderunner",
      .summary = "open the session named in `session`, unless it exists"},
     {"GET", "/v1/sessions/session", coderunner_show_usual, .answers = "CodeRunnerSessionState", .status = 200, .tag = "coderunner",

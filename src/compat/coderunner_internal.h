@@ -1,5 +1,5 @@
-/* Shared by coderunner.c (cells, and the table of routes), coderunner_session.c (sessions) and
- * coderunner_task.c (cells that nobody waits for). */
+/* Shared by coderunner.c (cells, and the table of routes), coderunner_browser.c (pages),
+ * coderunner_session.c (sessions) and coderunner_task.c (cells that nobody waits for). */
 #pragma once
 
 #include <jansson.h>
@@ -17,13 +17,11 @@ int coderunner_find_language(const char *text, enum run_language *ret_language, 
 double coderunner_now_s(void);
 
 /* `detail` is where its clients look, `error` where ours do. */
+json_t *coderunner_error_body(const struct error *err);
 void coderunner_answer_error(struct request *request, struct error *err);
 
 /* The body of a result; the caller's. */
 int coderunner_result(const struct run *run, json_t **ret_body, struct error *err);
-
-/* Takes the body over. */
-int coderunner_dump(json_t *body, struct buf *out, struct error *err);
 
 /* --- coderunner_session.c --- */
 
@@ -52,3 +50,10 @@ void coderunner_end_usual(struct request *request);
 /* Answers with the id of a task that runs the cell. Takes the cell over. */
 void coderunner_start_task(struct request *request, struct session *session, struct run *cell);
 void coderunner_show_task(struct request *request);
+
+/* --- coderunner_browser.c --- */
+
+extern const struct schema_field coderunner_page_fields[];
+
+void coderunner_navigate(struct request *request);
+void coderunner_read_page(struct request *request);

@@ -119,6 +119,7 @@ int coderunner_open(const struct request *request, const char *name, enum run_la
         .owner = request->owner,
         .idle_ms = clock_ms(is_loose ? LOOSE_IDLE_S : 0, config->session_idle_s),
         .lifetime_ms = clock_ms(0, config->session_lifetime_s),
+        .evicts = admission_evicts(config, false),
         .on_end = on_session_end,
         .user = place,
     };
@@ -151,8 +152,8 @@ static json_t *session_body(const struct api *api, const struct session *session
     date_seconds((time_t)(coderunner_now_s() - (double)info.age_ms / 1000), created);
     date_seconds((time_t)(coderunner_now_s() - (double)info.idle_ms / 1000), used);
     return json_pack("{s:s, s:s, s:s, s:s, s:s}", "session_id", info.id, "language",
-                     coderunner_language(api, session) == RUN_BASH ? "bash" : "python",
-                     "created_at", created, "last_used", used, "status", "active");
+                     languages[coderunner_language(api, session)].name, "created_at", created,
+                     "last_used", used, "status", "active");
 }
 
 void coderunner_start_session(struct request *request)

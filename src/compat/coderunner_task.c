@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "compat/coderunner_internal.h"
+#include "compat/compat.h"
 
 /* The fields of its request that a task's answer repeats. */
 struct coderunner_task {
@@ -35,7 +36,7 @@ static struct coderunner_task *new_task(const struct run *run, const struct sess
         (void)snprintf(task->session, sizeof(task->session), "%s", info.id);
     }
     task->command = strdup(buf_str(&run->program.code));
-    task->language = run->program.language == RUN_BASH ? "bash" : "python";
+    task->language = languages[run->program.language].name;
     task->created_at = coderunner_now_s();
     if (!task->command) {
         free_task(task);
@@ -72,7 +73,7 @@ static int write_task(const struct run *run, void *user, struct buf *out, int *r
     if (!body)
         return error_memory(err);
     (void)json_object_set_new(body, "completed_at", json_real(coderunner_now_s()));
-    return coderunner_dump(body, out, err);
+    return compat_dump(body, out, err);
 }
 
 static const struct job_form task_form = {.write = write_task, .free = free_task};

@@ -3,6 +3,7 @@
 #include "api/result.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,16 @@
 
 #include "api/api.h"
 #include "base/cleanup.h"
+#include "base/hint.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/stream.h"
 #include "base/utf8.h"
 
 #define BODY_DEPTH 32
+
+/* Bytes of an error with its hint. */
+#define ERROR_BYTES (64 * KIB)
 
 /* Bytes of the request quoted in an error. */
 #define INPUT_MAX 256
@@ -134,16 +139,74 @@ static json_t *read_boolean(struct compat *c, const char *field, const json_t *v
     return NULL;
 }
 
+static json_t *read_number(struct compat *c, const char *field, json_t *value)
+{
+    const char *text = json_string_value(value);
+    char *end;
+    double number;
+
+    if (json_is_number(value))
+        return json_incref(value);
+    number = text ? strtod(text, &end) : 0;
+    if (text && end != text && *end == '\0' && isfinite(number))
+        return json_real(number);
+    compat_mistake(c, "float_type", field, "Input should be a valid number", value);
+    return NULL;
+}
+
+/* Of values that are texts, or null. */
+static bool is_map(json_t *object)
+{
+    const json_t *item;
+    const char *name;
+
+    json_object_foreach(object, name, item)
+    {
+        if (!json_is_string(item) && !json_is_null(item))
+            return false;
+    }
+    return json_is_object(object);
+}
+
+static bool is_too_long(struct compat *c, const struct schema_field *f, const json_t *value)
+{
+    size_t count = json_is_array(value) ? json_array_size(value) : json_object_size(value);
+    char message[96];
+
+    if (!f->max_len || count <= f->max_len)
+        return false;
+    (void)snprintf(message, sizeof(message), "Input should have at most %zu items, not %zu",
+                   f->max_len, count);
+    compat_mistake(c, "too_long", f->name, message, NULL);
+    return true;
+}
+
 static json_t *read_value(struct compat *c, const struct schema_field *f, json_t *value)
 {
-    if (f->type == SCHEMA_INTEGER)
+    switch (f->type) {
+    case SCHEMA_INTEGER:
         return read_integer(c, f->name, value);
-    if (f->type == SCHEMA_BOOLEAN)
+    case SCHEMA_NUMBER:
+        return read_number(c, f->name, value);
+    case SCHEMA_BOOLEAN:
         return read_boolean(c, f->name, value);
-    if (json_is_string(value))
-        return json_incref(value);
-    compat_mistake(c, "string_type", f->name, "Input should be a valid string", value);
-    return NULL;
+    case SCHEMA_STRINGS:
+        if (json_are_strings(value))
+            return is_too_long(c, f, value) ? NULL : json_incref(value);
+        compat_mistake(c, "list_type", f->name, "Input should be a valid list of strings", value);
+        return NULL;
+    case SCHEMA_MAP:
+        if (is_map(value))
+            return is_too_long(c, f, value) ? NULL : json_incref(value);
+        compat_mistake(c, "dict_type", f->name, "Input should be a valid dictionary of strings",
+                       value);
+        return NULL;
+    default:
+        if (json_is_string(value))
+            return json_incref(value);
+        compat_mistake(c, "string_type", f->name, "Input should be a valid string", value);
+        return NULL;
+    }
 }
 
 static void read_field(struct compat *c, const struct schema_field *f, json_t *value)
@@ -254,6 +317,76 @@ bool compat_refuses(struct compat *c, struct request *request)
 }
 
 /* --- answers --- */
+
+int compat_dump(json_t *body, struct buf *out, struct error *err)
+{
+    int r = body ? json_text_dump(body, JSON_TEXT_COMPACT, out, err) : error_memory(err);
+
+    json_decref(body);
+    return r == 0 ? buf_add_str(out, "\n", err) : r;
+}
+
+/* In one text, for clients that know no hints. */
+static json_t *text_of(const struct error *err)
+{
+    cleanup(buf_done) struct buf text = BUF_OF(ERROR_BYTES);
+    cleanup_free char *hint = hint_text(HINT_FOR_HTTP, err->hint);
+
+    (void)buf_printf(&text, NULL, "%s%s%s", err->message ? err->message : "out of memory",
+                     hint ? "; " : "", hint ? hint : "");
+    return json_text_string(buf_str(&text), text.len);
+}
+
+static json_t *error_body(const struct compat_form *form, const struct error *err)
+{
+    return form->error(err->code, text_of(err));
+}
+
+static int write_answer(const struct run *run, void *user, struct buf *out, int *ret_status,
+                        struct error *err)
+{
+    const struct compat_form *form = user;
+    json_t *body = NULL;
+
+    (void)ret_status;
+    if (run->result.error.code == E_BUSY) {
+        error_copy(err, &run->result.error);
+        return -1;
+    }
+    if (run->result.error.code != E_NONE)
+        body = error_body(form, &run->result.error);
+    else if (form->result(run, &body, err) < 0)
+        return -1;
+    return compat_dump(body, out, err);
+}
+
+void compat_answer_error(struct request *request, const struct compat_form *form, struct error *err)
+{
+    if (err->code == E_BUSY) {
+        request_answer_error(request, err);
+        return;
+    }
+    request_answer_json(request, 200, error_body(form, err));
+    error_done(err);
+}
+
+void compat_start(struct request *request, const struct compat_form *form,
+                  const struct run_request *asked)
+{
+    const struct api *api = request->api;
+    struct admission admission = api_admission(api, request->caller);
+    struct job_order order;
+    struct run *run = NULL;
+    struct error err = {0};
+
+    if (admit_request(&admission, asked, &run, &err) < 0) {
+        compat_answer_error(request, form, &err);
+        return;
+    }
+    order = job_order_of(request, run);
+    order.form = (struct job_form){.write = write_answer, .user = (void *)form};
+    (void)jobs_start_or_answer(api->jobs, request, &order);
+}
 
 double compat_seconds(double ms)
 {

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "admit/request.h"
 #include "api/router.h"
 #include "api/schema.h"
 #include "base/run.h"
@@ -40,7 +41,7 @@ bool compat_refuses(struct compat *compat, struct request *request);
 
 /* --- answers --- */
 
-/* Of both interfaces. */
+/* Of PyRunner and CodeRunner. */
 #define COMPAT_VERSION "1.0.0"
 
 /* To milliseconds, upwards: what ran has taken time. */
@@ -50,7 +51,27 @@ double compat_seconds(double ms);
  * program, the reason. */
 int compat_stderr(const struct run *run, struct buf *text, struct error *err);
 
-/* `GET /health` is in both interfaces; the one answer has what either's clients look for. */
+/* The body as a line. Takes it over; NULL: out of memory. */
+int compat_dump(json_t *body, struct buf *out, struct error *err);
+
+/* The answers of an interface whose clients read the reason of a failure from an answer with status
+ * 200. If there is no room for another run, the answer is 429, as everywhere. */
+struct compat_form {
+    /* Takes the text over. */
+    json_t *(*error)(enum error_code code, json_t *text);
+    int (*result)(const struct run *run, json_t **ret_body, struct error *err);
+};
+
+/* Takes what is in the error. */
+void compat_answer_error(struct request *request, const struct compat_form *form,
+                         struct error *err);
+
+/* Admits and starts a run, and answers in that form. */
+void compat_start(struct request *request, const struct compat_form *form,
+                  const struct run_request *asked);
+
+/* `GET /health` is in both of these interfaces; the one answer has what either's clients look for.
+ */
 void compat_show_health(struct request *request);
 
 /* Reads their bodies (struct route, load). */
@@ -58,3 +79,5 @@ json_t *compat_parse(const char *text, size_t len, json_t **ret_mistake);
 
 extern const struct route pyrunner_routes[];
 extern const struct route coderunner_routes[];
+extern const struct route dify_routes[];
+extern const struct route sandboxfusion_routes[];

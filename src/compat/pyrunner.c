@@ -49,8 +49,19 @@ static int write_stderr(const struct run *run, struct buf *text, struct error *e
     return compat_stderr(run, text, err);
 }
 
+/* One request for more than there can be ends the program before it has used anything. */
+static bool lacked_memory(const struct run *run)
+{
+    const char *name = run->result.exception.name;
+
+    return run->result.status == RUN_ERROR && name &&
+           (strcmp(name, "MemoryError") == 0 || strcmp(name, "_ArrayMemoryError") == 0);
+}
+
 static const char *status_of(const struct run *run)
 {
+    if (lacked_memory(run))
+        return run_status_name(RUN_MEMORY_EXCEEDED);
     return run->result.status == RUN_REFUSED || run->result.status == RUN_CANCELLED
                ? "error"
                : run_status_name(run->result.status);
@@ -71,7 +82,6 @@ static int write_result(const struct run *run, void *user, struct buf *out, int 
     cleanup(buf_done) struct buf output = {0}, errors = {0};
     bool has_run = run->result.status != RUN_REFUSED;
     json_t *object;
-    int r;
 
     (void)user;
     if (run->result.error.code != E_NONE) {
@@ -90,11 +100,7 @@ static int write_result(const struct run *run, void *user, struct buf *out, int 
                        has_run ? compat_seconds(run->result.usage.wall_ms) : 0.0, "memory_used",
                        has_run ? megabytes(run->result.usage.memory_peak_bytes) : json_null(),
                        "error", error_json(run, &errors));
-    if (!object)
-        return error_memory(err);
-    r = json_text_dump(object, JSON_TEXT_COMPACT, out, err);
-    json_decref(object);
-    return r == 0 ? buf_add_str(out, "\n", err) : r;
+    return compat_dump(object, out, err);
 }
 
 static const struct job_form form = {.write = write_result};

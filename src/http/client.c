@@ -1,9 +1,12 @@
 #include "http/client.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -15,6 +18,9 @@
 
 /* A result with all its displays and both streams. */
 #define ANSWER_BYTES (64 * MIB)
+
+/* A path of escapes and a token. */
+#define HEAD_BYTES (64 * KIB)
 
 #define DEFAULT_PORT 8222
 
@@ -85,16 +91,12 @@ char *client_path(const char *before, const char *name, const char *after)
 
 /* --- one exchange --- */
 
-static int write_request(const struct client *client, const char *method, const char *path,
-                         const char *accept, const json_t *body, struct buf *out, struct error *err)
+/* Up to the fields of the body. */
+static int write_head(const struct client *client, const char *method, const char *path,
+                      const char *accept, struct buf *out, struct error *err)
 {
-    cleanup(buf_done) struct buf text;
-    char head[512], host[HOST_TEXT] = "localhost";
-    int n;
+    char host[HOST_TEXT] = "localhost";
 
-    buf_init(&text, ANSWER_BYTES);
-    if (body && json_text_dump(body, JSON_TEXT_COMPACT, &text, err) < 0)
-        return -1;
     if (buf_add_str(out, method, err) < 0 || buf_add_str(out, " ", err) < 0 ||
         buf_add_str(out, path, err) < 0)
         return -1;
@@ -109,10 +111,25 @@ static int write_request(const struct client *client, const char *method, const 
         (buf_add_str(out, "Authorization: Bearer ", err) < 0 ||
          buf_add_str(out, client->token, err) < 0 || buf_add_str(out, "\r\n", err) < 0))
         return -1;
-    n = snprintf(head, sizeof(head),
-                 body ? "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n" : "\r\n",
-                 text.len);
-    return buf_add(out, head, (size_t)n, err) < 0 ? -1 : buf_add(out, text.data, text.len, err);
+    return 0;
+}
+
+static int write_request(const struct client *client, const char *method, const char *path,
+                         const char *accept, const json_t *body, struct buf *out, struct error *err)
+{
+    cleanup(buf_done) struct buf text;
+
+    buf_init(&text, ANSWER_BYTES);
+    if (body && json_text_dump(body, JSON_TEXT_COMPACT, &text, err) < 0)
+        return -1;
+    if (write_head(client, method, path, accept, out, err) < 0)
+        return -1;
+    if (!body)
+        return buf_add_str(out, "\r\n", err);
+    if (buf_printf(out, err, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                   text.len) < 0)
+        return -1;
+    return buf_add(out, text.data, text.len, err);
 }
 
 /* The server's error, as an error of ours. */
@@ -184,9 +201,9 @@ static int add_piece(void *user, const char *data, size_t len, struct error *err
     return buf_add(user, data, len, err) < 0 ? error_wrap(err, "the server's answer") : 0;
 }
 
-/* The next bytes of the response; its content goes to `body`. */
-static int receive(struct client_link *link, struct http_response *response, struct buf *body,
-                   struct error *err)
+/* The next bytes of the response; its content goes to `piece`. */
+static int receive_to(struct client_link *link, struct http_response *response, http_piece_fn piece,
+                      void *user, struct error *err)
 {
     char data[16384];
     ssize_t n = client_link_receive(link, data, sizeof(data), err);
@@ -197,9 +214,15 @@ static int receive(struct client_link *link, struct http_response *response, str
         return not_ours(err);
     if (n == 0)
         return http_response_end(response, err);
-    if (http_response_feed(response, data, (size_t)n, add_piece, body, err) == 0)
+    if (http_response_feed(response, data, (size_t)n, piece, user, err) == 0)
         return 0;
     return response->has_head ? -1 : (error_done(err), not_ours(err));
+}
+
+static int receive(struct client_link *link, struct http_response *response, struct buf *body,
+                   struct error *err)
+{
+    return receive_to(link, response, add_piece, body, err);
 }
 
 static int receive_all(struct client_link *link, struct http_response *response, struct buf *body,
@@ -229,6 +252,136 @@ int client_call(const struct client *client, const char *method, const char *pat
         receive_all(link, &response, &answer, err) < 0)
         return -1;
     return read_answer(response.head.status, &answer, ret_answer, err);
+}
+
+bool client_is_id(const char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+
+    return len > 0 && len < CLIENT_ID_SIZE &&
+           strspn(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                        "abcdefghijklmnopqrstuvwxyz_-") == len;
+}
+
+/* --- files --- */
+
+/* A file that is on its way. */
+struct transfer {
+    int fd;
+    uint64_t done, all;
+    client_progress_fn progress;
+    void *user;
+};
+
+static void tell(struct transfer *t, size_t len)
+{
+    t->done += len;
+    if (t->progress)
+        t->progress(t->user, t->done, t->all);
+}
+
+static int send_file(struct client_link *link, struct transfer *t, struct error *err)
+{
+    char data[65536];
+
+    while (t->done < t->all) {
+        uint64_t left = t->all - t->done;
+        ssize_t n = read(t->fd, data, left < sizeof(data) ? (size_t)left : sizeof(data));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, "read the file");
+        if (n == 0)
+            return error_set(err, E_INVALID, "the file became shorter while it was read");
+        if (client_link_send(link, data, (size_t)n, err) < 0)
+            return -1;
+        tell(t, (size_t)n);
+    }
+    return 0;
+}
+
+int client_put(const struct client *client, const char *path, int fd, uint64_t size,
+               client_progress_fn progress, void *user, struct error *err)
+{
+    cleanup(http_response_done) struct http_response response;
+    cleanup(buf_done) struct buf head, answer;
+    cleanup(link_close_p) struct client_link *link = NULL;
+    struct transfer t = {.fd = fd, .all = size, .progress = progress, .user = user};
+    json_t *value = NULL;
+    int r;
+
+    http_response_init(&response);
+    buf_init(&head, HEAD_BYTES);
+    buf_init(&answer, ANSWER_BYTES);
+    r = write_head(client, "PUT", path, "application/json", &head, err);
+    if (r == 0)
+        r = buf_printf(
+            &head, err,
+            "Content-Type: application/octet-stream\r\nContent-Length: %" PRIu64 "\r\n\r\n", size);
+    if (r == 0)
+        r = client_link_open(client, &link, err);
+    if (r == 0)
+        r = client_link_send(link, head.data, head.len, err);
+    if (head.data)
+        explicit_bzero(head.data, head.len); /* the token is in it */
+    if (r < 0 || send_file(link, &t, err) < 0 || receive_all(link, &response, &answer, err) < 0 ||
+        read_answer(response.head.status, &answer, &value, err) < 0)
+        return -1;
+    json_decref(value);
+    return 0;
+}
+
+static int keep_piece(void *user, const char *data, size_t len, struct error *err)
+{
+    struct transfer *t = user;
+
+    while (len) {
+        ssize_t n = write(t->fd, data, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, "write the file");
+        data += n;
+        len -= (size_t)n;
+        tell(t, (size_t)n);
+    }
+    return 0;
+}
+
+int client_get(const struct client *client, const char *path, int fd, client_progress_fn progress,
+               void *user, struct error *err)
+{
+    cleanup(http_response_done) struct http_response response;
+    cleanup(buf_done) struct buf answer;
+    cleanup(link_close_p) struct client_link *link = NULL;
+    struct transfer t = {.fd = fd, .all = UINT64_MAX, .progress = progress, .user = user};
+    json_t *value = NULL;
+
+    http_response_init(&response);
+    buf_init(&answer, ANSWER_BYTES);
+    if (ask(client, "GET", path, "*/*", NULL, &link, err) < 0)
+        return -1;
+    /* The first bytes of the body may come with the head: they wait in `answer`. */
+    while (!response.has_head)
+        if (receive(link, &response, &answer, err) < 0)
+            return -1;
+    if (response.head.status != 200) {
+        if (receive_all(link, &response, &answer, err) < 0 ||
+            read_answer(response.head.status, &answer, &value, err) < 0)
+            return -1;
+        json_decref(value);
+        return not_ours(err);
+    }
+    if (response.head.framing == HTTP_LENGTH)
+        t.all = response.head.length;
+    if (keep_piece(&t, answer.data, answer.len, err) < 0)
+        return -1;
+    while (!response.is_over)
+        if (receive_to(link, &response, keep_piece, &t, err) < 0)
+            return -1;
+    return 0;
 }
 
 /* --- events --- */
@@ -278,8 +431,8 @@ static int read_head(struct client_stream *s, struct error *err)
     return not_ours(err);
 }
 
-int client_open(const struct client *client, const char *path, const json_t *body,
-                struct client_stream **ret_stream, struct error *err)
+int client_open(const struct client *client, const char *method, const char *path,
+                const json_t *body, struct client_stream **ret_stream, struct error *err)
 {
     struct client_stream *s = calloc(1, sizeof(*s));
 
@@ -287,7 +440,7 @@ int client_open(const struct client *client, const char *path, const json_t *bod
         return error_memory(err);
     http_response_init(&s->response);
     buf_init(&s->text, ANSWER_BYTES);
-    if (ask(client, "POST", path, "text/event-stream", body, &s->link, err) < 0 ||
+    if (ask(client, method, path, "text/event-stream", body, &s->link, err) < 0 ||
         read_head(s, err) < 0) {
         client_close(s);
         return -1;

@@ -24,7 +24,30 @@ struct client_link {
 static int no_server(struct error *err)
 {
     error_set(err, E_NOT_FOUND, "no server is running");
+    err->errnum = ECONNREFUSED; /* client_is_unreachable() */
     return error_hint(err, "start one with `belljar serve`");
+}
+
+bool client_is_unreachable(const struct error *err)
+{
+    return err->errnum != 0;
+}
+
+/* `cause`: errno of the last address that was tried. */
+static int not_reached(const struct client *client, int cause, struct error *err)
+{
+    char host[HOST_TEXT];
+
+    host_text(&client->host, host);
+    errno = cause;
+    error_errno(err, "cannot connect to the server at %s:%u", host, client->port);
+    err->code = E_NOT_FOUND;
+    if (host_is_loopback(&client->host))
+        return error_hint(err,
+                          "start one there with `belljar serve --listen %s:%u`, or check the "
+                          "address",
+                          host, client->port);
+    return error_hint(err, "check the address, and that the server listens there");
 }
 
 static int connect_unix(const char *path, struct error *err)
@@ -47,7 +70,7 @@ static int connect_tcp(const struct client *client, struct error *err)
 {
     struct address addresses[RESOLVE_MAX];
     size_t count = 0;
-    int fd = -1;
+    int fd = -1, cause = EHOSTUNREACH;
 
     if (resolve_wait("", &client->host, addresses, &count, err) < 0)
         return -1;
@@ -56,10 +79,12 @@ static int connect_tcp(const struct client *client, struct error *err)
         unsigned len = address_to_socket(&addresses[i], client->port, &to);
 
         fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, len) < 0)
+        if (fd < 0 || connect(fd, (const struct sockaddr *)&to, len) < 0) {
+            cause = errno;
             close_fd(&fd);
+        }
     }
-    return fd < 0 ? no_server(err) : fd;
+    return fd < 0 ? not_reached(client, cause, err) : fd;
 }
 
 /* --- TLS --- */

@@ -63,7 +63,7 @@ static int check_repeats(const struct http_head *head, struct http_refusal *why)
                                        "origin",         "expect",           "range",
                                        "if-range",       "last-event-id",    "cookie",
                                        "content-range",  "content-encoding", "traceparent",
-                                       "idempotency-key"};
+                                       "idempotency-key", "x-api-key"};
 
     for (size_t i = 0; i < ARRAY_SIZE(once); i++) {
         if (http_head_count(head, once[i]) > 1)

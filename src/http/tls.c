@@ -82,6 +82,14 @@ static int open_key(const char *path, struct buf *text, struct error *err)
     return r;
 }
 
+static void close_tls(struct tls *tls)
+{
+    if (!tls)
+        return;
+    SSL_CTX_free(tls->context);
+    free(tls);
+}
+
 int tls_read_files(const char *cert_path, const char *key_path, struct buf *ret_cert,
                    struct buf *ret_key, struct error *err)
 {
@@ -94,7 +102,7 @@ int tls_read_files(const char *cert_path, const char *key_path, struct buf *ret_
                                     {buf_str(ret_key), ret_key->len}},
                  &tls, err) < 0)
         return -1;
-    tls_free(tls);
+    close_tls(tls);
     return 0;
 }
 
@@ -143,7 +151,7 @@ int tls_open(const struct tls_pair *pair, struct tls **ret_tls, struct error *er
     if (tls)
         tls->context = SSL_CTX_new(TLS_server_method());
     if (!tls || !tls->context) {
-        tls_free(tls);
+        close_tls(tls);
         return error_memory(err);
     }
     (void)SSL_CTX_set_options(tls->context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
@@ -154,16 +162,8 @@ int tls_open(const struct tls_pair *pair, struct tls **ret_tls, struct error *er
         *ret_tls = tls;
         return 0;
     }
-    tls_free(tls);
+    close_tls(tls);
     return -1;
-}
-
-void tls_free(struct tls *tls)
-{
-    if (!tls)
-        return;
-    SSL_CTX_free(tls->context);
-    free(tls);
 }
 
 struct tls_greeting {

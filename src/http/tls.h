@@ -24,7 +24,6 @@ struct tls_pair {
 };
 
 int tls_open(const struct tls_pair *pair, struct tls **ret_tls, struct error *err);
-void tls_free(struct tls *tls);
 
 /* One connection, from its first byte to the end of the handshake. */
 struct tls_greeting;

@@ -156,8 +156,10 @@ static bool read_head(struct connection *c)
 /* While it has none, nothing is read: libevent would call us for a full buffer again and again. */
 static bool has_room(struct connection *c)
 {
-    bool is_full = c->untaken >= LISTENER_WINDOW || is_behind(c->listener);
+    bool is_late = is_behind(c->listener);
+    bool is_full = is_late || c->untaken >= LISTENER_WINDOW;
 
+    c->listener->has_stalled |= is_late;
     if (is_full != c->is_stalled)
         (void)(is_full ? bufferevent_disable(c->socket, EV_READ)
                        : bufferevent_enable(c->socket, EV_READ));

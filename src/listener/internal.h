@@ -72,6 +72,8 @@ struct listener {
     struct evbuffer *out; /* for the engine */
     struct buf in;        /* from it */
     struct loop_watch *writing;
+    bool has_stalled; /* bodies wait until the engine has caught up */
+    struct loop_work catching_up;
 };
 
 /* --- main.c --- */

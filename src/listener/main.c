@@ -54,13 +54,14 @@ bool is_behind(const struct listener *listener)
     return evbuffer_get_length(listener->out) > BEHIND_BYTES;
 }
 
+static void on_caught_up(void *arg)
+{
+    connections_go_on(arg);
+}
+
 static void on_writable(void *arg)
 {
-    struct listener *listener = arg;
-
-    flush(listener);
-    if (evbuffer_get_length(listener->out) < BEHIND_BYTES / 2)
-        connections_go_on(listener);
+    flush(arg);
 }
 
 void flush(struct listener *listener)
@@ -75,9 +76,15 @@ void flush(struct listener *listener)
                 loop_watch_fd(listener->loop, LISTENER_LINK, LOOP_WRITE, on_writable, listener);
         if (!listener->writing)
             _exit(1);
-        return;
+        break;
     }
-    loop_watch_free(take_ptr(listener->writing));
+    if (evbuffer_get_length(listener->out) == 0)
+        loop_watch_free(take_ptr(listener->writing));
+    /* Bodies that waited go on. Not at once, since they flush, too. */
+    if (listener->has_stalled && evbuffer_get_length(listener->out) < BEHIND_BYTES / 2) {
+        listener->has_stalled = false;
+        loop_work_post(listener->loop, &listener->catching_up, on_caught_up, listener);
+    }
 }
 
 /* --- from the engine --- */

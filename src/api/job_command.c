@@ -1,0 +1,43 @@
+/* Commands in sessions as jobs: what is done with one that runs. */
+#include <string.h>
+
+#include "api/job_internal.h"
+
+struct job *jobs_find_command(struct jobs *jobs, const char *owner, const char *session,
+                              const char *id, struct error *err)
+{
+    struct job *job = jobs_find(jobs, owner, id, NULL);
+
+    if (job && job->note.language == RUN_COMMAND && strcmp(job->session_id, session) == 0)
+        return job;
+    error_set(err, E_NOT_FOUND, "the session has no command with that id");
+    error_hint(err, "answers are kept for a while only");
+    return NULL;
+}
+
+/* Its session, where it can still be told something. */
+static struct session *live_session(const struct job *job, struct error *err)
+{
+    if (!job->run || job->note.end) {
+        error_set(err, E_NOT_FOUND, "the command has ended");
+        return NULL;
+    }
+    return sessions_find(job->jobs->options.sessions, job->owner, job->session_id, err);
+}
+
+int job_input(struct job *job, const char *data, size_t len, bool closes, struct error *err)
+{
+    struct session *session = live_session(job, err);
+
+    if (!session || session_input(session, job->run, data, len, closes, err) < 0)
+        return -1;
+    job->sent_bytes += len;
+    return 0;
+}
+
+int job_signal(struct job *job, int sig, struct error *err)
+{
+    struct session *session = live_session(job, err);
+
+    return session ? session_signal(session, job->run, sig, err) : -1;
+}
