@@ -134,7 +134,7 @@ json_t *mcp_shrink(const json_t *value, size_t budget)
 
 /* --- text --- */
 
-static size_t count_lines(const char *text, size_t len)
+size_t mcp_count_lines(const char *text, size_t len)
 {
     size_t count = 0;
 
@@ -201,7 +201,7 @@ static void add_cut(const struct mcp_call *call, const char *id, size_t line, si
     (void)buf_printf(out, NULL, "%zu bytes left out here", bytes);
     if (id) {
         (void)snprintf(arguments, sizeof(arguments), "\"handle\": \"%s\", \"line\": %zu", id, line);
-        (void)buf_add_str(out, "; all of it: ", NULL);
+        (void)buf_add_str(out, "; all of it (or add \"search\"): ", NULL);
         add_way(call, arguments, out);
     }
     (void)buf_add_str(out, "\n", NULL);
@@ -220,7 +220,7 @@ static json_t *cut_text(struct mcp_call *call, const char *text, size_t len, siz
     id = mcp_keep(call->server, call->owner, text, len);
     buf_init(&out, len + KIB);
     (void)buf_add(&out, text, head, NULL);
-    add_cut(call, id, count_lines(text, head) + 1, count_lines(text + head, tail - head),
+    add_cut(call, id, mcp_count_lines(text, head) + 1, mcp_count_lines(text + head, tail - head),
             tail - head, &out);
     (void)buf_add(&out, text + tail, len - tail, NULL);
     return json_text_string(buf_str(&out), out.len);

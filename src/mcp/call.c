@@ -366,23 +366,6 @@ void mcp_call_start(struct mcp_call *call)
         call->prompt->get(call);
 }
 
-/* The arguments that say something: null stands for none, and another name for its own. */
-static json_t *copy_arguments(const json_t *given, const struct mcp_tool *tool)
-{
-    json_t *copy = json_object(), *value;
-    const char *key;
-
-    json_object_foreach((json_t *)given, key, value)
-    {
-        bool is_other = tool && tool->accepts[0] && strcmp(key, tool->accepts[0]) == 0 &&
-                        !json_object_get(given, tool->accepts[1]);
-
-        if (!json_is_null(value))
-            (void)json_object_set(copy, is_other ? tool->accepts[1] : key, value);
-    }
-    return copy;
-}
-
 static bool is_running(const struct mcp_peer *peer, const json_t *id)
 {
     for (const struct mcp_call *call = TAILQ_FIRST(&peer->calls); call;
@@ -424,7 +407,7 @@ static void fill_call(struct mcp_call *call, const struct mcp_request *request,
         .max_tokens = tool ? request->server->options.answer_tokens : 0,
         .id = json_incref(request->id),
         .owned_params = json_incref((json_t *)request->params),
-        .owned_arguments = copy_arguments(json_object_get(request->params, "arguments"), tool),
+        .owned_arguments = mcp_copy_arguments(json_object_get(request->params, "arguments"), tool),
         .owned_capabilities = json_incref((json_t *)capabilities_of(request)),
         .exchange = request->exchange,
         .progress_token = json_object_get(request->meta, "progressToken"),
@@ -569,6 +552,8 @@ static void refuse_tool(struct mcp_request *request, const char *name)
     count = add_names(options->all_tools, known, count);
     count = add_names(options->unlisted, known, count);
     nearest = suggest_nearest(name, known, count);
+    if (!nearest)
+        nearest = suggest_by_words(name, known, count);
     if (nearest)
         (void)snprintf(message, sizeof(message), "Unknown tool: %.100s; did you mean %s?", name,
                        nearest);
@@ -687,7 +672,7 @@ static void call_tool(struct mcp_request *request)
 
 void mcp_call_redirect(struct mcp_call *call, const struct mcp_tool *tool, const json_t *arguments)
 {
-    json_t *copy = copy_arguments(arguments, tool);
+    json_t *copy = mcp_copy_arguments(arguments, tool);
 
     call->tool = tool;
     json_decref(call->owned_arguments);

@@ -41,10 +41,9 @@ struct mcp_tool {
     unsigned hints;
     const char *meta_json; /* of the entry's `_meta`, or NULL */
     void (*call)(struct mcp_call *call);
-    const char *accepts[2]; /* another name of an argument, and its own; or NULL */
-    bool may_be_task;       /* after a while, for clients that take tasks */
-    bool must_be_task;      /* clients that take none are refused; it is one from the start */
-    bool is_brief;          /* listed with no more than a model needs */
+    bool may_be_task;  /* after a while, for clients that take tasks */
+    bool must_be_task; /* clients that take none are refused; it is one from the start */
+    bool is_brief;     /* listed with no more than a model needs */
 };
 
 struct mcp_resource {

@@ -3,6 +3,7 @@
  * mcp_compat asks for them. */
 #include <string.h>
 
+#include "api/page.h"
 #include "api/result.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -29,8 +30,29 @@ static json_t *error_text(const struct run *run)
     return json_text_string(buf_str(&text), text.len);
 }
 
+/* All of them, one in a line, each with its place and what to do instead. */
+static void add_refusals(const struct mcp_call *call, const struct run *run, struct buf *out)
+{
+    for (size_t i = 0; i < run->result.n_violations; i++) {
+        const struct run_violation *v = &run->result.violations[i];
+        const char *before = strcmp(v->rule, "import") == 0   ? "Import not allowed: "
+                             : strcmp(v->rule, "syntax") == 0 ? "Syntax error: "
+                                                              : "";
+
+        (void)buf_printf(out, NULL, "%s%s%s", i ? "\n" : "", before, v->message ? v->message : "");
+        if (v->line)
+            (void)buf_printf(out, NULL, " (line %u)", v->line);
+        if (v->hint) {
+            (void)buf_add_str(out, "; hint: ", NULL);
+            (void)mcp_add_hint(call, v->hint, out);
+        }
+    }
+    if (run->result.violations_more)
+        (void)buf_printf(out, NULL, "\nand %u more", run->result.violations_more);
+}
+
 /* The words it has for each cause. */
-static void marketplace_error(const struct run *run, struct buf *out)
+static void marketplace_error(const struct mcp_call *call, const struct run *run, struct buf *out)
 {
     const struct run_exception *e = &run->result.exception;
 
@@ -40,12 +62,7 @@ static void marketplace_error(const struct run *run, struct buf *out)
     else if (run->result.status == RUN_MEMORY_EXCEEDED)
         (void)buf_add_str(out, "Memory limit exceeded", NULL);
     else if (run->result.status == RUN_REFUSED && run->result.n_violations)
-        (void)buf_printf(
-            out, NULL, "%s%s",
-            strcmp(run->result.violations[0].rule, "import") == 0   ? "Import not allowed: "
-            : strcmp(run->result.violations[0].rule, "syntax") == 0 ? "Syntax error: "
-                                                                    : "",
-            run->result.violations[0].message ? run->result.violations[0].message : "");
+        add_refusals(call, run, out);
     else if (e->name)
         (void)buf_printf(out, NULL, "%s: %s", e->name, e->message ? e->message : "");
     else
@@ -79,11 +96,16 @@ static json_t *marketplace_result(struct mcp_call *call, const struct run *run, 
     (void)note;
     buf_init(&error, LIMIT_RESULT_BYTES + MIB);
     buf_init(&text, 4 * LIMIT_OUTPUT_BYTES_MAX);
-    marketplace_error(run, &error);
+    marketplace_error(call, run, &error);
     if (is_good)
         (void)json_object_set_new(object, "result", marketplace_value(run));
     else
         (void)json_object_set_new(object, "error", json_text_string(buf_str(&error), error.len));
+    if (!is_good && (run->result.exception.hint || run->result.hint))
+        (void)json_object_set_new(object, "hint",
+                                  mcp_hint_json(call, run->result.exception.hint
+                                                          ? run->result.exception.hint
+                                                          : run->result.hint));
     bounded = mcp_bound_object(call, object, has_both ? call->max_tokens / 2 : call->max_tokens);
     json_decref(object);
     object = bounded;
@@ -113,6 +135,20 @@ static void execute_python(struct mcp_call *call)
 
 /* --- the CMS's code executor --- */
 
+/* The words by which its clients tell why there is no output. */
+static const char *cms_failure(const struct run *run)
+{
+    const char *name = run->result.exception.name;
+    bool is_syntax = name && run->result.status == RUN_ERROR &&
+                     (strcmp(name, "SyntaxError") == 0 || strcmp(name, "IndentationError") == 0 ||
+                      strcmp(name, "TabError") == 0);
+
+    return run->result.status == RUN_REFUSED   ? "Code validation failed"
+           : is_syntax                         ? "Code validation failed: Syntax error"
+           : run->result.status == RUN_TIMEOUT ? "[TIMEOUT] Code execution failed"
+                                               : "Code execution failed";
+}
+
 static json_t *cms_result(struct mcp_call *call, const struct run *run, const char *note)
 {
     cleanup(buf_done) struct buf text = {0}, out = {0};
@@ -125,7 +161,7 @@ static json_t *cms_result(struct mcp_call *call, const struct run *run, const ch
         (void)buf_printf(&text, NULL, "Code executed successfully:\n\n%s", buf_str(&out));
     else if (is_good)
         (void)buf_add_str(&text, "Code executed successfully (no output)", NULL);
-    else
+    else if (buf_printf(&text, NULL, "%s\n", cms_failure(run)) == 0)
         (void)mcp_result_text(call, run, note, &text);
     return mcp_text_result(buf_str(&text), text.len, !is_good);
 }
@@ -167,21 +203,11 @@ static void show_kernels(struct mcp_call *call)
 static void navigate(struct mcp_call *call)
 {
     const json_t *url = json_object_get(call->arguments, "url");
-    cleanup_free char *quoted = json_dumps(url, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-    cleanup(buf_done) struct buf code;
+    cleanup(buf_done) struct buf code = BUF_OF(64 * KIB);
     struct mcp_program program = {.language = RUN_PYTHON, .answer = mcp_result};
     struct error err = {0};
 
-    buf_init(&code, 64 * KIB);
-    if (!quoted || buf_printf(&code, &err,
-                              "from api import web\n"
-                              "try:\n"
-                              "    print(web.get(%s, max_chars=100000)['text'])\n"
-                              "except web.WebError as error:\n"
-                              "    raise SystemExit(str(error)) from None\n",
-                              quoted) < 0) {
-        if (err.code == E_NONE)
-            error_memory(&err);
+    if (page_program(url, "print(page['text'])", &code, &err) < 0) {
         mcp_call_fail(call, &err);
         return;
     }
@@ -246,7 +272,6 @@ const struct mcp_tool mcp_compat_python_command = {
     .description = "Run Python in a persistent, sealed kernel. Variables and files stay for later calls.",
     .input = command_fields,
     .call = python_command,
-    .accepts = {"code", "command"},
     .may_be_task = true,
 };
 
@@ -256,7 +281,6 @@ const struct mcp_tool mcp_compat_bash_command = {
     .description = "Run shell commands in a persistent, sealed kernel that shares its files with Python's.",
     .input = command_fields,
     .call = bash_command,
-    .accepts = {"code", "command"},
     .may_be_task = true,
 };
 

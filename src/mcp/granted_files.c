@@ -1,23 +1,43 @@
 /* read_file, write_file and list_files in granted directories (api/granted_files.h). */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/granted_files.h"
 #include "base/cleanup.h"
+#include "base/stream.h"
 #include "mcp/tools.h"
 
-#define READ_DEFAULT 32768
-#define LIST_MAX     500
-#define CODE_BYTES   (2 * LIMIT_CODE_BYTES)
+#define LIST_MAX   500
+#define CODE_BYTES (2 * LIMIT_CODE_BYTES)
 
 static int write_reader(const struct mcp_call *call, const char *path, struct buf *out,
                         struct error *err)
 {
-    json_int_t offset = json_integer_value(json_object_get(call->arguments, "offset"));
-    const json_t *limit = json_object_get(call->arguments, "limit");
+    struct mcp_part part;
 
-    return granted_read_code(path, (uint64_t)offset,
-                             limit ? (uint64_t)json_integer_value(limit) : READ_DEFAULT, out, err);
+    mcp_part_of(call, &part);
+    return part.line ? granted_lines_code(path, part.line, part.lines, part.limit, out, err)
+                     : granted_page_code(path, part.offset, part.limit, out, err);
+}
+
+/* The output of the reader's program is a line with the file's size, the end of the page, its first
+ * line and the one after it; and the page. */
+static json_t *page_result(struct mcp_call *call, const struct run *run, const char *note)
+{
+    cleanup(buf_done) struct buf text = BUF_OF(LIMIT_OUTPUT_BYTES_MAX + MIB);
+    struct mcp_page page = {0};
+    int head = 0;
+
+    if (run->result.status != RUN_SUCCESS || run_stream_render(&run->result.out, &text, NULL) < 0 ||
+        sscanf(buf_str(&text), "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &page.size,
+               &page.end, &page.line, &page.end_line, &head) != 4 ||
+        text.data[head] != '\n')
+        return mcp_result(call, run, note);
+    buf_consume(&text, (size_t)head + 1);
+    page.has_more = page.end < page.size;
+    return mcp_page_result(call, &text, &page);
 }
 
 static int write_writer(const struct mcp_call *call, const char *path, struct buf *out,
@@ -45,7 +65,12 @@ bool mcp_granted_file(struct mcp_call *call, struct session *session, enum mcp_f
         [MCP_FILE_LIST] = write_lister,
     };
     const char *given = json_string_value(json_object_get(call->arguments, "path"));
-    struct mcp_program program = {.language = RUN_PYTHON, .session = session, .answer = mcp_result};
+    struct mcp_program program = {
+        .language = RUN_PYTHON,
+        .session = session,
+        .needs_all = work == MCP_FILE_READ,
+        .answer = work == MCP_FILE_READ ? page_result : mcp_result,
+    };
     cleanup(buf_done) struct buf code = BUF_OF(CODE_BYTES);
     cleanup_free char *path = NULL;
     struct session_info info;

@@ -1,8 +1,6 @@
 /* Hints for a model (base/hint.h): it has the arguments of the tool that it called. */
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "base/hint.h"
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "mcp/internal.h"
 
@@ -12,10 +10,7 @@ static bool has_field(const void *user, const char *name, size_t len)
 {
     const struct mcp_call *call = user;
 
-    for (const struct schema_field *f = call->tool ? call->tool->input : NULL; f && f->name; f++)
-        if (strlen(f->name) == len && memcmp(f->name, name, len) == 0)
-            return true;
-    return false;
+    return mcp_tool_takes(call->tool, name, len);
 }
 
 int mcp_add_hint(const struct mcp_call *call, const char *hint, struct buf *out)

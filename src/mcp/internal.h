@@ -181,6 +181,7 @@ void mcp_call_part(struct mcp_call *call, json_t *result);
 
 /* Cuts what a tool's answer has beyond the bound of its call, and keeps the whole. */
 void mcp_bound(struct mcp_call *call, json_t *result);
+size_t mcp_count_lines(const char *text, size_t len);
 
 /* The value with long strings and lists made shorter, until it fits. The caller's. */
 json_t *mcp_shrink(const json_t *value, size_t budget);
@@ -214,6 +215,13 @@ int mcp_state_open(const struct mcp_call *call, const char *text, json_t **ret_s
 const char *mcp_headers_check(const struct mcp_request *request);
 const char *mcp_headers_check_tool(const struct mcp_request *request, const struct mcp_tool *tool,
                                    const json_t *arguments);
+
+/* --- arguments.c --- */
+
+bool mcp_tool_takes(const struct mcp_tool *tool, const char *name, size_t len);
+
+/* The arguments that say something: null stands for none, and another name for its own. */
+json_t *mcp_copy_arguments(const json_t *given, const struct mcp_tool *tool);
 
 /* --- mcp_listen.c --- */
 

@@ -353,10 +353,10 @@ static bool check_progress_token(struct mcp_request *request)
 
 static void dispatch(struct mcp_request *request, const char *name)
 {
+    const json_t *params = json_object_get(request->message, "params");
     json_t *meta = json_object_get(request->params, "_meta");
 
-    if (json_object_get(request->message, "params") &&
-        !json_is_object(json_object_get(request->message, "params"))) {
+    if (params && !json_is_object(params) && !json_is_null(params)) {
         refuse_envelope(request, MCP_INVALID_PARAMS, "`params`: expected an object", NULL);
         return;
     }
@@ -380,10 +380,24 @@ static void dispatch(struct mcp_request *request, const char *name)
         request->method->handle(request);
 }
 
+/* A field that is null is one that was left out. */
+static void drop_nulls(json_t *object)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe(object, next, key, value)
+    {
+        if (json_is_null(value))
+            (void)json_object_del(object, key);
+    }
+}
+
 static void receive_request(struct mcp_peer *peer, json_t *message, struct mcp_exchange *exchange,
                             const struct mcp_sorted *sorted)
 {
-    const json_t *params = json_object_get(message, "params");
+    json_t *params = json_object_get(message, "params");
     struct mcp_request request = {
         .server = peer->server,
         .peer = peer,
@@ -394,6 +408,8 @@ static void receive_request(struct mcp_peer *peer, json_t *message, struct mcp_e
         .params = json_is_object(params) ? params : mcp_empty(),
     };
 
+    drop_nulls(params);
+    drop_nulls(json_object_get(params, "_meta"));
     if (sorted->is_initialize && sorted->era == MCP_MODERN)
         refuse_envelope(&request, MCP_HEADER_MISMATCH,
                         "`initialize` belongs to an older protocol than MCP-Protocol-Version names",

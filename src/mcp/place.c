@@ -53,6 +53,15 @@ void mcp_place_instruct(const struct mcp_server *server, const struct caller *ca
         add_line(host, &run->terms, &line);
     if (line.len)
         (void)buf_printf(out, NULL, "%s\n", buf_str(&line));
+    buf_clear(&line);
+    if (place_add_helpers(host->api->config, &line) == 0 && line.len <= LINE_BYTES)
+        add_masked(host, &line, out);
+    if (run && place_lacks_os(&run->terms))
+        (void)buf_add_str(out,
+                          place_has_shell(&run->terms)
+                              ? "Python starts programs as !cmd, not with subprocess. "
+                              : "Code starts no programs. ",
+                          NULL);
 }
 
 static const struct run_terms *terms_of(const struct session *session)
@@ -68,6 +77,16 @@ void mcp_place_note(const struct mcp_call *call, struct session *session, struct
     add_line(mcp_host_of(call), terms_of(session), out);
 }
 
+bool mcp_place_mark(const struct mcp_call *call, struct session *session, struct buf *out)
+{
+    cleanup(buf_done) struct buf mark = BUF_OF(TEXT_BYTES);
+
+    if (place_add_mark(terms_of(session), &mark) <= 0 || mark.len > LINE_BYTES)
+        return false;
+    add_masked(mcp_host_of(call), &mark, out);
+    return true;
+}
+
 void mcp_place_add(const struct mcp_call *call, struct session *session, struct buf *out)
 {
     const struct mcp_host *host = mcp_host_of(call);
@@ -75,6 +94,6 @@ void mcp_place_add(const struct mcp_call *call, struct session *session, struct 
     const struct run_terms *terms = session ? terms_of(session) : fresh ? &fresh->terms : NULL;
     cleanup(buf_done) struct buf text = BUF_OF(TEXT_BYTES);
 
-    if (terms && place_add(host->api->config, terms, &text) == 0)
+    if (terms && place_add(host->api->config, terms, mcp_long_s(call), &text) == 0)
         add_masked(host, &text, out);
 }

@@ -20,8 +20,16 @@
 /* Of an exception's message in the line that says what happened; stderr has it in full. */
 #define MESSAGE_SHOWN ((size_t)600)
 
-/* The part of an answer, 1/2, that one long stream may have. */
-#define STREAM_PART 2
+/* Of its name. */
+#define NAME_SHOWN 120
+
+/* The part of an answer, 1/2, that one long stream may have; alone it leaves room for some words.
+ */
+#define STREAM_PART  2
+#define STREAM_WORDS 150
+
+/* Places named of one mistake. */
+#define PLACES_SHOWN 12
 
 /* Files named in one line, and linked. */
 #define FILES_SHOWN  20
@@ -55,6 +63,45 @@ static bool is_repeated(const struct run *run, size_t at)
     return false;
 }
 
+static bool is_same(const struct run_violation *a, const struct run_violation *b)
+{
+    return a->line && b->line && a->message && b->message && strcmp(a->message, b->message) == 0;
+}
+
+/* The line of an earlier one names this place, too. */
+static bool said_before(const struct run *run, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (is_same(&run->result.violations[k], &run->result.violations[i]))
+            return true;
+    return false;
+}
+
+/* "line 3: ", or "lines 3, 4, 5 and 7 more: " for the same mistake at several places. */
+static int add_places(const struct run *run, size_t first, struct buf *out)
+{
+    const struct run_violation *all = run->result.violations;
+    unsigned last = all[first].line;
+    size_t others = 0, more = 0;
+    cleanup(buf_done) struct buf lines = BUF_OF(KIB);
+
+    if (!last)
+        return 0;
+    for (size_t i = first + 1; i < run->result.n_violations; i++)
+        if (is_same(&all[first], &all[i]) && all[i].line != last) {
+            last = all[i].line;
+            if (++others >= PLACES_SHOWN)
+                more++;
+            else if (buf_printf(&lines, NULL, ", %u", last) < 0)
+                return -1;
+        }
+    if (buf_printf(out, NULL, "line%s %u%s", others ? "s" : "", all[first].line, buf_str(&lines)) <
+            0 ||
+        (more && buf_printf(out, NULL, " and %zu more", more) < 0))
+        return -1;
+    return buf_add_str(out, ": ", NULL);
+}
+
 static int add_violations(const struct mcp_call *call, const struct run *run, struct buf *out)
 {
     if (buf_add_str(out, "refused: nothing was run\n", NULL) < 0)
@@ -62,8 +109,9 @@ static int add_violations(const struct mcp_call *call, const struct run *run, st
     for (size_t i = 0; i < run->result.n_violations; i++) {
         const struct run_violation *v = &run->result.violations[i];
 
-        if (buf_add_str(out, "- ", NULL) < 0 ||
-            (v->line && buf_printf(out, NULL, "line %u: ", v->line) < 0) ||
+        if (said_before(run, i))
+            continue;
+        if (buf_add_str(out, "- ", NULL) < 0 || add_places(run, i, out) < 0 ||
             buf_add_str(out, v->message ? v->message : v->rule, NULL) < 0 ||
             (v->hint && !is_repeated(run, i) &&
              (buf_add_str(out, " — ", NULL) < 0 || mcp_add_hint(call, v->hint, out) < 0)) ||
@@ -85,9 +133,26 @@ static size_t shown_length(const char *text, size_t len)
     return shown;
 }
 
-static int add_message(const char *message, struct buf *out)
+/* Without the place that a SyntaxError has in its message, " (<cell 3>, line 1)": it follows. */
+static size_t message_length(const struct run_exception *e)
 {
-    size_t len = message ? strlen(message) : 0, shown = shown_length(message, len);
+    size_t len = e->message ? strlen(e->message) : 0;
+    const char *place = len && e->line ? memrchr(e->message, '(', len) : NULL;
+    char end[32];
+    size_t n = (size_t)snprintf(end, sizeof(end), ">, line %u)", e->line);
+
+    if (place && place > e->message && strncmp(place - 1, " (<", 3) == 0 && len > n &&
+        strcmp(e->message + len - n, end) == 0)
+        return (size_t)(place - 1 - e->message);
+    while (len && e->message[len - 1] == '\n') /* as of errors of pandas */
+        len--;
+    return len;
+}
+
+static int add_message(const struct run_exception *e, struct buf *out)
+{
+    const char *message = e->message;
+    size_t len = message_length(e), shown = shown_length(message, len);
 
     if (!len)
         return 0;
@@ -97,32 +162,47 @@ static int add_message(const char *message, struct buf *out)
     return shown < len ? buf_printf(out, NULL, "… (%zu bytes more)", len - shown) : 0;
 }
 
+static bool takes(const struct mcp_call *call, const char *name)
+{
+    return mcp_tool_takes(call->tool, name, strlen(name));
+}
+
+/* The tools for files: their code is not the caller's. */
+static bool is_of_files(const struct mcp_call *call)
+{
+    return takes(call, "path") && !takes(call, "code");
+}
+
 static int add_exception(const struct mcp_call *call, const struct run_exception *e,
                          struct buf *out)
 {
+    size_t len = strnlen(e->name, NAME_SHOWN);
+
+    while (e->name[len] && len && ((unsigned char)e->name[len] & 0xc0) == 0x80)
+        len--;
     if (buf_add_str(out, "error: ", NULL) < 0 ||
-        mcp_add_words(out, e->name, strlen(e->name), MCP_WORDS_INSIDE) < 0 ||
-        add_message(e->message, out) < 0 ||
-        (e->line && buf_printf(out, NULL, " (line %u)", e->line) < 0) ||
+        mcp_add_words(out, e->name, len, MCP_WORDS_INSIDE) < 0 ||
+        (e->name[len] && buf_add_str(out, "…", NULL) < 0) || add_message(e, out) < 0 ||
+        (e->line && !is_of_files(call) && buf_printf(out, NULL, " (line %u)", e->line) < 0) ||
         buf_add_str(out, "\n", NULL) < 0)
         return -1;
     return add_hint(call, e->hint, out);
 }
 
-static bool takes(const struct mcp_call *call, const char *name)
-{
-    for (const struct schema_field *f = call->tool ? call->tool->input : NULL; f && f->name; f++)
-        if (strcmp(f->name, name) == 0)
-            return true;
-    return false;
-}
-
+/* Names the arguments that give more time, as long as there is more. */
 static int add_timeout(const struct mcp_call *call, const struct run *run, struct buf *out)
 {
-    return buf_printf(out, NULL, "timeout: stopped after %g s%s\nhint: %sdo less at a time\n",
-                      run->terms.limits.timeout_ms / 1000.0,
-                      run->result.state == RUN_STATE_KEPT ? "; variables and files stay" : "",
-                      takes(call, "timeout_s") ? "give a larger `timeout_s`, or " : "");
+    double had = run->terms.limits.timeout_ms / 1000.0, long_s = mcp_long_s(call);
+    double most = api_limit_max(mcp_host_of(call)->api, call->caller, RUN_LIMIT_ROW_timeout_s);
+
+    if (buf_printf(out, NULL, "timeout: stopped after %g s%s\nhint: ", had,
+                   run->result.state == RUN_STATE_KEPT ? "; variables and files stay" : "") < 0 ||
+        (takes(call, "timeout_s") && had < most &&
+         buf_printf(out, NULL, "pass a larger `timeout_s` (at most %g), or ", most) < 0) ||
+        (takes(call, "wait_s") && had < long_s &&
+         buf_printf(out, NULL, "`wait_s` to leave it running for up to %g s, or ", long_s) < 0))
+        return -1;
+    return buf_add_str(out, "do less at a time\n", NULL);
 }
 
 /* Reports how it ended, unless it succeeded. */
@@ -130,7 +210,7 @@ static int add_status(const struct mcp_call *call, const struct run *run, struct
 {
     switch (run->result.status) {
     case RUN_SUCCESS:
-        return 0;
+        return add_hint(call, run->result.hint, out); /* of a pipe that hides a failure */
     case RUN_REFUSED:
         return add_violations(call, run, out);
     case RUN_TIMEOUT:
@@ -167,6 +247,34 @@ static int add_ends(const struct run_stream *stream, const char *text, size_t le
     return add_lines(out, text + tail, len - tail, MCP_WORDS_LINES);
 }
 
+/* A long stderr that has nothing but the exception: its places and its message are shown apart. */
+static bool is_all_traceback(const struct run *run)
+{
+    const struct run_stream *stream = &run->result.err;
+    const char *traceback = run->result.exception.traceback;
+    size_t len = traceback ? strlen(traceback) : 0;
+
+    return stream->spool && len && mcp_traceback_tail(run, traceback, len) &&
+           stream->total >= len - 1 && stream->total <= len + 1;
+}
+
+/* Nothing else needs room: a long stream is not shown shorter than one that just fits. */
+static bool is_alone(const struct run *run, bool is_err)
+{
+    const struct run_stream *other = is_err ? &run->result.out : &run->result.err;
+    const char *value = run->result.value_text;
+
+    return !other->total && !run->result.n_displays && !run->result.n_denials &&
+           !run->result.exception.name && (!value || strcmp(value, "None") == 0);
+}
+
+static size_t stream_budget(const struct mcp_call *call, const struct run *run, bool is_err)
+{
+    size_t part = call->max_tokens / STREAM_PART;
+
+    return is_alone(run, is_err) && part > STREAM_WORDS ? call->max_tokens - STREAM_WORDS : part;
+}
+
 /* `shown`: bytes of it that the reader has seen. A stream that was cut is shown as a whole again:
  * its parts have other places. */
 static int add_stream(const struct mcp_call *call, const struct run *run, bool is_err,
@@ -175,9 +283,11 @@ static int add_stream(const struct mcp_call *call, const struct run *run, bool i
     const struct run_stream *stream = is_err ? &run->result.err : &run->result.out;
     const char *label = is_err ? "[stderr]\n" : NULL;
     cleanup(buf_done) struct buf text = BUF_OF(LIMIT_OUTPUT_BYTES_MAX + MIB);
-    size_t budget = call->max_tokens / STREAM_PART;
+    size_t budget = stream_budget(call, run, is_err);
     enum mcp_words where = label ? MCP_WORDS_LINES : MCP_WORDS_FIRST;
 
+    if (is_err && is_all_traceback(run))
+        return 0;
     if (run_stream_render(stream, &text, NULL) < 0)
         return -1;
     if (stream == &run->result.err && !stream->spool && !stream->dropped)
@@ -200,20 +310,33 @@ static bool is_said(const struct run *run, const char *text, size_t len, const s
            memmem(buf_str(out), out->len, text, len);
 }
 
-/* The frames that are the program's own, and a message of which the first line has only the
- * beginning. */
+/* The rest of a message of which the first line has the beginning. `is_kept`: a long one can be
+ * read elsewhere, and its end is enough. */
+static int add_rest_of_message(const char *message, size_t len, bool is_kept, struct buf *out)
+{
+    size_t from = shown_length(message, len);
+
+    if (is_kept && len - from > MESSAGE_SHOWN / 2)
+        for (from = len - MESSAGE_SHOWN / 2; ((unsigned char)message[from] & 0xc0) == 0x80; from++)
+            continue;
+    if (buf_add_str(out, "[message] …", NULL) < 0)
+        return -1;
+    return add_lines(out, message + from, len - from, MCP_WORDS_INSIDE);
+}
+
+/* The frames that are the program's own, and the rest of the message. */
 static int add_traceback(const struct run *run, struct buf *out)
 {
     const char *message = run->result.exception.message;
     size_t message_len = message ? strlen(message) : 0;
+    bool is_apart = is_all_traceback(run);
 
-    if (!run->result.err.spool && !run->result.err.dropped && mcp_add_traceback(run, out) < 0)
+    if ((is_apart || (!run->result.err.spool && !run->result.err.dropped)) &&
+        mcp_add_traceback(run, out) < 0)
         return -1;
-    if (message_len <= MESSAGE_SHOWN || is_said(run, message, message_len, out))
+    if (message_len <= MESSAGE_SHOWN || (!is_apart && is_said(run, message, message_len, out)))
         return 0;
-    if (buf_add_str(out, "[message] ", NULL) < 0)
-        return -1;
-    return add_lines(out, message, message_len, MCP_WORDS_INSIDE);
+    return add_rest_of_message(message, message_len, is_apart, out);
 }
 
 /* Names are a program's words as well. */
@@ -272,15 +395,31 @@ static int add_rest(const struct mcp_call *call, const struct run *run, struct b
         return 0;
     (void)snprintf(arguments, sizeof(arguments), "\"handle\": \"%s\"%s", run->id,
                    run->result.out.spool ? "" : ", \"stream\": \"stderr\"");
-    if (buf_printf(out, NULL, "[output] the middle of %s is omitted; page or search: ",
+    if (buf_printf(out, NULL, "[output] the middle of %s is omitted; page, or add \"search\": ",
                    run->result.out.spool && run->result.err.spool ? "both streams" : stream) < 0 ||
         mcp_add_way(call, mcp_tool_output.name, arguments, out) < 0)
         return -1;
     return buf_add_str(out, "\n", NULL);
 }
 
+/* A cell that took a while to notice its interrupt. */
+static int add_interrupt(const struct run *run, struct buf *out)
+{
+    return run->result.interrupt_ms >= 1000 && run->result.state == RUN_STATE_KEPT
+               ? buf_printf(out, NULL,
+                            "[interrupt] the code ended %.1f s after its interrupt; variables are "
+                            "kept\n",
+                            run->result.interrupt_ms / 1000)
+               : 0;
+}
+
 static int add_state(const struct run *run, struct buf *out)
 {
+    if (run->result.state == RUN_STATE_LOST && run->result.interrupt_ms > 0)
+        return buf_printf(out, NULL,
+                          "[state] the code did not end within %.3g s of its interrupt, so the "
+                          "kernel was restarted: variables are lost, files stay\n",
+                          run->result.interrupt_ms / 1000);
     if (run->result.state == RUN_STATE_LOST)
         return buf_add_str(
             out, "[state] the kernel was restarted: variables are lost, files stay\n", NULL);
@@ -323,18 +462,22 @@ static int add_denials(const struct mcp_call *call, const struct run *run, struc
 int mcp_result_text(const struct mcp_call *call, const struct run *run, const char *note,
                     struct buf *out)
 {
+    bool is_mark = note && *note == '['; /* a line of its own (mcp_place_mark()) */
+
     if (add_status(call, run, out) < 0 || add_stream(call, run, false, call->shown[0], out) < 0 ||
         add_stream(call, run, true, call->shown[1], out) < 0 || add_traceback(run, out) < 0 ||
         mcp_add_value(run, out) < 0 || mcp_add_displays(run, out) < 0)
         return -1;
-    if (!out->len &&
+    if (!out->len && !is_mark &&
         buf_add_str(out, call->shown[0] || call->shown[1] ? "(no more output)\n" : "(no output)\n",
                     NULL) < 0)
         return -1;
     if (add_files(call, run, out) < 0 || add_rest(call, run, out) < 0 || add_state(run, out) < 0 ||
-        add_denials(call, run, out) < 0 || add_masked(run, out) < 0)
+        add_interrupt(run, out) < 0 || add_denials(call, run, out) < 0 || add_masked(run, out) < 0)
         return -1;
-    return note ? buf_printf(out, NULL, "[note] %s\n", note) : 0;
+    if (run->result.directory && buf_printf(out, NULL, "[now in %s]\n", run->result.directory) < 0)
+        return -1;
+    return note ? buf_printf(out, NULL, is_mark ? "%s\n" : "[note] %s\n", note) : 0;
 }
 
 json_t *mcp_text_result(const char *text, size_t len, bool is_error)
@@ -470,10 +613,10 @@ static void drop_traceback(const struct run *run, json_t *object)
 /* The result object without what says nothing; pictures are content of their own. */
 static json_t *structured(const struct mcp_call *call, const struct run *run)
 {
-    static const char *const kept[] = {"id",         "status",       "exit_code",  "stdout",
-                                       "stderr",     "result",       "error",      "hint",
-                                       "violations", "files",        "files_gone", "output_handle",
-                                       "session_id", "session_state"};
+    static const char *const kept[] = {"id",         "status",        "exit_code",  "stdout",
+                                       "stderr",     "result",        "error",      "hint",
+                                       "violations", "files",         "files_gone", "output_handle",
+                                       "session_id", "session_state", "interrupt"};
     json_t *whole = NULL, *object = json_object();
 
     if (result_json(run, HINT_FOR_ALL, &whole, NULL) < 0)

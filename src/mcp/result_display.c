@@ -46,32 +46,45 @@ const struct run_form *mcp_result_table(const struct run *run)
                                                           : NULL;
 }
 
+/* Of a long table the first rows are sent (library/display.py). */
+#define ROWS_SENT 1000
+
 /* "table of 3 x 2": the program says so. */
-static int add_shape(const struct run_display *display, struct buf *out)
+static int add_shape(const struct run_display *display, struct buf *out, json_int_t *ret_rows)
 {
     static const struct json_text_limits limits = {.bytes = 64 * KIB, .depth = 20};
     const struct run_form *form = run_display_form(display, "application/vnd.belljar.table+json");
     json_t *about = NULL;
     const json_t *shape;
     json_int_t rows, columns;
+    bool is_series;
 
     if (!form || json_text_load(form->data, form->len, &limits, &about, NULL) < 0)
         return buf_add_str(out, "table\n", NULL);
     shape = json_object_get(about, "shape");
     rows = json_integer_value(json_array_get(shape, 0));
-    columns = json_array_size(shape) > 1 ? json_integer_value(json_array_get(shape, 1)) : 1;
+    columns = json_integer_value(json_array_get(shape, 1));
+    is_series = json_array_size(shape) < 2;
     json_decref(about);
-    return buf_printf(out, NULL, "table, %lld rows x %lld columns%s\n", (long long)rows,
-                      (long long)columns, rows > 1000 ? ", the first 1000 rows" : "");
+    *ret_rows = rows;
+    if (buf_printf(out, NULL, "%s, %lld rows", is_series ? "series" : "table", (long long)rows) <
+            0 ||
+        (!is_series && buf_printf(out, NULL, " x %lld columns", (long long)columns) < 0))
+        return -1;
+    return buf_add_str(out, rows > ROWS_SENT ? ", the first 1000 rows\n" : "\n", NULL);
 }
 
 static int add_table(const char *label, const struct run_display *display, struct buf *out)
 {
     const struct run_form *form = table_of(display);
+    json_int_t rows = 0;
 
-    if (buf_add_str(out, label, NULL) < 0 || add_shape(display, out) < 0)
+    if (buf_add_str(out, label, NULL) < 0 || add_shape(display, out, &rows) < 0 ||
+        add_value("", form->data, form->len, out) < 0)
         return -1;
-    return add_value("", form->data, form->len, out);
+    return rows > ROWS_SENT ? buf_printf(out, NULL, "(%lld more rows are not sent)\n",
+                                         (long long)(rows - ROWS_SENT))
+                            : 0;
 }
 
 int mcp_add_value(const struct run *run, struct buf *out)

@@ -1,6 +1,7 @@
 /* Checking code without running it. */
 #include <string.h>
 
+#include "base/language.h"
 #include "mcp/tools.h"
 
 static json_t *answer(struct mcp_call *call, const struct run *run, const char *note)
@@ -14,11 +15,10 @@ static json_t *answer(struct mcp_call *call, const struct run *run, const char *
 static void check_code(struct mcp_call *call)
 {
     const json_t *code = json_object_get(call->arguments, "code");
-    const char *language = json_string_value(json_object_get(call->arguments, "language"));
     const struct mcp_program program = {
         .code = json_string_value(code),
         .len = json_string_length(code),
-        .language = language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON,
+        .language = language_of_json(call->arguments),
         .profile = json_string_value(json_object_get(call->arguments, "profile")),
         .is_check = true,
         .answer = answer,
@@ -31,8 +31,7 @@ static void check_code(struct mcp_call *call)
 static const struct schema_field check_fields[] = {
     {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
      .help = "source", .example = "\"import numpy\""},
-    {"language", SCHEMA_STRING, .choices = "python,bash", .example = "\"python\"",
-     .help = "python (default) or bash"},
+    API_LANGUAGE_FIELD,
     {"profile", SCHEMA_STRING, .max_len = 64, .example = "\"strict\"",
      .help = "whose rules hold; default: that of the settings"},
     {0},

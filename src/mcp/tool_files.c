@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "engine/masking.h"
 #include "engine/session_files.h"
+#include "mcp/internal.h"
 #include "mcp/tools.h"
 
 #define READ_DEFAULT (32 * KIB)
@@ -103,6 +104,28 @@ void mcp_with_files(struct mcp_call *call, struct session *session,
     look(w);
 }
 
+/* A path from the root on that is nowhere in reach. */
+static bool is_elsewhere(const struct mcp_call *call)
+{
+    static const char root[] = "/workspace";
+    const char *given = json_string_value(json_object_get(call->arguments, "path"));
+
+    return given && *given == '/' &&
+           !(strncmp(given, root, strlen(root)) == 0 && strchr("/", given[strlen(root)]));
+}
+
+static void refuse_elsewhere(struct mcp_call *call, struct session *session)
+{
+    cleanup(buf_done) struct buf place = BUF_OF(4 * KIB);
+    struct error err = {0};
+
+    mcp_place_note(call, session, &place);
+    error_set(&err, E_INVALID, "`path`: not in /workspace, and not in a granted directory");
+    error_hint(&err, "relative paths are the safest; ask the user for another directory; %s",
+               place.len ? buf_str(&place) : "no directory is granted here");
+    mcp_call_fail(call, &err);
+}
+
 static void begin(struct mcp_call *call, enum mcp_file_work work,
                   void (*then)(struct mcp_call *call, const char *session_id,
                                const struct files *files))
@@ -112,7 +135,11 @@ static void begin(struct mcp_call *call, enum mcp_file_work work,
 
     if (!session)
         mcp_call_fail(call, &err);
-    else if (!mcp_granted_file(call, session, work))
+    else if (mcp_granted_file(call, session, work))
+        return;
+    else if (is_elsewhere(call))
+        refuse_elsewhere(call, session);
+    else
         mcp_with_files(call, session, then);
 }
 
@@ -187,16 +214,38 @@ static int open_file(const struct files *files, const char *path, struct reader 
 /* A part of a text that comes in pieces. */
 struct page {
     uint64_t from, at;
+    bool is_by_line;
+    uint64_t lines_before; /* to leave out */
+    bool is_within_line;   /* what was left out ends so */
     size_t limit;
     bool has_more;
     struct buf *out;
 };
+
+/* Leaves out lines before the page; returns how many bytes they have of this piece. */
+static size_t skip_lines(struct page *page, struct clean_text text)
+{
+    const char *begin = clean_data(text), *end = begin + clean_len(text), *at = begin;
+
+    while (page->lines_before && at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+
+        page->is_within_line = !newline;
+        page->lines_before -= newline != NULL;
+        at = newline ? newline + 1 : end;
+    }
+    return (size_t)(at - begin);
+}
 
 static int add_page(struct page *page, struct clean_text text, struct error *err)
 {
     uint64_t begin = page->at < page->from ? page->from - page->at : 0;
     size_t len, room = page->limit - page->out->len;
 
+    if (page->is_by_line && !page->out->len) {
+        begin = skip_lines(page, text);
+        page->from = page->at + begin;
+    }
     page->at += clean_len(text);
     if (begin >= clean_len(text))
         return 0;
@@ -297,44 +346,130 @@ static void trim_character(struct buf *text)
         }
 }
 
-/* More is not shown at once. */
-static size_t default_limit(const struct mcp_call *call)
+/* At the end of a line, unless that is far back. */
+static void trim_line(struct buf *text)
 {
-    size_t limit = call->max_tokens * BYTES_OF_TOKEN;
+    const char *end = memrchr(buf_str(text), '\n', text->len);
 
-    return !limit ? READ_DEFAULT : limit < READ_MAX ? limit : READ_MAX;
+    if (end && (size_t)(end + 1 - text->data) >= text->len / 2)
+        text->len = (size_t)(end + 1 - text->data);
+    else
+        trim_character(text);
+}
+
+/* The line after the first `len` bytes of the page, or 0: they end within one. Where a secret of
+ * several lines is masked there are fewer lines than in the file, so the part without one is
+ * counted. */
+static uint64_t next_line(const struct mcp_page *page, const struct buf *text, size_t len)
+{
+    static const char mask[] = "[REDACTED";
+
+    if (!page->line || !len || text->data[len - 1] != '\n')
+        return 0;
+    if (memmem(text->data, len, mask, sizeof(mask) - 1))
+        return page->end_line - mcp_count_lines(text->data + len, text->len - len);
+    return page->line + mcp_count_lines(text->data, len);
+}
+
+static void add_nothing(const struct mcp_page *page, struct buf *out)
+{
+    if (!page->size)
+        (void)buf_add_str(out, "(empty file)", NULL);
+    else if (page->line)
+        (void)buf_printf(out, NULL, "(the file has %" PRIu64 " lines)", page->end_line - 1);
+    else
+        (void)buf_printf(out, NULL,
+                         "(nothing from that offset on: it counts bytes, and the file has %" PRIu64
+                         "; `line` counts lines)",
+                         page->size);
+}
+
+json_t *mcp_page_result(const struct mcp_call *call, struct buf *text, const struct mcp_page *page)
+{
+    size_t len = text->len;
+    size_t fits = call->max_tokens
+                      ? mcp_tokens_fit(buf_str(text), len, call->max_tokens - WORDS_TOKENS, NULL)
+                      : len;
+    uint64_t line;
+
+    if (fits < len || page->has_more) {
+        text->len = fits;
+        trim_line(text);
+        fits = text->len;
+        text->len = len;
+        line = next_line(page, text, fits);
+        text->len = fits;
+        (void)buf_printf(text, NULL, "%s[file] %" PRIu64 " bytes in all; read on with ",
+                         fits && text->data[fits - 1] == '\n' ? "" : "\n", page->size);
+        if (line)
+            (void)buf_printf(text, NULL, "line %" PRIu64 "\n", line);
+        else
+            (void)buf_printf(text, NULL, "offset %" PRIu64 "\n", page->end - (len - fits));
+    } else if (!len) {
+        add_nothing(page, text);
+    }
+    return mcp_text_result(buf_str(text), text->len, false);
+}
+
+void mcp_part_of(const struct mcp_call *call, struct mcp_part *ret_part)
+{
+    const json_t *line = json_object_get(call->arguments, "line");
+    const json_t *limit = json_object_get(call->arguments, "limit");
+    const json_t *offset = json_object_get(call->arguments, "offset");
+    bool is_by_bytes = line ? json_integer_value(offset) > 0 : offset != NULL;
+    size_t fits = call->max_tokens * BYTES_OF_TOKEN;
+
+    *ret_part = (struct mcp_part){
+        .limit = !fits             ? READ_DEFAULT
+                 : fits < READ_MAX ? fits
+                                   : READ_MAX,
+    };
+    if (is_by_bytes) {
+        ret_part->offset = (uint64_t)json_integer_value(offset);
+        if (limit)
+            ret_part->limit = (size_t)json_integer_value(limit);
+    } else {
+        ret_part->line = line ? (uint64_t)json_integer_value(line) : 1;
+        ret_part->lines = (uint64_t)json_integer_value(limit);
+    }
+}
+
+/* No more lines than were asked for. True: there are more. */
+static bool keep_lines(struct buf *text, uint64_t lines)
+{
+    const char *at = buf_str(text), *end = at + text->len;
+
+    while (lines && at < end && (at = memchr(at, '\n', (size_t)(end - at)))) {
+        at++;
+        if (--lines == 0 && at < end) {
+            text->len = (size_t)(at - text->data);
+            return true;
+        }
+    }
+    return false;
 }
 
 static int answer_text(struct mcp_call *call, const struct reader *r, struct error *err)
 {
-    const json_t *offset = json_object_get(call->arguments, "offset");
-    const json_t *limit = json_object_get(call->arguments, "limit");
     cleanup(buf_done) struct buf text = {0};
-    struct page page = {
-        .from = (uint64_t)json_integer_value(offset),
-        .limit = limit ? (size_t)json_integer_value(limit) : default_limit(call),
-        .out = &text,
-    };
+    struct mcp_page shown = {.size = r->size};
+    struct page page = {.out = &text};
+    struct mcp_part part;
 
-    size_t fits;
-
+    mcp_part_of(call, &part);
+    page.from = part.offset;
+    page.is_by_line = part.line > 0;
+    page.lines_before = part.line ? part.line - 1 : 0;
+    page.limit = part.limit;
     buf_init(&text, READ_MAX + KIB);
     if (read_text(mcp_host_of(call), r, &page, err) < 0)
         return -1;
-    fits = call->max_tokens
-               ? mcp_tokens_fit(buf_str(&text), text.len, call->max_tokens - WORDS_TOKENS, NULL)
-               : text.len;
-    page.has_more |= fits < text.len;
-    text.len = fits;
-    if (page.has_more) {
-        trim_character(&text);
-        (void)buf_printf(&text, NULL,
-                         "\n[file] %" PRIu64 " bytes in all; read on with offset %" PRIu64 "\n",
-                         r->size, page.from + text.len);
-    } else if (!text.len) {
-        (void)buf_printf(&text, NULL, r->size ? "(nothing from that offset on)" : "(empty file)");
-    }
-    mcp_call_answer(call, mcp_text_result(buf_str(&text), text.len, false));
+    shown.has_more = keep_lines(&text, part.lines) || page.has_more;
+    shown.end = page.from + text.len;
+    shown.line = part.line;
+    shown.end_line = part.line - page.lines_before + page.is_within_line +
+                     mcp_count_lines(buf_str(&text), text.len);
+    mcp_call_answer(call, mcp_page_result(call, &text, &shown));
     return 0;
 }
 
@@ -581,11 +716,12 @@ static void list_files(struct mcp_call *call)
 
 /* clang-format off */
 static const struct schema_field read_fields[] = {
-    {"path", SCHEMA_STRING, .is_required = true, .max_len = 4096, .example = "\"data/in.csv\"",
-     .help = "path below /workspace"},
-    {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e12, .example = "0", .help = "first byte"},
-    {"limit", SCHEMA_INTEGER, .min = 1, .max = READ_MAX, .example = "10000",
-     .help = "most bytes"},
+    {"path", SCHEMA_STRING, .is_required = true, .max_len = 4096, .example = "\"data/in.csv\""},
+    {"line", SCHEMA_INTEGER, .min = 1, .max = 1e12, .example = "1"},
+    {"limit", SCHEMA_INTEGER, .min = 1, .max = READ_MAX, .example = "200",
+     .help = "lines; with offset, bytes"},
+    {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e12, .example = "0",
+     .help = "first byte"},
     MCP_SESSION_FIELD,
     {0},
 };
@@ -611,7 +747,7 @@ static const struct schema_field list_fields[] = {
 const struct mcp_tool mcp_tool_read = {
     .name = "read_file",
     .title = "Read a file",
-    .description = "Read a file: text in pages, pictures as images.",
+    .description = "Read text from a line on, or a picture.",
     .input = read_fields,
     .hints = MCP_READ_ONLY,
     .call = read_file,
@@ -632,7 +768,7 @@ const struct mcp_tool mcp_door_read = {
     .description = "Read text or an image",
     .input = read_fields,
     .input_json = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},"
-                  "\"offset\":{\"type\":\"integer\"}},\"required\":[\"path\"]}",
+                  "\"line\":{\"type\":\"integer\"}},\"required\":[\"path\"]}",
     .hints = MCP_READ_ONLY,
     .call = read_file,
     .is_brief = true,

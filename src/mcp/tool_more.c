@@ -7,12 +7,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/language.h"
 #include "base/suggest.h"
 #include "calls/apis.h"
 #include "engine/place.h"
 #include "mcp/tools.h"
 
 #define TEXT_BYTES (256 * KIB)
+
+#define TOOLS_MAX 64
 
 /* --- how a tool is called --- */
 
@@ -46,7 +49,7 @@ struct topic {
     const char *about;                                         /* in the list of topics */
     const char *text;                                          /* or NULL */
     void (*add)(const struct mcp_call *call, struct buf *out); /* what only the host knows */
-    const struct mcp_tool *tools[8];
+    const struct mcp_tool *tools[9];
 };
 
 /* clang-format off */
@@ -64,10 +67,10 @@ static const struct topic topics[] = {
      NULL, {&mcp_tool_output}},
     {"sessions", "variables and files that stay: new, list, end, status, interrupt, restart, fork",
      "A session is a sandbox that stays; refactoring sessions (topic state) are saved data. Calls on one connection share a session. session_id \"new\" opens another one, and the answer "
-     "names its id. Clients of 2026-07-28 have no connection: without session_id each call is on "
-     "its own.\n",
+     "names its id. A fork needs a session in which no process is running. Clients of 2026-07-28 have no "
+     "connection: without session_id each call is on its own.\n",
      NULL, {&mcp_door_run, &mcp_tool_status, &mcp_tool_interrupt, &mcp_tool_restart, &mcp_tool_fork,
-            &mcp_tool_open_sessions, &mcp_tool_end}},
+            &mcp_tool_open_sessions, &mcp_tool_end, &mcp_tool_keep}},
     {"long", "code that takes long: an answer before its end, wait, interrupt",
      "`wait_s` in the arguments of the call that runs code: it is answered after so many seconds at "
      "the latest, and the code goes on, until `timeout_s`.\n",
@@ -84,7 +87,9 @@ static const struct topic topics[] = {
      "call that opens a session chooses among them: {\"session_id\": \"new\", \"net\": [\"HOST\"]}.\n",
      add_grants, {0}},
     {"changes", "what code changed in granted directories: review, undo",
-     "review_changes is for directories that are copy-on-write, undo_run for writable ones.\n",
+     "review_changes is for directories that are copy-on-write, undo_run for writable ones: "
+     "without run_id it takes back the last run that changed something, called again the one "
+     "before.\n",
      NULL, {&mcp_tool_changes, &mcp_tool_undo}},
 };
 /* clang-format on */
@@ -99,34 +104,46 @@ static void add_grants(const struct mcp_call *call, struct buf *out)
 static json_t *find_apis(const struct mcp_call *call, const char *detail, const char *name,
                          struct error *err)
 {
-    const struct stored stored = {mcp_host_of(call)->api->store, mcp_store_owner(call), UINT32_MAX};
+    const struct apis_place place = mcp_apis_place(call);
     json_t *arguments = json_pack("{s:s, s:s*}", "detail", detail, "name", name), *value = NULL;
 
-    if (apis_list(&stored, arguments, &value, err) < 0)
+    if (apis_list(&place, arguments, &value, err) < 0)
         value = NULL;
     json_decref(arguments);
     return value;
 }
 
+/* "api.web: read_page, search" */
+static void add_names(const char *title, const json_t *names, struct buf *out)
+{
+    const json_t *name;
+    size_t i;
+
+    if (!json_array_size(names))
+        return;
+    (void)buf_printf(out, NULL, "%s:", title);
+    json_array_foreach(names, i, name)
+    {
+        (void)buf_printf(out, NULL, "%s %s", i ? "," : "", json_string_value(name));
+    }
+    (void)buf_add_str(out, "\n", NULL);
+}
+
 static void add_modules(const struct mcp_call *call, struct buf *out)
 {
-    json_t *found = find_apis(call, "names", NULL, NULL), *names, *name;
+    static const char *const kinds[] = {"helpers", "servers", "skills"};
+    json_t *found = find_apis(call, "names", NULL, NULL), *names;
     const char *module;
-    size_t i;
 
     json_object_foreach(json_object_get(found, "apis"), module, names)
     {
-        (void)buf_printf(out, NULL, "%s:", module);
-        json_array_foreach(names, i, name)
-        {
-            (void)buf_printf(out, NULL, "%s %s", i ? "," : "", json_string_value(name));
-        }
-        (void)buf_add_str(out, "\n", NULL);
+        add_names(module, names, out);
     }
-    (void)place_add_helpers(mcp_host_of(call)->api->config, out);
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        add_names(kinds[i], json_object_get(found, kinds[i]), out);
     (void)buf_add_str(out,
-                      "A module or function as topic, such as api.filesystem, shows how it "
-                      "is called.\n",
+                      "As a topic, a module or function shows how it is called: "
+                      "api.filesystem, skills.NAME.\n",
                       NULL);
     json_decref(found);
 }
@@ -249,25 +266,58 @@ static void add_tools(const struct mcp_call *call, struct buf *out)
     add_ways(call, call->era == MCP_LEGACY, out);
 }
 
+/* Words that are asked for, and the topic that answers them. */
+static const struct {
+    const char *word, *topic;
+} other_words[] = {
+    {"background", "long"},   {"code", "api"},           {"directories", "files"},
+    {"environment", "files"}, {"fork", "sessions"},      {"git", "api"},
+    {"hosts", "network"},     {"languages", "files"},    {"libraries", "files"},
+    {"limits", "files"},      {"memory", "files"},       {"modules", "files"},
+    {"packages", "files"},    {"refactor", "api"},       {"rename", "api"},
+    {"review", "changes"},    {"search", "api"},         {"timeout", "long"},
+    {"undo", "changes"},      {"variables", "sessions"}, {"wait", "long"},
+};
+
 static const struct topic *find_topic(const char *name)
 {
+    for (size_t i = 0; i < ARRAY_SIZE(other_words); i++)
+        if (strcmp(other_words[i].word, name) == 0)
+            name = other_words[i].topic;
     for (size_t i = 0; i < ARRAY_SIZE(topics); i++)
         if (strcmp(topics[i].name, name) == 0)
             return &topics[i];
     return NULL;
 }
 
-static int refuse_topic(const char *name, struct error *err)
+/* "apply changes" means review_changes: a tool with one of these words in its name. */
+static const char *tool_of_words(const struct mcp_call *call, const char *words)
+{
+    const char *known[TOOLS_MAX];
+    size_t count = 0;
+
+    for (const struct mcp_tool *const *t = mcp_host_of(call)->listed; *t && count < TOOLS_MAX; t++)
+        known[count++] = (*t)->name;
+    return suggest_by_words(words, known, count);
+}
+
+static int refuse_topic(const struct mcp_call *call, const char *name, struct error *err)
 {
     const char *known[ARRAY_SIZE(topics) + 1] = {0}, *nearest;
+    cleanup(buf_done) struct buf all = BUF_OF(KIB);
 
-    for (size_t i = 0; i < ARRAY_SIZE(topics); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
         known[i] = topics[i].name;
+        (void)buf_printf(&all, NULL, "%s, ", known[i]);
+    }
     known[ARRAY_SIZE(topics)] = "tools";
     nearest = suggest_nearest(name, known, ARRAY_SIZE(known));
+    if (!nearest)
+        nearest = tool_of_words(call, name);
     error_set(err, E_NOT_FOUND, "there is no such topic");
-    return nearest ? error_hint(err, "did you mean `%s`?", nearest)
-                   : error_hint(err, "without a topic you get the list of them");
+    return error_hint(err, "%s%s%stopics: %stools; the name of a tool or of a function is one, too",
+                      nearest ? "did you mean `" : "", nearest ? nearest : "", nearest ? "`? " : "",
+                      buf_str(&all));
 }
 
 static int explain(const struct mcp_call *call, const char *name, struct buf *out,
@@ -286,7 +336,7 @@ static int explain(const struct mcp_call *call, const char *name, struct buf *ou
         add_signature(tool, out);
         add_fields(tool, out);
     } else if (!add_api(call, name, out)) {
-        return refuse_topic(name, err);
+        return refuse_topic(call, name, err);
     }
     return 0;
 }
@@ -346,17 +396,12 @@ static void redirect(struct mcp_call *call, const char *name)
     json_decref(arguments);
 }
 
-static void more(struct mcp_call *call)
+static void answer_topic(struct mcp_call *call)
 {
-    const char *tool = json_string_value(json_object_get(call->arguments, "tool"));
     const char *topic = json_string_value(json_object_get(call->arguments, "topic"));
     cleanup(buf_done) struct buf text = BUF_OF(TEXT_BYTES);
     struct error err = {0};
 
-    if (tool) {
-        redirect(call, tool);
-        return;
-    }
     if (explain(call, topic, &text, &err) < 0) {
         mcp_call_fail(call, &err);
         return;
@@ -366,19 +411,27 @@ static void more(struct mcp_call *call)
     answer(call, &text);
 }
 
+static void more(struct mcp_call *call)
+{
+    const char *tool = json_string_value(json_object_get(call->arguments, "tool"));
+    const char *topic = json_string_value(json_object_get(call->arguments, "topic"));
+
+    if (tool)
+        redirect(call, tool);
+    else
+        mcp_apis_with(call, topic && !find_topic(topic) ? topic : NULL, answer_topic);
+}
+
 static void run_code(struct mcp_call *call)
 {
-    const char *language = json_string_value(json_object_get(call->arguments, "language"));
-
-    mcp_run_cell(call, "code", language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON);
+    mcp_run_cell(call, "code", language_of_json(call->arguments));
 }
 
 /* clang-format off */
 static const struct schema_field run_fields[] = {
     {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
      .help = "source", .example = "\"print(1 + 1)\""},
-    {"language", SCHEMA_STRING, .choices = "python,bash", .example = "\"python\"",
-     .help = "python (default) or bash"},
+    API_LANGUAGE_FIELD,
     {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"new\"",
      .help = "a session of an earlier result, or \"new\"; without it, the connection's own"},
     API_TIMEOUT_FIELD,
@@ -404,17 +457,16 @@ const struct mcp_tool mcp_door_run = {
     .description = "Run code in a sandbox. Variables and files stay. The last expression is the result.",
     .input = run_fields,
     .input_json = "{\"type\":\"object\",\"properties\":{\"code\":" STRING ","
-                  "\"language\":{\"type\":\"string\",\"enum\":[\"python\",\"bash\"]},"
+                  "\"language\":{\"type\":\"string\",\"enum\":[\"python\",\"bash\",\"javascript\",\"typescript\"]},"
                   "\"session_id\":" STRING ",\"wait_s\":{\"type\":\"number\"}},\"required\":[\"code\"]}",
     .call = run_code,
-    .accepts = {"command", "code"},
     .may_be_task = true,
     .is_brief = true,
 };
 
 const struct mcp_tool mcp_door_more = {
     .name = "more",
-    .description = "Explain a topic, or call another tool by name",
+    .description = "Explain a topic, or call a tool by name",
     .input = more_fields,
     .input_json = "{\"type\":\"object\",\"properties\":{\"topic\":" STRING ",\"tool\":" STRING ","
                   "\"arguments\":{\"type\":\"object\"}}}",

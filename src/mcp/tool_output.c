@@ -274,7 +274,7 @@ static void read_output(struct mcp_call *call)
 /* clang-format off */
 static const struct schema_field output_fields[] = {
     {"handle", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"run_…\"",
-     .help = "as a cut answer names it"},
+     .help = "of a cut answer"},
     {"stream", SCHEMA_STRING, .choices = "stdout,stderr", .example = "\"stdout\"",
      .help = "default stdout"},
     {"line", SCHEMA_INTEGER, .min = 1, .max = 1e15, .example = "1", .help = "first line"},
@@ -290,7 +290,7 @@ static const struct schema_field output_fields[] = {
 const struct mcp_tool mcp_tool_output = {
     .name = "read_output",
     .title = "Read long output",
-    .description = "Page through, or search, an answer or output that was cut.",
+    .description = "Page through or search an answer that was cut.",
     .input = output_fields,
     .hints = MCP_READ_ONLY,
     .call = read_output,

@@ -24,6 +24,9 @@
 /* The longest question to the client. */
 #define QUESTION_BYTES (8 * KIB)
 
+/* The time limit of code that goes on after its call, where none was asked for. */
+#define LONG_S 600
+
 /* Returns the call that waits for the run, if there is one: it is to be answered. */
 static struct mcp_call *free_running(struct mcp_running *r)
 {
@@ -383,6 +386,27 @@ static uint64_t output_bytes(const struct mcp_call *call)
     return bytes && bytes < LIMIT_OUTPUT_BYTES_MAX ? bytes : LIMIT_OUTPUT_BYTES_MAX;
 }
 
+double mcp_long_s(const struct mcp_call *call)
+{
+    const struct api *api = mcp_host_of(call)->api;
+    double most = api_limit_max(api, call->caller, RUN_LIMIT_ROW_timeout_s);
+    struct run_limits set = {0};
+
+    config_limits(api->config, CONFIG_FILE, &set);
+    return set.timeout_ms ? 0 : most < LONG_S ? most : LONG_S;
+}
+
+static void set_time(const struct mcp_call *call, const struct mcp_program *program,
+                     struct run_request *wanted)
+{
+    double long_s = mcp_long_s(call);
+
+    if (program->has_timeout)
+        run_request_set_limit(wanted, RUN_LIMIT_ROW_timeout_s, program->timeout_s);
+    else if (program->has_wait && long_s > 0)
+        run_request_set_limit(wanted, RUN_LIMIT_ROW_timeout_s, long_s);
+}
+
 static int admit(struct mcp_call *call, const struct mcp_program *program, struct run **ret_run,
                  struct error *err)
 {
@@ -394,12 +418,11 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
         .masks_all = program->masks_all,
         .session_name = program->session_name,
         .is_check = program->is_check,
-        .max_output_bytes = output_bytes(call),
+        .max_output_bytes = program->needs_all ? LIMIT_OUTPUT_BYTES_MAX : output_bytes(call),
         .can_ask = json_object_get(call->capabilities, "elicitation") != NULL,
     };
 
-    if (program->has_timeout)
-        run_request_set_limit(&wanted, RUN_LIMIT_ROW_timeout_s, program->timeout_s);
+    set_time(call, program, &wanted);
     if (!program->session && mcp_ask_net(call, &wanted, err) < 0)
         return -1;
     admission.session = program->session;
@@ -478,7 +501,11 @@ static void add_greeting(const struct mcp_call *call, struct mcp_program *progra
                          info.id);
     else if (program->note)
         (void)buf_printf(out, NULL, "%s. ", program->note);
-    mcp_place_note(call, program->session, out);
+    mcp_evicted_note(info.evicted, out);
+    if (out->len || !mcp_place_mark(call, program->session, out))
+        mcp_place_note(call, program->session, out);
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->data[--out->len] = '\0';
     if (out->len)
         program->note = buf_str(out);
 }
@@ -569,14 +596,13 @@ const struct mcp_tool mcp_tool_python = {
     .name = "execute_python_code",
     .title = "Run Python",
     .description =
-        "Run Python in a sandbox. Variables, imports and /workspace stay for later calls in the "
-        "session. numpy, pandas, scipy, sklearn, matplotlib, sympy, networkx are loaded. "
+        "Run Python in a sandbox. Variables, imports and /workspace stay for later calls. "
+        "numpy, pandas, scipy, sklearn, matplotlib, sympy, networkx are loaded. "
         "Plots come back as images, the last expression or a variable `result` as the result. A "
         "timeout keeps the session.",
     .input = python_fields,
     .output_json = RUN_OUTPUT,
     .call = execute_python,
-    .accepts = {"command", "code"},
     .may_be_task = true,
 };
 
@@ -588,7 +614,6 @@ const struct mcp_tool mcp_tool_bash = {
     .input = bash_fields,
     .output_json = RUN_OUTPUT,
     .call = execute_bash,
-    .accepts = {"command", "code"},
     .may_be_task = true,
 };
 /* clang-format on */

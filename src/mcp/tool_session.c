@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/language.h"
 #include "engine/place.h"
 #include "mcp/tools.h"
 
@@ -53,16 +54,23 @@ struct admission mcp_admission(const struct mcp_call *call)
     return admission;
 }
 
-static int open_session(struct mcp_call *call, const char *name, const char *profile, bool is_own,
-                        struct session **ret_session, struct error *err)
+/* The peer's own, by its id: it may have ended since. */
+struct own {
+    char id[32];
+};
+
+static int open_session(struct mcp_call *call, bool is_own, struct session **ret_session,
+                        struct error *err)
 {
+    const struct own *own = call->peer ? mcp_peer_user(call->peer) : NULL;
     const struct mcp_host *host = mcp_host_of(call);
     const struct config *config = host->api->config;
     const struct admission admission = mcp_admission(call);
-    cleanup(run_request_done) struct run_request asked = {.profile = profile};
+    cleanup(run_request_done) struct run_request asked = {0};
     struct session_options options = {
-        .name = name,
         .owner = call->owner,
+        .evicts = admission_evicts(config, true),
+        .spares = own ? own->id : NULL,
         .idle_ms = (uint64_t)(config->session_idle_s * 1000),
         .lifetime_ms = (uint64_t)(config->session_lifetime_s * 1000),
     };
@@ -82,11 +90,6 @@ static int refuse_net(const struct mcp_call *call, struct error *err)
     error_set(err, E_INVALID, "`net`: the hosts of a session are chosen when it is opened");
     return error_hint(err, "session_id \"new\" opens one with these");
 }
-
-/* The peer's own, by its id: it may have ended since. */
-struct own {
-    char id[32];
-};
 
 static int own_session(struct mcp_call *call, bool opens, struct session **ret_session,
                        const char **ret_note, struct error *err)
@@ -111,7 +114,7 @@ static int own_session(struct mcp_call *call, bool opens, struct session **ret_s
     if (*own->id)
         *ret_note = "the session of this connection has ended; this is a new one, without the "
                     "variables and files of the earlier one";
-    if (open_session(call, NULL, NULL, true, ret_session, err) < 0)
+    if (open_session(call, true, ret_session, err) < 0)
         return -1;
     session_info(*ret_session, &info);
     (void)snprintf(own->id, sizeof(own->id), "%s", info.id);
@@ -129,6 +132,19 @@ void mcp_session_end(struct mcp_peer *peer)
     if (session)
         session_close(session, "its connection was closed");
     free(own);
+}
+
+void mcp_evicted_note(const char *evicted, struct buf *out)
+{
+    bool are_several;
+
+    if (!evicted)
+        return;
+    are_several = strchr(evicted, ' ') != NULL;
+    (void)buf_printf(out, NULL,
+                     "%s %s ended to make room, idle the longest: %s variables and files are gone. "
+                     "keep_session keeps one; end_session ends those you no longer need. ",
+                     are_several ? "Sessions" : "Session", evicted, are_several ? "their" : "its");
 }
 
 /* --- which one --- */
@@ -157,7 +173,7 @@ int mcp_session_pick(struct mcp_call *call, bool opens, struct session **ret_ses
     *ret_session = NULL;
     if (id && strcmp(id, "new") == 0 && opens) {
         *ret_note = "a new session: pass its session_id to continue in it";
-        return open_session(call, NULL, NULL, false, ret_session, err);
+        return open_session(call, false, ret_session, err);
     }
     if (id) {
         *ret_session = find_session(call, id, err);
@@ -273,18 +289,18 @@ static void interrupt(struct mcp_call *call)
 
 static void restart(struct mcp_call *call)
 {
-    const char *language = json_string_value(json_object_get(call->arguments, "language"));
+    enum run_language language = language_of_json(call->arguments);
     struct error err = {0};
     struct session *session = mcp_session_need(call, &err);
-    bool is_bash = language && strcmp(language, "bash") == 0;
+    char text[128];
 
-    if (!session || session_restart(session, is_bash ? RUN_BASH : RUN_PYTHON, &err) < 0)
+    if (!session || session_restart(session, language, &err) < 0) {
         mcp_call_fail(call, &err);
-    else
-        answer_session(call, session,
-                       is_bash ? "bash was restarted: its variables are lost, files stay; "
-                               : "python was restarted: its variables are lost, files stay; ",
-                       false);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%s was restarted: its variables are lost, files stay; ",
+                   languages[languages[language].kernel].name);
+    answer_session(call, session, text, false);
 }
 
 /* --- copies --- */
@@ -315,6 +331,13 @@ static void add_shared(const struct mcp_call *call, const struct session_copied 
     masked = mcp_mask(mcp_host_of(call), buf_str(&said), said.len, &len);
     if (masked)
         (void)buf_printf(out, NULL, "\n%s", masked);
+    for (size_t i = 0; i < info.terms->n_grants; i++)
+        if (info.terms->grants[i].mode != RUN_GRANT_RO) {
+            (void)buf_add_str(out, "\nLook, then apply: ", NULL);
+            (void)mcp_add_way(call, mcp_tool_changes.name,
+                              "\"session_id\": \"ID\", \"action\": \"show\" or \"apply\"", out);
+            return;
+        }
 }
 
 static void answer_copies(struct mcp_call *call, const struct session_copied *copied)
@@ -334,6 +357,9 @@ static void answer_copies(struct mcp_call *call, const struct session_copied *co
     if (copied->lost)
         (void)buf_printf(&text, NULL, "; %s are not in them", copied->lost);
     add_shared(call, copied, &text);
+    if (copied->evicted)
+        (void)buf_add_str(&text, "\n", NULL);
+    mcp_evicted_note(copied->evicted, &text);
     result = mcp_text_result(buf_str(&text), text.len, false);
     if (mcp_result_has_links(call))
         (void)json_object_set_new(result, "structuredContent",
@@ -363,7 +389,12 @@ static void fork_session(struct mcp_call *call)
 {
     const json_t *n = json_object_get(call->arguments, "n");
     struct copying *copying = calloc(1, sizeof(*copying));
-    struct session_options options = {.max_own = admission_max_sessions(call->caller)};
+    const struct own *own = call->peer ? mcp_peer_user(call->peer) : NULL;
+    struct session_options options = {
+        .max_own = admission_max_sessions(call->caller),
+        .evicts = admission_evicts(mcp_host_of(call)->api->config, true),
+        .spares = own ? own->id : NULL,
+    };
     struct session_info info;
     struct error err = {0};
     struct session *session = mcp_session_need(call, &err);
@@ -394,10 +425,10 @@ static void add_session(const struct mcp_call *call, struct session *session, st
     struct session_info info;
 
     session_info(session, &info);
-    (void)buf_printf(out, NULL, "%s: %s, %llu call(s) done, %llu s old%s%s%s\n", info.id,
+    (void)buf_printf(out, NULL, "%s: %s, %llu call(s) done, %llu s old%s%s%s%s\n", info.id,
                      state_words[info.state], (unsigned long long)info.cells,
                      (unsigned long long)(info.age_ms / 1000), info.parent ? ", fork of " : "",
-                     info.parent ? info.parent : "",
+                     info.parent ? info.parent : "", info.is_kept ? ", kept" : "",
                      own && strcmp(own->id, info.id) == 0 ? ", this connection's" : "");
 }
 
@@ -432,17 +463,40 @@ static void end_session(struct mcp_call *call)
     struct error err = {0};
     struct session *session = find_session(call, id, &err);
     struct session_info info;
-    char said[128];
+    char said[192];
 
     if (!session) {
         mcp_call_fail(call, &err);
         return;
     }
     session_info(session, &info);
-    (void)snprintf(said, sizeof(said), "session %s has ended; its variables and files are gone",
-                   info.id);
+    (void)snprintf(said, sizeof(said),
+                   "session %s has ended; its variables and /workspace are gone%s", info.id,
+                   place_end_note(info.terms));
     session_close(session, "it was ended by its owner");
     mcp_server_changed_for(call->server, call->owner, MCP_RESOURCES);
+    mcp_call_answer_text(call, said, false);
+}
+
+static void keep_session(struct mcp_call *call)
+{
+    const char *id = json_string_value(json_object_get(call->arguments, "session_id"));
+    const json_t *keep = json_object_get(call->arguments, "keep");
+    bool is_kept = !keep || json_is_true(keep);
+    struct error err = {0};
+    struct session *session = find_session(call, id, &err);
+    struct session_info info;
+    char said[192];
+
+    if (!session || session_keep(session, is_kept, &err) < 0) {
+        mcp_call_fail(call, &err);
+        return;
+    }
+    session_info(session, &info);
+    (void)snprintf(said, sizeof(said),
+                   is_kept ? "session %s does not end to make room for another one"
+                           : "session %s may end to make room for another one",
+                   info.id);
     mcp_call_answer_text(call, said, false);
 }
 
@@ -453,6 +507,12 @@ static const struct schema_field no_fields[] = {
 
 static const struct schema_field end_fields[] = {
     {"session_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"ses_…\""},
+    {0},
+};
+
+static const struct schema_field keep_fields[] = {
+    {"session_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"ses_…\""},
+    {"keep", SCHEMA_BOOLEAN, .example = "true", .help = "default true"},
     {0},
 };
 
@@ -468,8 +528,7 @@ static const struct schema_field interrupt_fields[] = {
 };
 
 static const struct schema_field restart_fields[] = {
-    {"language", SCHEMA_STRING, .choices = "python,bash", .example = "\"python\"",
-     .help = "default python"},
+    API_LANGUAGE_FIELD,
     MCP_SESSION_FIELD,
     {0},
 };
@@ -510,7 +569,7 @@ const struct mcp_tool mcp_tool_restart = {
 const struct mcp_tool mcp_tool_fork = {
     .name = "fork_session",
     .title = "Fork a session",
-    .description = "Copy the session, variables and files included, into n new ones.",
+    .description = "Copy the session, with variables and files, n times.",
     .input = fork_fields,
     .call = fork_session,
 };
@@ -531,5 +590,14 @@ const struct mcp_tool mcp_tool_end = {
     .input = end_fields,
     .hints = MCP_DESTRUCTIVE | MCP_IDEMPOTENT,
     .call = end_session,
+};
+
+const struct mcp_tool mcp_tool_keep = {
+    .name = "keep_session",
+    .title = "Keep a session",
+    .description = "At the session limit, do not end this session to make room for a new one.",
+    .input = keep_fields,
+    .hints = MCP_IDEMPOTENT,
+    .call = keep_session,
 };
 /* clang-format on */

@@ -1,10 +1,13 @@
-/* undo_run: takes back what a run changed in directories granted for writing. */
+/* undo_run: takes back what a run changed in directories granted for writing. Answers do not name
+ * their runs, so without a name it is the last one of the session that is not undone. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/undo.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "mcp/tools.h"
+#include "undo/store.h"
 
 /* A model reads that much; the counts say how much more there is. */
 #define LISTED_MAX 50
@@ -43,10 +46,46 @@ static void on_undone(void *user, json_t *answer, struct error *err)
     mcp_answer_object(call, json_incref(answer));
 }
 
+static bool is_candidate(const json_t *run, const char *session)
+{
+    const char *of = json_string_value(json_object_get(run, "session"));
+
+    return of && strcmp(of, session) == 0 && json_is_null(json_object_get(run, "undoes")) &&
+           !json_is_true(json_object_get(run, "undone")) &&
+           !json_is_true(json_object_get(run, "removed_for_space"));
+}
+
+/* Its id, in `runs`; NULL where `err` says why. */
+static const char *last_run(struct mcp_call *call, json_t **ret_runs, struct error *err)
+{
+    struct session *session = NULL;
+    struct session_info info;
+    const char *note;
+    const json_t *run;
+    size_t i;
+
+    if (mcp_session_pick(call, false, &session, &note, err) < 0)
+        return NULL;
+    if (session) {
+        session_info(session, &info);
+        if (undo_store_list(mcp_store_owner(call), ret_runs, err) < 0)
+            return NULL;
+        json_array_foreach(
+            *ret_runs, i,
+            run) if (is_candidate(run, info.id)) return json_string_value(json_object_get(run,
+                                                                                          "run"));
+    }
+    error_set(err, E_NOT_FOUND, "this session has changed nothing that can be undone");
+    return NULL;
+}
+
 static void undo(struct mcp_call *call)
 {
     const struct mcp_host *host = mcp_host_of(call);
-    const char *run = json_string_value(json_object_get(call->arguments, "run_id"));
+    const char *named = json_string_value(json_object_get(call->arguments, "run_id"));
+    cleanup_json json_t *runs = NULL;
+    struct error err = {0};
+    const char *run = named ? named : last_run(call, &runs, &err);
     const struct undo_wish wish = {
         .run = run ? run : "",
         .keeper = mcp_store_owner(call),
@@ -57,8 +96,7 @@ static void undo(struct mcp_call *call)
         .is_checked = true,
         .granted = host->is_pipe ? host->granted : NULL,
     };
-    struct undoing *undoing = calloc(1, sizeof(*undoing));
-    struct error err = {0};
+    struct undoing *undoing = run ? calloc(1, sizeof(*undoing)) : NULL;
 
     /* The one client of a pipe has what the command line grants. */
     if (undoing && !host->is_pipe && (!call->caller || !call->caller->rights.has_grants)) {
@@ -79,8 +117,9 @@ static void undo(struct mcp_call *call)
 
 /* clang-format off */
 static const struct schema_field undo_fields[] = {
-    {"run_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"run_…\""},
+    {"run_id", SCHEMA_STRING, .max_len = 64, .example = "\"run_…\"", .help = "default: the last that changed something"},
     {"dry_run", SCHEMA_BOOLEAN, .help = "only report"},
+    {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"ses_…\"", .help = "a session"},
     {0},
 };
 

@@ -66,6 +66,8 @@ static void add_state(const struct mcp_running *r, const struct mcp_call *reader
     (void)snprintf(arguments, sizeof(arguments), "\"run_id\": \"%s\"", id);
     (void)buf_add_str(out, "; stop it: ", NULL);
     (void)mcp_add_way(reader, mcp_tool_interrupt.name, arguments, out);
+    (void)buf_add_str(
+        out, "; other calls in this session wait for its end, session_id \"new\" does not", NULL);
     (void)buf_add_str(out, "\n", NULL);
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "api/api.h"
+#include "calls/apis.h"
 #include "calls/stored.h"
 #include "mcp/call.h"
 #include "mcp/mcp.h"
@@ -38,6 +39,9 @@ struct mcp_host {
 int mcp_host_open(struct mcp_host *host, const char *compat, struct error *err);
 void mcp_host_close(struct mcp_host *host); /* when its peers are gone */
 
+/* Whether a word of a hint is the name of a tool, whatever is listed. */
+bool mcp_is_tool(const char *word, size_t len);
+
 /* --- shared by the tools --- */
 
 struct mcp_host *mcp_host_of(const struct mcp_call *call);
@@ -46,6 +50,9 @@ struct mcp_host *mcp_host_of(const struct mcp_call *call);
  * modern call without a name has. `opens`: one that is not there yet is opened. */
 int mcp_session_pick(struct mcp_call *call, bool opens, struct session **ret_session,
                      const char **ret_note, struct error *err);
+
+/* Says which sessions ended to make room for a new one, unless that is NULL. */
+void mcp_evicted_note(const char *evicted, struct buf *out);
 
 /* For tools that need a session. */
 struct session *mcp_session_need(struct mcp_call *call, struct error *err);
@@ -71,6 +78,7 @@ struct mcp_program {
     double wait_s;
     bool is_check;            /* nothing of it is run */
     bool masks_all;           /* personal data, too */
+    bool needs_all;           /* `answer` shortens the output itself */
     struct session *session;  /* NULL: a fresh sandbox, */
     const char *session_name; /* that knows the session by this name; or NULL */
     bool is_new;              /* the session was opened on request, and has an id to be kept */
@@ -79,6 +87,10 @@ struct mcp_program {
 };
 
 void mcp_run(struct mcp_call *call, const struct mcp_program *program);
+
+/* Code that nobody waits for goes on for as long as may be asked for, within reason: the seconds.
+ * 0: the operator has set a limit, which holds for all code. */
+double mcp_long_s(const struct mcp_call *call);
 
 /* A cell of the session that the call means; its code is the argument of that name. */
 void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language);
@@ -99,6 +111,9 @@ void mcp_place_instruct(const struct mcp_server *server, const struct caller *ca
 
 /* Adds the note for a session, without the newline. */
 void mcp_place_note(const struct mcp_call *call, struct session *session, struct buf *out);
+
+/* Adds it as a line of its own, "[in /srv/project, writable]". False: it has to be a note. */
+bool mcp_place_mark(const struct mcp_call *call, struct session *session, struct buf *out);
 
 /* Everything, one fact a line. NULL: of a sandbox that the call would get. */
 void mcp_place_add(const struct mcp_call *call, struct session *session, struct buf *out);
@@ -188,6 +203,13 @@ void mcp_answer_error(struct mcp_call *call, struct error *err);
 /* Answers with the result of a function of calls/stored.h for the call's arguments. */
 void mcp_answer_stored(struct mcp_call *call, stored_fn fn);
 
+/* --- what code can import (tool_apis.c) --- */
+
+struct apis_place mcp_apis_place(const struct mcp_call *call);
+
+/* Calls `then` when the tools of the server that `name` is about are known, if it is about one. */
+void mcp_apis_with(struct mcp_call *call, const char *name, void (*then)(struct mcp_call *call));
+
 /* --- files (mcp_tool_files.c) --- */
 
 /* Calls `then` with the files of the session, when there are any: a session that is only just
@@ -202,14 +224,36 @@ void mcp_with_files(struct mcp_call *call, struct session *session,
 enum mcp_file_work { MCP_FILE_READ, MCP_FILE_WRITE, MCP_FILE_LIST };
 bool mcp_granted_file(struct mcp_call *call, struct session *session, enum mcp_file_work work);
 
+/* The part of a text that read_file is asked for. */
+struct mcp_part {
+    uint64_t line;   /* from this line on; 0: by bytes */
+    uint64_t lines;  /* at most so many; 0: as many as fit */
+    uint64_t offset; /* of the first byte, if there is no line */
+    size_t limit;    /* bytes at most */
+};
+
+void mcp_part_of(const struct mcp_call *call, struct mcp_part *ret_part);
+
+/* A page of a file. */
+struct mcp_page {
+    uint64_t size;     /* of the file */
+    uint64_t end;      /* the byte after it */
+    uint64_t line;     /* its first line; 0: it was asked for by bytes */
+    uint64_t end_line; /* the line after it */
+    bool has_more;
+};
+
+/* The result that shows a page: as much of the text as fits, and where to read on. */
+json_t *mcp_page_result(const struct mcp_call *call, struct buf *text, const struct mcp_page *page);
+
 /* One file's bytes as content of a resource: {"uri","mimeType","text"|"blob"}. */
 json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files, const char *path,
                           const char *uri, struct error *err);
 
 extern const struct mcp_tool mcp_tool_python, mcp_tool_bash, mcp_tool_status, mcp_tool_interrupt,
     mcp_tool_restart, mcp_tool_fork, mcp_tool_wait, mcp_tool_check, mcp_tool_open_sessions,
-    mcp_tool_end, mcp_tool_output, mcp_tool_read, mcp_tool_write, mcp_tool_list, mcp_tool_changes,
-    mcp_tool_undo;
+    mcp_tool_end, mcp_tool_keep, mcp_tool_output, mcp_tool_read, mcp_tool_write, mcp_tool_list,
+    mcp_tool_changes, mcp_tool_undo;
 extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_work_load,
     mcp_tool_work_list, mcp_tool_work_delete, mcp_tool_skill_save, mcp_tool_skill_list,
     mcp_tool_skill_info, mcp_tool_skill_file, mcp_tool_apis;

@@ -8,6 +8,9 @@
 
 #define LINES_MAX 40
 
+/* Of one line of the program. */
+#define SOURCE_MAX ((size_t)200)
+
 static bool begins(struct span line, const char *word)
 {
     return line.len >= strlen(word) && memcmp(line.data, word, strlen(word)) == 0;
@@ -16,7 +19,7 @@ static bool begins(struct span line, const char *word)
 size_t mcp_traceback_tail(const struct run *run, const char *text, size_t len)
 {
     const char *traceback = run->result.exception.traceback;
-    size_t tail = traceback ? strlen(traceback) : 0;
+    size_t tail = traceback ? strlen(traceback) : 0, end = len;
 
     /* Those of groups and of other makers stay as they are. */
     if (!tail || (strncmp(traceback, "Traceback (most recent", 22) != 0 &&
@@ -26,7 +29,7 @@ size_t mcp_traceback_tail(const struct run *run, const char *text, size_t len)
         tail--;
     while (len && text[len - 1] == '\n' && len > tail)
         len--;
-    return len >= tail && memcmp(text + len - tail, traceback, tail) == 0 ? tail + 1 : 0;
+    return len >= tail && memcmp(text + len - tail, traceback, tail) == 0 ? end - (len - tail) : 0;
 }
 
 /* `  File "<cell 3>", line 12, in f`. */
@@ -62,7 +65,8 @@ static bool is_library(struct span file)
     for (size_t i = 0; i < ARRAY_SIZE(places); i++)
         if (begins(file, places[i]))
             return true;
-    return false;
+    /* Code compiled by Cython names its source, of which there is no line to show. */
+    return file.len > 4 && memcmp(file.data + file.len - 4, ".pyx", 4) == 0;
 }
 
 /* A program has no other name for itself. */
@@ -123,9 +127,42 @@ static int add_cause(const char *text, const char *last, struct buf *out)
     return buf_add_str(out, "\n", NULL);
 }
 
+/* A line of the program; of a long one, its beginning. */
+static int add_source(struct span line, struct buf *out)
+{
+    struct span shown = {line.data, line.len < SOURCE_MAX ? line.len : SOURCE_MAX};
+
+    while (shown.len < line.len && shown.len &&
+           ((unsigned char)line.data[shown.len] & 0xc0) == 0x80)
+        shown.len--;
+    if (add_span(out, shown) < 0 || (shown.len < line.len && buf_add_str(out, "…", NULL) < 0))
+        return -1;
+    return buf_add_str(out, "\n", NULL);
+}
+
+/* A line that is no Python, with its mark below. Of a long one, what is around the mark. */
+static int add_marked(struct span line, struct buf *out)
+{
+    const char *next = line.data + line.len + (line.data[line.len] == '\n');
+    size_t mark = strspn(next, " ");
+
+    if (line.len <= SOURCE_MAX)
+        return add_source(line, out);
+    if (next[mark] == '^' && mark > SOURCE_MAX / 2 && mark < line.len) {
+        size_t from = mark - SOURCE_MAX / 4;
+
+        while (from < mark && ((unsigned char)line.data[from] & 0xc0) == 0x80)
+            from++;
+        if (buf_add_str(out, "    …", NULL) < 0)
+            return -1;
+        line = (struct span){line.data + from, line.len - from};
+    }
+    return add_source(line, out);
+}
+
 static int add_block(const char *text, struct buf *out)
 {
-    bool is_shown = false, is_syntax = false;
+    bool is_shown = false, is_syntax = false, is_long = false;
     unsigned lines = 0;
 
     while (*text && lines < LINES_MAX) {
@@ -141,14 +178,16 @@ static int add_block(const char *text, struct buf *out)
             if (is_syntax && r == 0)
                 r = buf_add_str(out, "\n", NULL);
         } else if (begins(line, "    ") && is_syntax) {
-            r = add_span(out, line) < 0 ? -1 : buf_add_str(out, "\n", NULL);
+            /* The mark of a line that was cut stands elsewhere. */
+            r = is_long && strspn(line.data, " ~^") >= line.len ? 0 : add_marked(line, out);
+            is_long = line.len > SOURCE_MAX;
         } else if (begins(line, "    ") && is_shown &&
                    strspn(line.data, " ~^") < line.len) { /* not the marks below it */
             r = buf_add_str(out, " ", NULL) < 0
                     ? -1
-                    : add_span(out, (struct span){line.data + strspn(line.data, " "),
-                                                  line.len - strspn(line.data, " ")});
-            r = r == 0 ? buf_add_str(out, "\n", NULL) : r;
+                    : add_source((struct span){line.data + strspn(line.data, " "),
+                                               line.len - strspn(line.data, " ")},
+                                 out);
             is_shown = false;
         }
         if (r < 0)

@@ -12,8 +12,8 @@
 
 /* The beginnings of lines of a result (result.c). */
 static const char *const labels[] = {
-    "[stderr]", "[traceback]", "[message]", "[result]", "[display]", "[images]", "[files]",
-    "[output]", "[state]",     "[denied]",  "[masked]", "[note]",    "[running]"};
+    "[stderr]", "[traceback]", "[message]", "[result]", "[display]", "[images]",  "[files]",
+    "[output]", "[state]",     "[denied]",  "[masked]", "[note]",    "[running]", "[in /"};
 
 /* The first lines of a result. */
 static const char *const statuses[] = {

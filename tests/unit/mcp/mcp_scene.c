@@ -110,11 +110,8 @@ static const struct schema_field echo_fields[] = {
 
 static const struct schema_field none[] = {{0}};
 
-static const struct mcp_tool echo = {.name = "echo",
-                                     .description = "says it",
-                                     .input = echo_fields,
-                                     .call = call_echo,
-                                     .accepts = {"say", "text"}};
+static const struct mcp_tool echo = {
+    .name = "echo", .description = "says it", .input = echo_fields, .call = call_echo};
 static const struct mcp_tool park = {
     .name = "park", .description = "waits", .input = none, .call = call_park, .may_be_task = true};
 static const struct mcp_tool asks = {

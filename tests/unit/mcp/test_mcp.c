@@ -467,7 +467,7 @@ TEST_WITH(arguments_are_checked_and_other_names_taken, setup, teardown)
     assert_string_equal(
         text_of(say(scene, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
                            "\"params\":{\"name\":\"echo\",\"arguments\":{"
-                           "\"say\":\"hi\",\"loud\":null}}}")),
+                           "\"content\":\"hi\",\"loud\":null}}}")),
         "hi");
     assert_string_equal(
         text_of(say(scene, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
