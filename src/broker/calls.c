@@ -86,6 +86,7 @@ static long perform_checked(struct held_call *c, long (*perform)(struct held_cal
             r = target_waits(c->b) ? perform_locked(c, perform) : -EINTR;
     }
     git_copy_done(&copy);
+    c->copy = NULL;
     return r == ANSWER_CHECK ? -EBUSY : r;
 }
 

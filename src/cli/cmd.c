@@ -1,7 +1,13 @@
 #include "cli/cmd.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hint.h"
@@ -9,6 +15,8 @@
 #include "base/limits.h"
 #include "base/suggest.h"
 #include "base/terminal_text.h"
+#include "cli/habits.h"
+#include "mcp/tools.h"
 
 #define OPTIONS_MAX 64
 #define ACTIONS_MAX 16
@@ -24,6 +32,23 @@ static void print(const char *before, const char *text)
 
     (void)terminal_line(text, strlen(text), &line, NULL);
     (void)fprintf(stderr, "%s%s\n", before, buf_str(&line));
+}
+
+/* Descriptors 0 to 2 that the caller has closed are taken, so that nothing we open gets their
+ * numbers and is written to as if it were standard output. Each is opened the wrong way around:
+ * using it fails, as with a closed one, and the failure is reported. */
+static void fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            abort();
+}
+
+void cmd_prepare(void)
+{
+    fill_standard_descriptors();
+    hint_know_tools(mcp_is_tool);
 }
 
 void cmd_note(void *user, const char *text)
@@ -45,11 +70,22 @@ int cmd_print_json(const json_t *value, struct error *err)
     return 0;
 }
 
+bool cmd_has_no_reader(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+}
+
 int cmd_fail(struct error *err)
 {
     int code = error_code_exit(err->code);
     cleanup_free char *hint = hint_text(HINT_FOR_CLI, err->hint);
 
+    if (err->errnum == EPIPE && cmd_has_no_reader()) {
+        error_done(err);
+        return 128 + SIGPIPE;
+    }
     print("belljar: ", err->message ? err->message : "out of memory");
     if (hint)
         print("hint: ", hint);
@@ -96,6 +132,8 @@ static bool is_spelled(const char *arg, const struct option *option)
            (arg[2 + len] == '\0' || arg[2 + len] == '=');
 }
 
+bool cmd_help_is_whole;
+
 int cmd_getopt(int argc, char **argv, const char *letters, const struct option *options,
                int *ret_index)
 {
@@ -123,10 +161,16 @@ int cmd_getopt(int argc, char **argv, const char *letters, const struct option *
 int cmd_read_options(int argc, char **argv, const struct option *options,
                      const struct cmd_place *places, size_t count, int (*help)(void))
 {
+    return cmd_read_letters(argc, argv, ":h", options, places, count, help);
+}
+
+int cmd_read_letters(int argc, char **argv, const char *letters, const struct option *options,
+                     const struct cmd_place *places, size_t count, int (*help)(void))
+{
     int answer;
 
     opterr = 0;
-    while ((answer = cmd_getopt(argc, argv, ":h", options, NULL)) >= 0) {
+    while ((answer = cmd_getopt(argc, argv, letters, options, NULL)) >= 0) {
         if (answer == 'h')
             return help() + 1;
         if (!cmd_put(places, count, answer))
@@ -162,8 +206,8 @@ static int unknown_option(const char *command, const char *arg, const struct opt
 {
     const char *known[OPTIONS_MAX];
     size_t count = 0;
-    char word[64];
-    const char *nearest;
+    char word[64], name[64];
+    const char *nearest, *habit;
 
     option_word(arg, word, sizeof(word));
     for (; count < OPTIONS_MAX && options[count].name; count++)
@@ -171,7 +215,12 @@ static int unknown_option(const char *command, const char *arg, const struct opt
     nearest = find_beginning(word, options);
     if (!nearest)
         nearest = suggest_nearest(word, known, count);
-    error_set(err, E_INVALID, "unknown option `%.*s`", (int)strcspn(arg, "="), arg);
+    (void)snprintf(name, sizeof(name), "%s", arg);
+    name[strcspn(name, "=")] = '\0';
+    error_set(err, E_INVALID, "unknown option `%s`", name);
+    habit = habit_option(command, name);
+    if (habit)
+        return error_hint(err, "%s", habit);
     if (nearest)
         return error_hint(err, "did you mean `--%s`?", nearest);
     return error_hint(err, "`belljar %s --help` lists the options", command);

@@ -11,14 +11,18 @@
 
 /* Each gets its own name as argv[0] and returns the exit code of the program. */
 int cmd_audit(int argc, char **argv);
+int cmd_batch(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_environment(int argc, char **argv);
 int cmd_mask(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
+int cmd_exec(int argc, char **argv);
 int cmd_fetch(int argc, char **argv);   /* not for people: upstream/host.c */
 int cmd_resolve(int argc, char **argv); /* not for people: base/resolve.h */
+int cmd_logs(int argc, char **argv);
+int cmd_ps(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_session(int argc, char **argv);
@@ -26,16 +30,25 @@ int cmd_setup(int argc, char **argv);
 int cmd_shell(int argc, char **argv);
 int cmd_skills(int argc, char **argv);
 int cmd_state(int argc, char **argv);
+int cmd_stop(int argc, char **argv);
 int cmd_token(int argc, char **argv);
 int cmd_undo(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
-/* Belljar's own failure in `belljar run`, as `env` and `timeout` have it. */
+/* Belljar's own failure in `belljar run` and `belljar exec`, as `env` and `timeout` have it. */
 #define CMD_EXIT_OWN 125
 
+/* Before anything else: what hints have to know. */
+void cmd_prepare(void);
+
 /* Prints `belljar: message` and `hint: …` to stderr, in visible form; returns the exit code of the
- * table and empties the error. */
+ * table and empties the error. Says nothing if the reader of standard output went away, which wants
+ * no more: the exit code is that of SIGPIPE. */
 int cmd_fail(struct error *err);
+
+/* Whether standard output is a pipe or socket that nobody reads any more, as of `belljar audit list
+ * | head`. */
+bool cmd_has_no_reader(void);
 
 /* For `belljar run`, whose exit code is otherwise the program's: errors that the caller can fix
  * keep the code of the table; failures of Belljar or of this host (system, internal, protocol,
@@ -65,9 +78,16 @@ bool cmd_put(const struct cmd_place *places, size_t count, int answer);
 int cmd_getopt(int argc, char **argv, const char *letters, const struct option *options,
                int *ret_index);
 
+/* --help of a command lists the options that most people need; all of them with --help=all. */
+extern bool cmd_help_is_whole;
+
 /* Reads options all of which have a place, and -h. Returns 0, or the exit code + 1 when there is
  * nothing more to do. */
 int cmd_read_options(int argc, char **argv, const struct option *options,
+                     const struct cmd_place *places, size_t count, int (*help)(void));
+
+/* Reads options with short forms of their own: `letters` as cmd_getopt() takes them. */
+int cmd_read_letters(int argc, char **argv, const char *letters, const struct option *options,
                      const struct cmd_place *places, size_t count, int (*help)(void));
 
 /* Reports an option for which cmd_getopt() returned '?' or ':' (set opterr to 0, begin the short

@@ -8,24 +8,24 @@
 
 #include "admit/admit.h"
 #include "base/cleanup.h"
+#include "base/config_function.h"
 #include "base/json.h"
 #include "base/suggest.h"
 #include "cli/cmd.h"
 
 static int help(void)
 {
-    (void)printf(
-        "usage: belljar config [NAME] [--json] [--config FILE]\n"
-        "       belljar config --defaults\n\n"
-        "Show the settings in force and where each comes from: the default, a line of a file, an\n"
-        "environment variable. With NAME, show only that setting's value.\n\n"
-        "  --config FILE  read this file instead of /etc/belljar/config.toml and\n"
-        "                 $XDG_CONFIG_HOME/belljar/config.toml\n"
-        "  --defaults     print a settings file with every option, its default and its purpose\n"
-        "  --json         print JSON\n\n"
-        "example:\n"
-        "  mkdir -p ~/.config/belljar && belljar config --defaults > "
-        "~/.config/belljar/config.toml\n");
+    (void)printf("usage: belljar config [NAME] [--json] [--config FILE]\n"
+                 "       belljar config --defaults\n\n"
+                 "Show the settings in force and where each comes from: the default, a line of a\n"
+                 "file, an environment variable. With NAME, show only that setting's value.\n\n"
+                 "  --config FILE  read this file instead of /etc/belljar/config.toml and\n"
+                 "                 $XDG_CONFIG_HOME/belljar/config.toml\n"
+                 "  --defaults     print a settings file with every option and its default\n"
+                 "  --json         print JSON\n\n"
+                 "example:\n"
+                 "  mkdir -p ~/.config/belljar\n"
+                 "  belljar config --defaults > ~/.config/belljar/config.toml\n");
     return 0;
 }
 
@@ -70,12 +70,29 @@ static int add_environments(const struct config *config, struct buf *out, struct
     return 0;
 }
 
+/* The server `host` is Belljar itself: it has functions, and neither a command nor a URL. */
+static int add_functions(const struct config_server *server, struct buf *out, struct error *err)
+{
+    for (size_t i = 0; i < server->n_functions; i++) {
+        const struct config_function *f = &server->functions[i];
+
+        if (buf_printf(out, err, "functions.%s  %s\n", f->name, f->argv ? f->argv[0] : f->request) <
+            0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Their variables and headers hold secrets and are not shown. */
 static int add_servers(const struct config *config, struct buf *out, struct error *err)
 {
     for (size_t i = 0; i < config->n_servers; i++) {
         const struct config_server *server = &config->servers[i];
 
+        if (add_functions(server, out, err) < 0)
+            return -1;
+        if (!server->url && !server->argv)
+            continue;
         if (buf_printf(out, err, "servers.%s  %s\n", server->name,
                        server->url ? server->url : server->argv[0]) < 0)
             return -1;
@@ -263,5 +280,6 @@ int cmd_config(int argc, char **argv)
 
     if (show(&request, &out, &err) < 0)
         return cmd_fail(&err);
-    return fputs(buf_str(&out), stdout) < 0 || fflush(stdout) != 0 ? EXIT_FAILURE : 0;
+    (void)fputs(buf_str(&out), stdout); /* main() sees whether it arrived */
+    return 0;
 }

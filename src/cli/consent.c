@@ -256,7 +256,7 @@ bool consent_ask_now(struct consent *consent, const json_t *approval)
     int patience_ms = seconds < 3600 ? (int)(seconds * 1000) : 3600000;
     cleanup(buf_done) struct buf arguments = BUF_OF(8 * MIB);
     json_int_t hidden = json_integer_value(json_object_get(approval, "hidden_bytes"));
-    bool is_whole = false, is_shown;
+    bool is_whole = false, is_shown = false;
     char line[64] = "";
     ssize_t n = 0;
 

@@ -12,7 +12,9 @@
 
 enum {
     OPT_HELP = 'h',
+    OPT_REQUIREMENTS = 'r',
     OPT_WITH = 256,
+    OPT_PYTHON,
     OPT_PRELOAD,
     OPT_INDEX,
     OPT_WHEELS,
@@ -25,6 +27,8 @@ enum {
 static const struct option options[] = {
     {"help",    no_argument,       NULL, OPT_HELP},
     {"with",    required_argument, NULL, OPT_WITH},
+    {"requirements", required_argument, NULL, OPT_REQUIREMENTS},
+    {"python",  required_argument, NULL, OPT_PYTHON},
     {"preload", required_argument, NULL, OPT_PRELOAD},
     {"index",   required_argument, NULL, OPT_INDEX},
     {"wheels",  required_argument, NULL, OPT_WHEELS},
@@ -38,18 +42,21 @@ static const struct option options[] = {
 static int help(void)
 {
     (void)printf(
-        "usage: belljar environment create NAME --with PACKAGE,… [OPTION]…\n"
+        "usage: belljar environment create NAME {--with NAME,… | -r FILE | --lock FILE}\n"
+        "       belljar environment add NAME {PACKAGE… | -r FILE} [OPTION]…\n"
+        "       belljar environment update NAME… [OPTION]…\n"
         "       belljar environment list [--json]\n"
         "       belljar environment show NAME\n"
         "       belljar environment rm NAME…\n\n"
-        "Manage environments: sets of packages that programs import with `--environment NAME`.\n"
+        "Manage environments: packages that programs use with `--environment NAME`.\n"
         "pip installs them as wheels, outside of any run, and checks each by its hash.\n\n"
-        "  --with PACKAGE,…   packages to install, optionally with versions (`duckdb==1.1.3`)\n"
-        "  --lock FILE        install exactly what this file lists: `name==version "
-        "--hash=sha256:…`\n"
-        "  --preload MODULE,… modules to import in advance (default: those of the packages)\n"
-        "  --index URL        the package index (default: from pip's settings)\n"
+        "  --with PACKAGE,…   packages to install, as `polars` or `duckdb==1.1.3`\n"
+        "  -r FILE            packages of a requirements.txt\n"
+        "  --lock FILE        exactly what it lists: `name==version --hash=sha256:…`\n"
+        "  --preload MODULE,… modules to import in advance (those of the packages)\n"
+        "  --index URL        the package index (from pip's settings)\n"
         "  --wheels DIR       install only from this directory, without network\n"
+        "  --python VERSION   the Python it is for, such as 3.13; see `belljar doctor`\n"
         "  --bare             leave out the system's packages\n"
         "  --json             print JSON\n\n"
         "example:\n"
@@ -60,6 +67,7 @@ static int help(void)
 
 struct arguments {
     struct environment_wish wish;
+    const char *requirements;
     bool is_json;
 };
 
@@ -82,9 +90,14 @@ static int create(struct arguments *request, char **names, struct error *err)
         return error_hint(err, "list packages after --with, separated by commas");
     }
     wish->name = names[0];
+    if (request->requirements &&
+        environment_read_requirements(wish, request->requirements, err) < 0)
+        return -1;
     if ((wish->packages.count == 0) == (wish->lock == NULL)) {
-        error_set(err, E_INVALID, "name the packages to install with one of --with and --lock");
-        return error_hint(err, "either --with PACKAGE,… or --lock FILE");
+        error_set(err, E_INVALID,
+                  "name the packages to install with --with and -r, or with one of --with and "
+                  "--lock");
+        return error_hint(err, "--with PACKAGE,…, -r FILE or --lock FILE");
     }
     if (environment_make(wish, err) < 0)
         return -1;
@@ -92,7 +105,61 @@ static int create(struct arguments *request, char **names, struct error *err)
     return 0;
 }
 
-/* "lake  polars, duckdb (5 packages)" */
+static int remade(struct environment_wish *wish, struct error *err)
+{
+    if (environment_remake(wish, err) < 0)
+        return -1;
+    (void)printf("%s: ready; use it with `belljar run --environment %s`\n", wish->name, wish->name);
+    return 0;
+}
+
+static int no_lock(const struct arguments *request, struct error *err)
+{
+    return request->wish.lock ? error_set(err, E_INVALID, "--lock is for `create`") : 0;
+}
+
+static int add(struct arguments *request, char **names, struct error *err)
+{
+    struct environment_wish *wish = &request->wish;
+
+    wish->name = *names++;
+    if (no_lock(request, err) < 0)
+        return -1;
+    for (; *names; names++)
+        if (config_list_add(&wish->packages, *names, strlen(*names), err) < 0)
+            return -1;
+    if (request->requirements &&
+        environment_read_requirements(wish, request->requirements, err) < 0)
+        return -1;
+    if (wish->packages.count == 0) {
+        error_set(err, E_INVALID, "no package to add to `%s`", wish->name);
+        return error_hint(err, "`belljar environment add %s PACKAGE…`, or -r FILE", wish->name);
+    }
+    return remade(wish, err);
+}
+
+static int update(struct arguments *request, char **names, struct error *err)
+{
+    if (request->wish.packages.count || request->requirements) {
+        error_set(err, E_INVALID, "`belljar environment update` takes no packages");
+        return error_hint(err, "`belljar environment add NAME PACKAGE` adds one");
+    }
+    if (no_lock(request, err) < 0)
+        return -1;
+    for (; *names; names++) {
+        struct environment_wish wish = {
+            .name = *names, .index = request->wish.index, .wheels = request->wish.wheels};
+        int r = remade(&wish, err);
+
+        config_list_done(&wish.packages);
+        config_list_done(&wish.preload);
+        if (r < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* "lake  polars, duckdb (Python 3.13, 5 installed)" */
 static void print_line(const json_t *manifest)
 {
     const json_t *requested = json_object_get(manifest, "requested"), *item;
@@ -103,7 +170,9 @@ static void print_line(const json_t *manifest)
     {
         (void)printf("%s%s", i ? ", " : " ", json_string_value(item));
     }
-    (void)printf(" (%zu installed)\n", json_array_size(json_object_get(manifest, "packages")));
+    (void)printf(" (Python %s, %zu installed)\n",
+                 json_string_value(json_object_get(manifest, "python")),
+                 json_array_size(json_object_get(manifest, "packages")));
 }
 
 static int list(struct arguments *request, char **names, struct error *err)
@@ -154,10 +223,8 @@ static const struct {
     int (*run)(struct arguments *request, char **names, struct error *err);
     bool takes_names;
 } actions[] = {
-    {"create", create, true},
-    {"list", list, false},
-    {"show", show, true},
-    {"rm", rm, true},
+    {"create", create, true}, {"add", add, true},   {"update", update, true},
+    {"list", list, false},    {"show", show, true}, {"rm", rm, true},
 };
 
 static int act(struct arguments *request, char **words, struct error *err)
@@ -177,7 +244,7 @@ static int act(struct arguments *request, char **words, struct error *err)
     }
     if (!*word) {
         error_set(err, E_INVALID,
-                  "`belljar environment` needs an action: create, list, show or rm");
+                  "`belljar environment` needs an action: create, add, update, list, show or rm");
         return error_hint(err, "`belljar environment --help` shows the usage");
     }
     nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
@@ -193,12 +260,18 @@ int cmd_environment(int argc, char **argv)
     int answer, r = 0;
 
     opterr = 0;
-    while (r == 0 && (answer = cmd_getopt(argc, argv, ":h", options, NULL)) >= 0) {
+    while (r == 0 && (answer = cmd_getopt(argc, argv, ":hr:", options, NULL)) >= 0) {
         switch (answer) {
         case OPT_HELP:
             return help();
         case OPT_WITH:
             r = split(&request.wish.packages, optarg, &err);
+            break;
+        case OPT_REQUIREMENTS:
+            request.requirements = optarg;
+            break;
+        case OPT_PYTHON:
+            request.wish.python = optarg;
             break;
         case OPT_PRELOAD:
             r = split(&request.wish.preload, optarg, &err);

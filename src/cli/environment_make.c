@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "engine/environment_manifest.h"
+#include "engine/pythons.h"
 
 #define PYTHON       "/usr/bin/python3"
 #define REPORT       "report.json"
@@ -33,7 +34,7 @@
 /* pip also takes paths, URLs and options here: none of them is a package. */
 static int check_package(const char *text, struct error *err)
 {
-    static const char marks[] = "._-[]<>=!~,*+ ";
+    static const char marks[] = "._-[]<>=!~,*+ ;'\"()";
     size_t i = 0;
 
     while (isalnum((unsigned char)text[i]) || (i && text[i] && strchr(marks, text[i])))
@@ -75,22 +76,24 @@ static int run(const struct command *c, const char *what, struct error *err)
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", 0, 0);
     (void)posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    r = posix_spawn(&pid, PYTHON, &actions, NULL, (char *const *)c->argv, environ);
+    r = posix_spawn(&pid, c->argv[0], &actions, NULL, (char *const *)c->argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     if (r != 0) {
         errno = r;
-        return error_errno(err, "start " PYTHON);
+        return error_errno(err, "start %s", c->argv[0]);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     return status == 0 ? 0 : error_set(err, E_SYSTEM, "%s failed; its output is above", what);
 }
 
-/* Wheels only: a source package runs code of its own when it is installed, outside any sandbox. */
+/* People see how far pip is; a file gets its complaints alone.
+ * Wheels only: a source package runs code of its own when it is installed, outside any sandbox. */
 static void begin_pip(struct command *c, const struct environment_wish *wish, const char *python)
 {
     add_all(c, (const char *const[]){PYTHON, "-I", "-m", "pip", "--python", python,
-                                     "--disable-pip-version-check", "--no-input", "--quiet",
+                                     "--disable-pip-version-check", "--no-input",
+                                     isatty(STDERR_FILENO) ? "--progress-bar=on" : "--quiet",
                                      "install", "--only-binary=:all:", NULL});
     if (wish->wheels)
         add_all(c, (const char *const[]){"--no-index", "--find-links", wish->wheels, NULL});
@@ -108,15 +111,26 @@ static int no_packages(struct error *err)
 
 /* Directory and paths of one that is being made. */
 struct site {
+    char version[PYTHON_VERSION_TEXT], system[64];
     char dir[PATH_MAX], python[PATH_MAX], report[PATH_MAX], lock[PATH_MAX];
 };
 
-static int find_place(struct site *site, const char *name, struct error *err)
+static int find_place(struct site *site, const struct environment_wish *wish, struct error *err)
 {
+    const char *name = wish->name;
     cleanup_free char *dir = manifest_dir(name, err);
+    cleanup_free char *zygote = NULL;
+    char own[PYTHON_VERSION_TEXT];
 
-    if (!dir)
+    pythons_default(own);
+    zygote = dir ? pythons_program(wish->python ? wish->python : own, err) : NULL;
+    if (!zygote)
         return -1;
+    (void)snprintf(site->version, sizeof(site->version), "%s", wish->python ? wish->python : own);
+    if (strcmp(site->version, own) == 0)
+        (void)snprintf(site->system, sizeof(site->system), PYTHON);
+    else
+        (void)snprintf(site->system, sizeof(site->system), "/usr/bin/python%s", site->version);
     if (strlen(dir) + sizeof("/bin/python3") + sizeof(LOCK) > PATH_MAX)
         return error_set(err, E_TOO_LARGE, "the path of `%s` is too long", name);
     (void)snprintf(site->dir, PATH_MAX, "%s", dir);
@@ -148,7 +162,7 @@ static int make_venv(const struct site *site, bool is_bare, struct error *err)
 
     if (make_parents(site->dir, err) < 0)
         return -1;
-    add_all(&c, (const char *const[]){PYTHON, "-I", "-m", "venv", "--without-pip", NULL});
+    add_all(&c, (const char *const[]){site->system, "-I", "-m", "venv", "--without-pip", NULL});
     if (!is_bare)
         add(&c, "--system-site-packages");
     add(&c, site->dir);
@@ -310,8 +324,8 @@ static json_t *find_modules(const struct environment_wish *wish, const struct si
     char packages[PATH_MAX + 64];
     DIR *dir;
 
-    (void)snprintf(packages, sizeof(packages), "%s/lib/python" BELLJAR_PYTHON "/site-packages",
-                   site->dir);
+    (void)snprintf(packages, sizeof(packages), "%s/lib/python%s/site-packages", site->dir,
+                   site->version);
     dir = opendir(packages);
     while (dir && (entry = readdir(dir)))
         if (is_requested(wish, entry->d_name))
@@ -335,7 +349,7 @@ static int write_manifest(const struct environment_wish *wish, const struct site
 {
     cleanup_json json_t *modules = find_modules(wish, site);
     cleanup_json json_t *manifest = json_pack(
-        "{s:s, s:s, s:I, s:b, s:o, s:O, s:o, s:O}", "name", wish->name, "python", BELLJAR_PYTHON,
+        "{s:s, s:s, s:I, s:b, s:o, s:O, s:o, s:O}", "name", wish->name, "python", site->version,
         "created", (json_int_t)time(NULL), "bare", (int)wish->is_bare, "requested",
         strings(&wish->packages), "modules", modules, "preload",
         wish->preload.count ? strings(&wish->preload) : json_incref(modules), "packages", packages);
@@ -384,11 +398,14 @@ int environment_make(const struct environment_wish *wish, struct error *err)
     for (size_t i = 0; i < wish->packages.count; i++)
         if (check_package(wish->packages.items[i], err) < 0)
             return -1;
-    if (check_wheels(wish->wheels, err) < 0 || find_place(&site, wish->name, err) < 0)
+    if (check_wheels(wish->wheels, err) < 0 || find_place(&site, wish, err) < 0)
         return -1;
     if (manifest_exists(wish->name)) {
         error_set(err, E_INVALID, "the environment `%s` already exists", wish->name);
-        return error_hint(err, "remove it first: `belljar environment rm %s`", wish->name);
+        return error_hint(err,
+                          "`belljar environment add %s PACKAGE` adds packages, and `belljar "
+                          "environment rm %s` removes it",
+                          wish->name, wish->name);
     }
     if (environment_remove(wish->name, NULL) < 0 && errno != ENOENT)
         return error_errno(err, "remove the remaining files in `%s`", site.dir);
@@ -406,6 +423,11 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
+int environment_remove_tree(const char *dir)
+{
+    return nftw(dir, remove_one, DEPTH_MAX, FTW_DEPTH | FTW_PHYS);
+}
+
 /* The manifest first: what is half gone is no environment. */
 int environment_remove(const char *name, struct error *err)
 {
@@ -417,7 +439,7 @@ int environment_remove(const char *name, struct error *err)
     (void)snprintf(manifest, sizeof(manifest), "%s/" MANIFEST_FILE, dir);
     if (unlink(manifest) < 0 && errno != ENOENT)
         return error_errno(err, "remove `%s`", manifest);
-    if (nftw(dir, remove_one, DEPTH_MAX, FTW_DEPTH | FTW_PHYS) == 0)
+    if (environment_remove_tree(dir) == 0)
         return 0;
     return errno == ENOENT ? error_set(err, E_NOT_FOUND, "there is no environment `%s`", name)
                            : error_errno(err, "remove `%s`", dir);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/suggest.h"
@@ -18,6 +19,14 @@ void flags_options(const char *command, const struct option *own, size_t n_own, 
         if (config_has_flag(&settings[i], command))
             options[n++] = (struct option){settings[i].flag, required_argument, NULL, setting};
     options[n] = (struct option){0};
+}
+
+void flags_print(const char *command)
+{
+    config_print_flags(stdout, command, cmd_help_is_whole);
+    if (!cmd_help_is_whole)
+        (void)printf("more options: `belljar %s --help=all`, or `man belljar-%s`\n", command,
+                     command);
 }
 
 int flags_read(const struct flags *flags, struct config *config, int argc, char **argv)
@@ -42,6 +51,40 @@ int flags_read(const struct flags *flags, struct config *config, int argc, char 
     return optind < argc ? cmd_bad_argument(argv[0], argv[optind]) + 1 : 0;
 }
 
+/* Whether a grant of the command line names the directory. */
+static bool is_allowed(const struct config *config, const char *dir)
+{
+    bool is_found = false;
+
+    for (size_t i = 0; i < config->allow.count && !is_found; i++) {
+        cleanup_free char *path = NULL, *real = NULL;
+        enum run_grant_mode mode;
+
+        if (config_parse_grant(config->allow.items[i], &path, &mode, NULL) < 0)
+            continue;
+        real = realpath(path, NULL);
+        is_found = real && strcmp(real, dir) == 0;
+    }
+    return is_found && config_origin(config, "allow") == CONFIG_FLAG;
+}
+
+int flags_grant_here(struct config *config, struct error *err)
+{
+    cleanup_free char *here = getcwd(NULL, 0), *grant = NULL;
+
+    if (!here)
+        return error_errno(err, "--here: the current directory");
+    if (asprintf(&grant, "%s:ro", here) < 0) {
+        grant = NULL;
+        return error_memory(err);
+    }
+    if (!is_allowed(config, here) && config_set_flag(config, "allow", grant, err) < 0)
+        return -1;
+    if (config_origin(config, "workdir") != CONFIG_FLAG)
+        return config_set_flag(config, "workdir", here, err);
+    return 0;
+}
+
 int flags_add_env(struct run_request *asked, const char *text, struct error *err)
 {
     const char *equals = strchr(text, '=');
@@ -55,21 +98,4 @@ int flags_add_env(struct run_request *asked, const char *text, struct error *err
                          LIMIT_ENV_COUNT, LIMIT_ENV_BYTES);
     return run_request_add_variable(asked, (struct span){text, (size_t)(equals - text)}, equals + 1,
                                     err);
-}
-
-int flags_language(const char *word, enum run_language *ret_language, struct error *err)
-{
-    static const char *const known[] = {"python", "bash"};
-    const char *nearest;
-
-    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (strcmp(word, known[i]) == 0) {
-            *ret_language = i == 0 ? RUN_PYTHON : RUN_BASH;
-            return 0;
-        }
-    nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
-    error_set(err, E_INVALID, "unknown language `%s`", word);
-    if (nearest)
-        return error_hint(err, "did you mean `%s`?", nearest);
-    return error_hint(err, "python and bash are known");
 }

@@ -36,9 +36,8 @@ static int help(void)
 {
     (void)printf(
         "usage: belljar mask [OPTION]… [FILE|-]\n\n"
-        "Replace secrets in FILE or standard input with labels, as is done with programs' "
-        "output.\n\n"
-        "  --aggressive  also mask personal data: addresses, phone, card and account numbers\n"
+        "Replace secrets in FILE or standard input with labels, as in programs' output.\n\n"
+        "  --aggressive  also mask personal data: addresses, phone and card numbers\n"
         "  --check       print nothing; exit 1 if there is something to mask\n"
         "  --explain     print one line for each secret: place, kind, label, rule\n"
         "  --with FILE   also mask what this `masking_file` lists\n\n"

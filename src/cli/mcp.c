@@ -67,7 +67,7 @@ static int help(void)
     (void)printf("usage: belljar mcp [OPTION]…\n"
                  "Serve an MCP client on standard input and output.\n\n"
                  "  --config FILE         read this file instead of the usual ones\n");
-    config_print_flags(stdout, "mcp");
+    flags_print("mcp");
     (void)printf("\n`belljar setup CLIENT` writes this command into a client's settings.\n"
                  "example: belljar mcp --allow ~/project:ro --profile open\n");
     return 0;

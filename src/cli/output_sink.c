@@ -44,6 +44,14 @@ void output_sink_init(struct output_sink *sink, int fd, const char *color)
         sink->twin = open_twin(fd);
 }
 
+bool output_sink_is_one(void)
+{
+    struct stat out, err;
+
+    return fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+           out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
+
 void output_sink_follow(struct output_sink *sink, struct loop *loop, loop_fn on_room, void *user)
 {
     sink->loop = loop;
@@ -158,7 +166,9 @@ static int add(struct output_sink *sink, const char *data, size_t len)
 
     if (sink->failure)
         return -1;
-    if (sink->is_terminal) {
+    if (sink->is_screen) {
+        r = terminal_screen_feed(&sink->screen, data, len, &sink->waiting, &err);
+    } else if (sink->is_terminal) {
         r = terminal_feed(&sink->terminal, data, len, &sink->waiting, &err);
         sink->is_in_line = len ? data[len - 1] != '\n' : sink->is_in_line;
         sink->has_escape |= memchr(data, '\033', len) != NULL;
@@ -208,6 +218,11 @@ int output_sink_pause(struct output_sink *sink, bool is_paused)
 /* Lines that follow are ours: they begin at the left, in no colour that the program left on. */
 static int end_line(struct output_sink *sink)
 {
+    int r = terminal_screen_finish(&sink->screen, &sink->waiting, NULL);
+
+    if (r < 0)
+        return -1;
+    sink->had_reports |= r > 0;
     if (terminal_finish(&sink->terminal, &sink->waiting, NULL) < 0 ||
         (sink->has_escape && buf_add_str(&sink->waiting, "\033[0m", NULL) < 0) ||
         (sink->is_in_line && buf_add_str(&sink->waiting, "\r\n", NULL) < 0))

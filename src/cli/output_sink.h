@@ -11,6 +11,7 @@
 
 #include "base/loop.h"
 #include "base/run.h"
+#include "base/terminal_screen.h"
 #include "base/terminal_text.h"
 
 #define OUTPUT_SINK_NONE ((struct output_sink){.fd = -1, .twin = -1})
@@ -24,8 +25,11 @@ struct output_sink {
     bool is_paused; /* everything waits */
     int failure;    /* errno of a write that failed, after which nothing is written; 0: none did */
     struct terminal terminal;
-    bool is_in_line; /* the next two: of a terminal; the last line has no end */
-    bool has_escape; /* a colour may still be on */
+    bool is_screen; /* the program has a terminal of its own: it may draw everywhere */
+    struct terminal_screen screen;
+    bool had_reports; /* of a screen that was finished: the terminal may have sent some */
+    bool is_in_line;  /* the next two: of a terminal; the last line has no end */
+    bool has_escape;  /* a colour may still be on */
     struct buf waiting;
     size_t written;    /* of it */
     struct loop *loop; /* NULL: what waits is written with the next piece, or at the end */
@@ -36,6 +40,9 @@ struct output_sink {
 
 /* `color` is the option of that name. */
 void output_sink_init(struct output_sink *sink, int fd, const char *color);
+
+/* Whether our two streams end in the same place: a terminal, or a pipe or file by `2>&1`. */
+bool output_sink_is_one(void);
 
 /* While something waits, the sink writes whenever its reader takes more; `on_room` is called when
  * all of it is written, or a write failed. */

@@ -1,6 +1,5 @@
 #include "cli/remote.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,11 +8,11 @@
 
 #include "api/result_read.h"
 #include "base/cleanup.h"
-#include "base/file.h"
-#include "base/paths.h"
+#include "base/json.h"
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "cli/consent.h"
+#include "cli/server.h"
 #include "http/client_link.h"
 #include "mask/masker.h"
 
@@ -24,17 +23,8 @@
 
 void remote_init(struct remote *remote)
 {
-    const char *server = getenv("BELLJAR_SERVER");
-
-    if (!remote->server && server && *server)
-        remote->server = server;
-}
-
-const char *remote_server_of_environment(void)
-{
-    const char *server = getenv("BELLJAR_SERVER");
-
-    return server && *server && strcmp(server, "auto") != 0 ? server : NULL;
+    if (!remote->server)
+        remote->server = server_of_environment();
 }
 
 void remote_done(struct remote *remote)
@@ -55,10 +45,12 @@ static bool is_sent(const struct config_option *option)
     return option->limit && option->limit->scope != RUN_LIMIT_OF_OPERATOR;
 }
 
-/* Whether a cell can have its own; the rest is said when the session is opened. */
-static bool is_of_cell(const struct config_option *option)
+/* Whether a cell, or a command beside the cells, can have its own; the rest is said when the
+ * session is opened. */
+static bool is_of_cell(const struct config_option *option, bool is_command)
 {
-    return option->limit && option->limit->scope == RUN_LIMIT_OF_CELL;
+    return (option->limit && option->limit->scope == RUN_LIMIT_OF_CELL) ||
+           (is_command && strcmp(option->name, "workdir") == 0);
 }
 
 /* The option behind a flag. */
@@ -85,18 +77,6 @@ static const char *own_flag(const struct remote *remote)
     return NULL;
 }
 
-static int find_socket(struct remote *remote, const struct config *config, struct error *err)
-{
-    const char *set =
-        *config->socket && strcmp(config->socket, "none") != 0 ? config->socket : NULL;
-
-    if (!remote->socket)
-        remote->socket = set ? strdup(set) : paths_runtime("http.sock", err);
-    if (!remote->socket)
-        return err->code == E_NONE ? error_memory(err) : -1;
-    return 0;
-}
-
 static bool answers(struct remote *remote, const struct config *config)
 {
     struct error err = {0};
@@ -104,7 +84,8 @@ static bool answers(struct remote *remote, const struct config *config)
     struct client_link *link = NULL;
     bool does = false;
 
-    if (find_socket(remote, config, &err) == 0) {
+    remote->socket = server_socket(config, &err);
+    if (remote->socket) {
         client.socket = remote->socket;
         does = client_link_open(&client, &link, &err) == 0;
     }
@@ -117,37 +98,19 @@ bool remote_is_wanted(struct remote *remote, const struct config *config)
 {
     if (remote->server && strcmp(remote->server, "auto") == 0) {
         remote->server = NULL;
-        return remote->session || (!own_flag(remote) && config->allow.count == 0 &&
-                                   config->net.count == 0 && answers(remote, config));
+        return remote->session ||
+               (!remote->is_local && !own_flag(remote) && config->allow.count == 0 &&
+                config->net.count == 0 && answers(remote, config));
     }
     return remote->server || remote->session;
 }
 
-int remote_read_token(const char *path, char token[REMOTE_TOKEN_MAX], struct error *err)
-{
-    int r = file_read(AT_FDCWD, path, token, REMOTE_TOKEN_MAX);
-
-    if (r >= 0)
-        return 0;
-    error_set(err, E_INVALID, "--token-file `%s`: %s", path, strerror(-r));
-    return error_hint(err, "it must contain one token and be readable for you");
-}
-
 static int open_client(struct remote *remote, const struct config *config, struct error *err)
 {
-    const char *url = remote->server;
-    char token[REMOTE_TOKEN_MAX];
-    int r;
+    const struct server_place place = {.url = remote->server ? remote->server : "auto",
+                                       .token_file = remote->token_file};
 
-    if (!url && find_socket(remote, config, err) < 0)
-        return -1;
-    if (!remote->token_file)
-        return client_init(&remote->client, url, remote->socket, getenv("BELLJAR_TOKEN"), err);
-    if (remote_read_token(remote->token_file, token, err) < 0)
-        return -1;
-    r = client_init(&remote->client, url, remote->socket, token, err);
-    explicit_bzero(token, sizeof(token));
-    return r;
+    return server_open(&place, config, &remote->client, err);
 }
 
 /* --- what --- */
@@ -158,16 +121,29 @@ static int only_here(const char *flag, struct error *err)
     return error_hint(err, "leave it out, or run without --server and --session");
 }
 
-/* Those for the sandbox as a whole, or those for one cell of a session. */
-static int add_settings(const struct remote *remote, const struct config *config, bool for_cell,
-                        json_t *body, struct error *err)
+enum settings {
+    SETTINGS_ALL,        /* for a sandbox of its own */
+    SETTINGS_OF_CELL,    /* for a cell of a session, */
+    SETTINGS_OF_COMMAND, /* or a command there, */
+    SETTINGS_OF_SESSION, /* and those that are left for the session of that command */
+};
+
+static bool are_wanted(enum settings which, const struct config_option *option)
+{
+    return which == SETTINGS_ALL ||
+           (which == SETTINGS_OF_SESSION ? !is_of_cell(option, true)
+                                         : is_of_cell(option, which == SETTINGS_OF_COMMAND));
+}
+
+static int add_settings(const struct remote *remote, const struct config *config,
+                        enum settings which, json_t *body, struct error *err)
 {
     for (size_t i = 0; i < remote->n_flags; i++) {
         const struct config_option *option = option_of(remote->flags[i]);
 
         if (!option || !is_sent(option))
             return only_here(remote->flags[i], err);
-        if ((!for_cell || is_of_cell(option)) &&
+        if (are_wanted(which, option) &&
             json_object_set_new(body, option->name, config_value(config, option)) < 0)
             return error_memory(err);
     }
@@ -214,18 +190,66 @@ static int add_input(struct span input, json_t *body, struct error *err)
     return json_object_set_new(body, "stdin", json_stringn(input.data, input.len));
 }
 
+/* A command is a line of Bash there, which it replaces. */
+static int add_code(const struct run_request *asked, json_t *body, struct error *err)
+{
+    cleanup(buf_done) struct buf line = BUF_OF(LIMIT_COMMAND_LINE + KIB);
+    struct span code = asked->code;
+
+    if (asked->language == RUN_COMMAND) {
+        if (buf_add_str(&line, "exec -- ", err) < 0 || buf_add(&line, code.data, code.len, err) < 0)
+            return -1;
+        code = (struct span){buf_str(&line), line.len};
+    }
+    if (json_object_set_new(body, "code", json_stringn(code.data, code.len)) < 0) {
+        error_set(err, E_INVALID, "the program is not UTF-8");
+        return error_hint(err, "a server accepts text only");
+    }
+    if (json_object_set_new(
+            body, "language",
+            json_string(
+                languages[asked->language == RUN_COMMAND ? RUN_BASH : asked->language].name)) < 0)
+        return error_memory(err);
+    return 0;
+}
+
+/* Beside the cells of a session, without a shell. */
+static int command_body(const struct remote *remote, const struct config *config,
+                        const struct run_request *asked, json_t *body, struct error *err)
+{
+    json_t *words = json_array();
+    int r = json_array_append_new(words, json_string(asked->filename));
+
+    for (size_t i = 0; i < asked->args.count && r == 0; i++)
+        r = json_array_append_new(words, json_string(asked->args.items[i]));
+    if (json_object_set_new(body, "args", words) < 0 || r < 0)
+        return error_set(err, E_INVALID, "the command is not UTF-8");
+    if (remote->files) {
+        error_set(err, E_INVALID, "--file and --collect do not work with a command in a session");
+        return error_hint(err, "use `belljar session put` and `belljar session get`");
+    }
+    if (asked->wants_receipt)
+        (void)json_object_set_new(body, "receipt", json_true());
+    if ((asked->input.data && add_input(asked->input, body, err) < 0) ||
+        (asked->n_env && add_env(asked, body, err) < 0))
+        return -1;
+    return add_settings(remote, config, SETTINGS_OF_COMMAND, body, err);
+}
+
 /* For a fresh sandbox, or for a cell. */
-static int make_body(const struct remote *remote, const struct config *config,
-                     const struct run_request *asked, json_t *body, struct error *err)
+int remote_body(const struct remote *remote, const struct config *config,
+                const struct run_request *asked, json_t *body, struct error *err)
 {
     bool is_cell = remote->session != NULL;
 
-    if (json_object_set_new(body, "code", json_stringn(asked->code.data, asked->code.len)) < 0 ||
-        json_object_set_new(body, "language",
-                            json_string(asked->language == RUN_BASH ? "bash" : "python")) < 0)
-        return error_memory(err);
+    if (is_cell && asked->language == RUN_COMMAND)
+        return command_body(remote, config, asked, body, err);
+    if (add_code(asked, body, err) < 0)
+        return -1;
     if (asked->auto_print)
         (void)json_object_set_new(body, "auto_print", json_true());
+    if (remote->files && json_object_update(body, remote->files) < 0)
+        return error_memory(err);
     if (asked->wants_receipt)
         (void)json_object_set_new(body, "receipt", json_true());
     if (asked->input.data && add_input(asked->input, body, err) < 0)
@@ -236,10 +260,11 @@ static int make_body(const struct remote *remote, const struct config *config,
         return error_set(err, E_INVALID, "a cell of a session takes no arguments");
     if (asked->has_seed)
         (void)json_object_set_new(body, "seed", json_integer((json_int_t)asked->seed));
-    if (!is_cell && ((asked->n_env && add_env(asked, body, err) < 0) ||
-                     (asked->filename && add_args(asked, body, err) < 0)))
+    if (!is_cell &&
+        ((asked->n_env && add_env(asked, body, err) < 0) ||
+         (asked->filename && asked->language != RUN_COMMAND && add_args(asked, body, err) < 0)))
         return -1;
-    return add_settings(remote, config, is_cell, body, err);
+    return add_settings(remote, config, is_cell ? SETTINGS_OF_CELL : SETTINGS_ALL, body, err);
 }
 
 /* --- sessions --- */
@@ -247,12 +272,16 @@ static int make_body(const struct remote *remote, const struct config *config,
 /* Whether something was said that can only be said when a session is opened. */
 static const char *opening_flag(const struct remote *remote, const struct run_request *asked)
 {
-    if (asked->n_env)
+    bool is_command = asked->language == RUN_COMMAND;
+
+    if (asked->n_env && !is_command)
         return "env";
     for (size_t i = 0; i < remote->n_flags; i++) {
         const struct config_option *option = option_of(remote->flags[i]);
 
-        if (option && is_sent(option) && !is_of_cell(option))
+        if (remote->is_profile_usual && strcmp(remote->flags[i], "profile") == 0)
+            continue;
+        if (option && is_sent(option) && !is_of_cell(option, is_command))
             return remote->flags[i];
     }
     return NULL;
@@ -264,10 +293,12 @@ static int open_session(struct remote *remote, const struct config *config,
     json_t *body = json_pack("{s:s}", "name", remote->session), *answer = NULL;
     int r = body ? 0 : error_set(err, E_INVALID, "the name of the session is not UTF-8");
 
-    if (r == 0 && asked->n_env)
+    if (r == 0 && asked->n_env && asked->language != RUN_COMMAND)
         r = add_env(asked, body, err);
     if (r == 0)
-        r = add_settings(remote, config, false, body, err);
+        r = add_settings(remote, config,
+                         asked->language == RUN_COMMAND ? SETTINGS_OF_SESSION : SETTINGS_ALL, body,
+                         err);
     if (r == 0)
         r = client_call(&remote->client, "POST", "/v1/sessions", body, &answer, err);
     json_decref(body);
@@ -275,37 +306,64 @@ static int open_session(struct remote *remote, const struct config *config,
     return r;
 }
 
-/* The session of that name, which is opened when there is none. */
-static int reach_session(struct remote *remote, const struct config *config,
-                         const struct run_request *asked, struct error *err)
+/* The session of that name, where there is one. */
+static int find_session(struct remote *remote, const struct run_request *asked,
+                        json_t **ret_session, struct error *err)
 {
     cleanup_free char *path = client_path("/v1/sessions/", remote->session, "");
+    cleanup_json json_t *answer = NULL;
     const char *flag = opening_flag(remote, asked);
-    json_t *answer = NULL;
-    int r =
-        path ? client_call(&remote->client, "GET", path, NULL, &answer, err) : error_memory(err);
 
-    json_decref(answer);
-    if (r < 0 && err->code == E_NOT_FOUND && err->message &&
-        strcmp(err->message, "no server is running") != 0) {
-        error_done(err);
-        return open_session(remote, config, asked, err);
-    }
-    if (r == 0 && flag) {
+    if (!path)
+        return error_memory(err);
+    if (client_call(&remote->client, "GET", path, NULL, &answer, err) < 0)
+        return -1;
+    if (flag) {
         error_set(err, E_INVALID, "the session `%s` is open; --%s can no longer be changed",
                   remote->session, flag);
         return error_hint(err, "leave it out, or end the session: `belljar session rm`");
     }
+    *ret_session = take_ptr(answer);
+    return 0;
+}
+
+/* It is opened when there is none. */
+static int reach_session(struct remote *remote, const struct config *config,
+                         const struct run_request *asked, struct error *err)
+{
+    json_t *session = NULL;
+    int r = find_session(remote, asked, &session, err);
+
+    json_decref(session);
+    if (r < 0 && err->code == E_NOT_FOUND && !client_is_unreachable(err)) {
+        error_done(err);
+        return open_session(remote, config, asked, err);
+    }
     return r;
+}
+
+int remote_attach(struct remote *remote, const struct config *config,
+                  const struct run_request *asked, json_t **ret_session, struct error *err)
+{
+    if (open_client(remote, config, err) < 0)
+        return -1;
+    if (find_session(remote, asked, ret_session, err) < 0) {
+        if (err->code == E_NOT_FOUND && !client_is_unreachable(err))
+            (void)error_hint(err, "`belljar session list` shows those that are open");
+        return err->code == E_AUTH ? error_hint(err, SERVER_TOKEN_HINT) : -1;
+    }
+    remote->is_attached = true;
+    return 0;
 }
 
 /* --- how it goes --- */
 
-static volatile sig_atomic_t n_signals;
+static volatile sig_atomic_t n_signals, ended_by;
 
 static void on_signal(int number)
 {
-    (void)number;
+    if (number != SIGINT)
+        ended_by = number;
     n_signals = n_signals + 1;
 }
 
@@ -324,7 +382,7 @@ static void signals_take(struct signals *signals)
     (void)sigemptyset(&all);
     for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
         (void)sigaddset(&all, caught[i]);
-    n_signals = 0;
+    n_signals = ended_by = 0;
     (void)sigprocmask(SIG_BLOCK, &all, &signals->before);
     for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
         (void)sigaction(caught[i], &action, &signals->actions[i]);
@@ -350,8 +408,7 @@ void remote_cancel(struct remote *remote)
     error_done(&err);
 }
 
-/* The text of a server has been masked there. */
-static void add_text(struct run *run, bool is_stderr, const char *text, size_t len)
+void remote_add_text(struct run *run, bool is_stderr, const char *text, size_t len)
 {
     struct run_stream *stream = is_stderr ? &run->result.err : &run->result.out;
     struct run_event event = {.kind = is_stderr ? RUN_EVENT_STDERR : RUN_EVENT_STDOUT,
@@ -425,11 +482,11 @@ static void add_end(struct remote *remote, struct run *run, bool is_stderr, cons
         remote->dropped[is_stderr] = total - strlen(tail) - seen;
         (void)snprintf(said, sizeof(said), "\n… [%" PRIu64 " bytes dropped] …\n",
                        remote->dropped[is_stderr]);
-        add_text(run, is_stderr, said, strlen(said));
+        remote_add_text(run, is_stderr, said, strlen(said));
     } else {
         tail += seen - (total - strlen(tail));
     }
-    add_text(run, is_stderr, tail, strlen(tail));
+    remote_add_text(run, is_stderr, tail, strlen(tail));
 }
 
 static int on_result(struct remote *remote, struct run *run, const json_t *data, struct error *err)
@@ -446,7 +503,7 @@ static int on_result(struct remote *remote, struct run *run, const json_t *data,
     return result_read(data, run, err);
 }
 
-static int on_error(const json_t *data, struct error *err)
+int remote_take_error(const json_t *data, struct error *err)
 {
     const json_t *error = json_object_get(data, "error");
     const char *message = json_string_value(json_object_get(error, "message"));
@@ -466,7 +523,7 @@ static int take_event(struct remote *remote, struct run *run, const char *name, 
     if (strcmp(name, "start") == 0 && id)
         (void)snprintf(remote->run_id, sizeof(remote->run_id), "%s", id);
     else if ((strcmp(name, "stdout") == 0 || strcmp(name, "stderr") == 0) && json_is_string(text))
-        add_text(run, name[3] == 'e', json_string_value(text), json_string_length(text));
+        remote_add_text(run, name[3] == 'e', json_string_value(text), json_string_length(text));
     else if (strcmp(name, "approval") == 0)
         on_approval(remote, data);
     else if (strcmp(name, "display") == 0)
@@ -474,7 +531,7 @@ static int take_event(struct remote *remote, struct run *run, const char *name, 
     else if (strcmp(name, "result") == 0)
         return on_result(remote, run, data, err);
     else if (strcmp(name, "error") == 0)
-        return on_error(data, err);
+        return remote_take_error(data, err);
     return 0;
 }
 
@@ -503,29 +560,67 @@ static int follow(struct remote *remote, struct run *run, struct client_stream *
     return r;
 }
 
+/* The body and the path of the request; the session is there. */
+static int prepare(struct remote *remote, const struct config *config,
+                   const struct run_request *asked, json_t *body, char **ret_path,
+                   struct error *err)
+{
+    int r = body ? remote_body(remote, config, asked, body, err) : error_memory(err);
+
+    if (r == 0 && !remote->is_attached)
+        r = open_client(remote, config, err);
+    if (r == 0 && remote->session && !remote->is_attached)
+        r = reach_session(remote, config, asked, err);
+    if (r < 0)
+        return r;
+    *ret_path = remote->session
+                    ? client_path("/v1/sessions/", remote->session,
+                                  asked->language == RUN_COMMAND ? "/commands" : "/execute")
+                    : strdup(asked->is_check ? "/v1/check" : "/v1/run");
+    return *ret_path ? 0 : error_memory(err);
+}
+
+int remote_start(struct remote *remote, const struct config *config,
+                 const struct run_request *asked, json_t **ret_begun, struct error *err)
+{
+    cleanup_free char *path = NULL;
+    cleanup_json json_t *body = json_object(), *begun = NULL;
+
+    if (prepare(remote, config, asked, body, &path, err) < 0 ||
+        json_object_set_new(
+            body, remote->session && asked->language == RUN_COMMAND ? "background" : "detach",
+            json_true()) < 0 ||
+        client_call(&remote->client, "POST", path, body, &begun, err) < 0)
+        return err->code == E_AUTH ? error_hint(err, SERVER_TOKEN_HINT) : -1;
+    if (!client_is_id(json_string_value(json_object_get(begun, "id"))))
+        return error_set(err, E_PROTOCOL, "the server's answer has no id");
+    *ret_begun = take_ptr(begun);
+    return 0;
+}
+
 int remote_run(struct remote *remote, const struct config *config, const struct run_request *asked,
                struct run *run, struct error *err)
 {
     cleanup_free char *path = NULL;
+    cleanup_json json_t *body = json_object();
     struct client_stream *stream = NULL;
     struct signals signals;
-    json_t *body = json_object();
-    int r = make_body(remote, config, asked, body, err);
+    int r;
+
+    json_decref(remote->result); /* of the run before */
+    remote->result = NULL;
+    remote->run_id[0] = '\0';
+    remote->dropped[0] = remote->dropped[1] = 0;
+    r = prepare(remote, config, asked, body, &path, err);
 
     if (r == 0)
-        r = open_client(remote, config, err);
-    if (r == 0 && remote->session)
-        r = reach_session(remote, config, asked, err);
-    path = remote->session ? client_path("/v1/sessions/", remote->session, "/execute")
-                           : strdup(asked->is_check ? "/v1/check" : "/v1/run");
-    if (r == 0)
-        r = path ? client_open(&remote->client, path, body, &stream, err) : error_memory(err);
-    json_decref(body);
+        r = client_open(&remote->client, "POST", path, body, &stream, err);
     if (r < 0)
-        return err->code == E_AUTH ? error_hint(err, REMOTE_TOKEN_HINT) : r;
+        return err->code == E_AUTH ? error_hint(err, SERVER_TOKEN_HINT) : r;
     signals_take(&signals);
     r = follow(remote, run, stream, &signals.before, err);
     signals_give_back(&signals);
+    remote->ended_by = ended_by;
     client_close(stream);
     return r;
 }

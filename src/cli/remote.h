@@ -14,10 +14,6 @@
 #include "http/client.h"
 
 #define REMOTE_FLAGS_MAX 32
-#define REMOTE_TOKEN_MAX 256
-
-/* A server's message about a missing token is meant for HTTP clients. */
-#define REMOTE_TOKEN_HINT "give the server's token with `--token-file FILE`, or as BELLJAR_TOKEN"
 
 struct consent; /* cli/consent.h */
 
@@ -27,6 +23,12 @@ struct remote {
     const char *token_file;              /* NULL: BELLJAR_TOKEN, or none */
     const char *flags[REMOTE_FLAGS_MAX]; /* settings that were given on the command line */
     size_t n_flags;
+    bool is_profile_usual; /* `profile` among them was not: a session that is open keeps its own */
+    bool is_local;         /* something is asked for that only a run of our own has */
+    bool is_detached;      /* it is started there, and left alone */
+    bool is_attached;      /* the session was found: it is not opened if it is gone */
+    int ended_by;          /* SIGTERM or SIGHUP, which cancelled the last run; 0: none did */
+    json_t *files;         /* fields that are added to the request; NULL: none */
     struct consent *consent; /* who is asked what the server asks; NULL: nobody */
 
     /* --- its own --- */
@@ -41,19 +43,32 @@ struct remote {
 void remote_init(struct remote *remote);
 void remote_done(struct remote *remote);
 
-/* For a command that only talks to servers: NULL is this user's Unix socket, as is `auto`. */
-const char *remote_server_of_environment(void);
-
 /* Whether it is to be run there. With `auto` only when this user's server answers, and nothing is
  * asked for that only a run of our own has. */
 bool remote_is_wanted(struct remote *remote, const struct config *config);
 
-/* One line, of a file. */
-int remote_read_token(const char *path, char token[REMOTE_TOKEN_MAX], struct error *err);
+/* The body of a request for that program. */
+int remote_body(const struct remote *remote, const struct config *config,
+                const struct run_request *asked, json_t *body, struct error *err);
+
+/* Finds the session, which has to be there, for cells that follow. *ret_session: as the server
+ * describes it; the caller's. */
+int remote_attach(struct remote *remote, const struct config *config,
+                  const struct run_request *asked, json_t **ret_session, struct error *err);
 
 /* Runs what is asked for; afterwards the result is in the run. run->on_event is told what happens;
  * one that answers by remote_cancel() stops it. The first signal does so, too; the second gives up.
  */
 int remote_run(struct remote *remote, const struct config *config, const struct run_request *asked,
                struct run *run, struct error *err);
+/* Starts it there and leaves it: *ret_begun has its `id`. The caller's. */
+int remote_start(struct remote *remote, const struct config *config,
+                 const struct run_request *asked, json_t **ret_begun, struct error *err);
+
 void remote_cancel(struct remote *remote);
+
+/* Adds output that a server sent, and masked, to the run; run->on_event is told. */
+void remote_add_text(struct run *run, bool is_stderr, const char *text, size_t len);
+
+/* The error in an event of a server, whose texts are the server's. Always -1. */
+int remote_take_error(const json_t *data, struct error *err);

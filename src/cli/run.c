@@ -1,5 +1,4 @@
-/* belljar run: one program, one sandbox, and the program's own exit code. */
-#include <ctype.h>
+/* belljar run, belljar exec: one program, one sandbox, and the program's own exit code. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -20,166 +19,11 @@
 #include "base/utf8.h"
 #include "cli/changes.h"
 #include "cli/cmd.h"
-#include "cli/consent.h"
 #include "cli/flags.h"
-#include "cli/output_sink.h"
-#include "cli/remote.h"
+#include "cli/run_command.h"
 #include "cli/run_hints.h"
-#include "cli/run_input.h"
-#include "cli/run_source.h"
-#include "cli/save_pictures.h"
-#include "engine/engine.h"
 
-struct run_command {
-    struct config *config;
-    struct profiles *profiles;
-    struct run_request asked;
-    struct run_text text; /* what it borrows */
-    struct run_input input;
-    struct engine engine;
-    struct store *store; /* what its programs find again */
-    struct remote remote;
-    struct consent consent;
-    bool is_held;    /* the program waits until its output is taken */
-    struct run *run; /* NULL until it is admitted */
-    struct output_sink out, err;
-    struct save save;
-    bool is_json;
-    bool is_done;
-    bool is_closing;  /* asked to stop once */
-    bool applies;     /* what was changed in copy-on-write directories, if it ends well */
-    bool has_diffs;   /* and says which lines */
-    bool with_hidden; /* applies also what a diff does not show */
-    json_t *changes;  /* as api/changes.h has them, or NULL */
-    json_t *settled;  /* the same of what was applied */
-};
-
-/* --- options --- */
-
-enum {
-    OPT_CODE = 'c',
-    OPT_LANGUAGE = 'l',
-    OPT_HELP = 'h',
-    OPT_WORKDIR = 'C',
-    OPT_CONFIG = 256,
-    OPT_ENV,
-    OPT_HERE,
-    OPT_STDIN,
-    OPT_JSON,
-    OPT_SAVE,
-    OPT_AUTO_PRINT,
-    OPT_CHECK,
-    OPT_RECEIPT,
-    OPT_ALLOW,
-    OPT_APPLY,
-    OPT_DIFF,
-    OPT_WITH_HIDDEN,
-    OPT_SEED,
-    OPT_SERVER,
-    OPT_SESSION,
-    OPT_TOKEN_FILE,
-    OPT_SETTING
-};
-
-/* Flags of this command. Those of the settings (limits, profile, environment) come from the option
- * table. */
-static const struct option own_options[] = {
-    {"code", required_argument, NULL, OPT_CODE},
-    {"language", required_argument, NULL, OPT_LANGUAGE},
-    {"help", no_argument, NULL, OPT_HELP},
-    {"config", required_argument, NULL, OPT_CONFIG},
-    {"env", required_argument, NULL, OPT_ENV},
-    {"here", no_argument, NULL, OPT_HERE},
-    {"stdin", required_argument, NULL, OPT_STDIN},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"save", required_argument, NULL, OPT_SAVE},
-    {"auto-print", no_argument, NULL, OPT_AUTO_PRINT},
-    {"check", no_argument, NULL, OPT_CHECK},
-    {"receipt", no_argument, NULL, OPT_RECEIPT},
-    {"apply", no_argument, NULL, OPT_APPLY},
-    {"diff", no_argument, NULL, OPT_DIFF},
-    {"with-hidden", no_argument, NULL, OPT_WITH_HIDDEN},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"server", required_argument, NULL, OPT_SERVER},
-    {"session", required_argument, NULL, OPT_SESSION},
-    {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
-};
-
-/* Everything after FILE is the program's, whatever it looks like. */
-#define LETTERS "+:c:l:C:h"
-
-static int help(void)
-{
-    (void)printf("usage: belljar run [OPTION]… {FILE | - | -c CODE} [ARGUMENT]…\n"
-                 "Run a program in a fresh sandbox. Defaults are in parentheses.\n\n"
-                 "  -c CODE               run this text\n"
-                 "  -l LANGUAGE           python or bash (by FILE's suffix or #! line)\n"
-                 "  --here                see the current directory, start there, in profile open\n"
-                 "  --env NAME=VALUE      set an environment variable; repeatable\n"
-                 "  --stdin FILE          standard input of the program (a pipe or file here)\n"
-                 "  --auto-print          print the value of the last expression\n"
-                 "  --check               run nothing; tell what would be refused or is missing\n"
-                 "  --json                print the result as one JSON object\n"
-                 "  --save DIR            save pictures as files in DIR\n"
-                 "  --seed N              make the output the same every time\n"
-                 "  --receipt             print a signed receipt of the run\n"
-                 "  --diff                show the changes made in DIR:cow directories\n"
-                 "  --apply               write those changes to the disk\n"
-                 "  --with-hidden         with --apply: also what the diff does not show\n"
-                 "  --server URL          run it on a server (http://, https://, unix:PATH, auto)\n"
-                 "  --session NAME        run it as a cell of this session on the server\n"
-                 "  --token-file FILE     file with the token for the server\n"
-                 "  --config FILE         read this file instead of the usual ones\n");
-    config_print_flags(stdout, "run");
-    (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
-                 "example: belljar run --timeout 5 --memory 256 analysis.py\n");
-    return 0;
-}
-
-struct arguments {
-    struct run_source source;
-    const char *config;
-    const char *save;
-    bool is_here; /* the current directory is granted */
-};
-
-/* FILE and its arguments; with -c there are only arguments. */
-static int add_program(struct run_command *job, struct arguments *request, char **words,
-                       struct error *err)
-{
-    size_t bytes = 0;
-
-    if (!request->source.code)
-        job->asked.filename = request->source.file = *words++;
-    for (size_t count = 1; *words; words++, count++) {
-        bytes += strlen(*words);
-        if (count == LIMIT_ARGS_COUNT || bytes > LIMIT_ARGS_BYTES)
-            return error_set(err, E_TOO_LARGE,
-                             "a program takes at most %d arguments of %zu bytes together",
-                             LIMIT_ARGS_COUNT - 1, LIMIT_ARGS_BYTES);
-        if (run_request_add(&job->asked.args, *words, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int read_seed(const char *text, struct run_request *asked, struct error *err)
-{
-    char *end;
-
-    errno = 0;
-    asked->seed = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno || asked->seed > LIMIT_SEED) {
-        error_set(err, E_INVALID, "--seed: expected a whole number, got `%s`", text);
-        return error_hint(err, "a whole number from 0 to %lld", (long long)LIMIT_SEED);
-    }
-    asked->has_seed = true;
-    return 0;
-}
-
-/* Belljar's own failure: words for people, and the object where one was asked for. Returns the exit
- * code. */
-static int fail(const struct run_command *job, struct error *err)
+int run_command_fail(const struct run_command *job, struct error *err)
 {
     cleanup(buf_done) struct buf text = BUF_OF(MIB);
     json_t *object = job->is_json ? error_json(err, HINT_FOR_CLI) : NULL;
@@ -190,138 +34,32 @@ static int fail(const struct run_command *job, struct error *err)
     return cmd_fail_run(err);
 }
 
-/* A mistake in an option that stands before --json is answered in its form, too. */
-static bool wants_json(const struct option *options, int argc, char **argv)
-{
-    bool is_json = false;
-    int answer;
-
-    opterr = 0;
-    while ((answer = cmd_getopt(argc, argv, LETTERS, options, NULL)) >= 0)
-        is_json |= answer == OPT_JSON;
-    optind = 0; /* to be read again */
-    return is_json;
-}
-
-/* False: it is none of those that are only written down. */
-static bool put_option(struct run_command *job, struct arguments *request, int answer)
-{
-    const struct cmd_place places[] = {
-        {OPT_CODE, .word = &request->source.code},
-        {OPT_LANGUAGE, .word = &request->source.language},
-        {OPT_CONFIG, .word = &request->config},
-        {OPT_STDIN, .word = &request->source.input},
-        {OPT_SAVE, .word = &request->save},
-        {OPT_SERVER, .word = &job->remote.server},
-        {OPT_SESSION, .word = &job->remote.session},
-        {OPT_TOKEN_FILE, .word = &job->remote.token_file},
-        {OPT_JSON, .flag = &job->is_json},
-        {OPT_AUTO_PRINT, .flag = &job->asked.auto_print},
-        {OPT_CHECK, .flag = &job->asked.is_check},
-        {OPT_RECEIPT, .flag = &job->asked.wants_receipt},
-        {OPT_APPLY, .flag = &job->applies},
-        {OPT_DIFF, .flag = &job->has_diffs},
-        {OPT_WITH_HIDDEN, .flag = &job->with_hidden},
-        {OPT_HERE, .flag = &request->is_here},
-    };
-
-    return cmd_put(places, ARRAY_SIZE(places), answer);
-}
-
-/* A server is told only what was said here; its own settings hold for the rest. */
-static int set_flag(struct run_command *job, const char *name, struct error *err)
-{
-    if (job->remote.n_flags < REMOTE_FLAGS_MAX)
-        job->remote.flags[job->remote.n_flags++] = name;
-    return config_set_flag(job->config, name, optarg, err);
-}
-
-/* Returns 0, or the exit code + 1 when there is nothing more to do. */
-static int parse(struct run_command *job, struct arguments *request, int argc, char **argv)
-{
-    struct option options[FLAGS_OPTIONS_MAX];
-    struct error err = {0};
-    int answer, index, r = 0;
-
-    flags_options("run", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
-    job->is_json = wants_json(options, argc, argv);
-    while (r == 0 && (answer = cmd_getopt(argc, argv, LETTERS, options, &index)) >= 0) {
-        if (put_option(job, request, answer))
-            continue;
-        switch (answer) {
-        case OPT_HELP:
-            return help() + 1;
-        case OPT_ENV:
-            r = flags_add_env(&job->asked, optarg, &err);
-            break;
-        case OPT_SEED:
-            r = read_seed(optarg, &job->asked, &err);
-            break;
-        case OPT_WORKDIR:
-            r = set_flag(job, "workdir", &err);
-            break;
-        case OPT_SETTING:
-            r = set_flag(job, options[index].name, &err);
-            break;
-        default:
-            return cmd_bad_option("run", answer, argv, options) + 1;
-        }
-    }
-    if (r == 0 && optind < argc)
-        r = add_program(job, request, argv + optind, &err);
-    if (r == 0 && job->asked.is_check && job->remote.session)
-        r = error_set(&err, E_INVALID, "--check checks a whole program; leave out --session");
-    return r < 0 ? fail(job, &err) + 1 : 0;
-}
-
 /* --- what is to be run --- */
 
-/* Whether a grant of the command line names the directory. */
-static bool is_allowed(const struct config *config, const char *dir)
+/* For commands, and for programs of the user's own, which import what they like: unless somebody
+ * has chosen a profile, it is the one without a list of modules. A server is told so. */
+static int choose_profile(struct run_command *job, struct error *err)
 {
-    bool is_found = false;
-
-    for (size_t i = 0; i < config->allow.count && !is_found; i++) {
-        cleanup_free char *path = NULL, *real = NULL;
-        enum run_grant_mode mode;
-
-        if (config_parse_grant(config->allow.items[i], &path, &mode, NULL) < 0)
-            continue;
-        real = realpath(path, NULL);
-        is_found = real && strcmp(real, dir) == 0;
+    if ((job->kind != RUN_KIND_EXEC && !job->request.is_here) ||
+        config_origin(job->config, "profile") != CONFIG_DEFAULT)
+        return 0;
+    if (job->kind == RUN_KIND_EXEC && job->remote.n_flags < REMOTE_FLAGS_MAX) {
+        job->remote.flags[job->remote.n_flags++] = "profile";
+        job->remote.is_profile_usual = true;
     }
-    return is_found && config_origin(config, "allow") == CONFIG_FLAG;
-}
-
-/* --here: for programs of the user's own, which import what they like. Unless somebody has chosen a
- * profile, it is the one without a list of modules. */
-static int grant_here(struct config *config, struct error *err)
-{
-    cleanup_free char *here = getcwd(NULL, 0), *grant = NULL;
-
-    if (!here)
-        return error_errno(err, "--here: the current directory");
-    if (asprintf(&grant, "%s:ro", here) < 0) {
-        grant = NULL;
-        return error_memory(err);
-    }
-    if (!is_allowed(config, here) && config_set_flag(config, "allow", grant, err) < 0)
-        return -1;
-    if (config_origin(config, "workdir") != CONFIG_FLAG &&
-        config_set_flag(config, "workdir", here, err) < 0)
-        return -1;
-    if (config_origin(config, "profile") == CONFIG_DEFAULT)
-        return config_set_flag(config, "profile", "open", err);
-    return 0;
+    return config_set_flag(job->config, "profile", "open", err);
 }
 
 /* As python3 does, unless the program itself comes that way. A terminal is not passed on: what was
  * typed ahead belongs to the shell. */
-static int pass_input(struct run_command *job, const struct run_source *source, struct error *err)
+static int pass_input(struct run_command *job, struct error *err)
 {
-    bool is_program = !source->code && (!source->file || strcmp(source->file, "-") == 0);
+    const struct run_source *source = &job->request.source;
+    bool is_program =
+        !source->code && !source->command && (!source->file || strcmp(source->file, "-") == 0);
 
-    if (source->input || is_program || job->asked.is_check || !run_input_is_there())
+    if (source->input || is_program || job->terminal.is_wanted || job->asked.is_check ||
+        !run_input_is_there())
         return 0;
     return run_input_start(&job->input, err);
 }
@@ -350,7 +88,8 @@ static int check_cow(const struct run_command *job, struct error *err)
         has_cow |= job->run->terms.grants[i].mode == RUN_GRANT_COW;
     if (job->with_hidden && !job->applies) {
         error_set(err, E_INVALID, "--with-hidden needs --apply");
-        return error_hint(err, "it applies changes that a diff does not show in full");
+        return error_hint(err,
+                          "add `--apply`: it is about changes that a diff does not show in full");
     }
     if (has_cow || (!job->applies && !job->has_diffs))
         return 0;
@@ -359,8 +98,21 @@ static int check_cow(const struct run_command *job, struct error *err)
     return error_hint(err, "use `--allow DIR:cow`; changes in :rw directories are written at once");
 }
 
-static int prepare(struct run_command *job, struct arguments *request, struct error *err)
+/* As with python3, a program that reads its input reads from the terminal, unless its own text came
+ * from there. */
+static bool can_type(const struct run_command *job)
 {
+    const struct run_source *source = &job->request.source;
+    bool is_from_input =
+        !source->code && !source->command && (!source->file || strcmp(source->file, "-") == 0);
+
+    return !job->is_json && !job->terminal.is_wanted && !source->input && !is_from_input &&
+           typed_line_is_possible();
+}
+
+static int prepare(struct run_command *job, struct error *err)
+{
+    const struct run_arguments *request = &job->request;
     struct admission admission = {
         .config = job->config,
         .has_settings_grants = true,
@@ -370,12 +122,14 @@ static int prepare(struct run_command *job, struct arguments *request, struct er
     };
 
     if (profiles_open(job->config, &job->profiles, err) < 0 ||
-        run_source_read(&request->source, job->config, &job->text, &job->asked, err) < 0)
+        run_source_read(&request->source, job->config, &job->text, &job->asked, err) < 0 ||
+        run_files_ask(&job->files, &job->asked, err) < 0)
         return -1;
     if (request->save && save_open(&job->save, request->save, request->source.file, err) < 0)
         return -1;
     job->store = store_open_usual(NULL); /* where there is no place for it, nothing is kept */
     job->asked.can_ask = job->consent.terminal >= 0;
+    job->asked.can_type = can_type(job);
     admission.profiles = job->profiles;
     admission.store = job->store;
     if (admit_request(&admission, &job->asked, &job->run, err) < 0 || check_cow(job, err) < 0)
@@ -427,7 +181,25 @@ static void on_room(void *user)
 
 static void on_closed(void *user)
 {
-    pause_output(user, false);
+    struct run_command *job = user;
+
+    pause_output(job, false);
+    typed_line_pause(&job->typed, false);
+}
+
+/* Enter was pressed, and the terminal has shown it. */
+static void on_line(void *user)
+{
+    struct run_command *job = user;
+
+    job->out.is_in_line = job->err.is_in_line = false;
+}
+
+static void on_terminal(struct run *run, int master)
+{
+    struct run_command *job = run->user;
+
+    run_terminal_begin(&job->terminal, job->engine.loop, master);
 }
 
 static void on_event(struct run *run, const struct run_event *event)
@@ -437,6 +209,9 @@ static void on_event(struct run *run, const struct run_event *event)
     if (event->kind == RUN_EVENT_APPROVAL) {
         consent_ask(&job->consent, job->engine.loop, event->approval);
         pause_output(job, consent_is_open(&job->consent));
+        typed_line_pause(&job->typed, consent_is_open(&job->consent));
+    } else if (event->kind == RUN_EVENT_INPUT) {
+        typed_line_want(&job->typed, job->engine.loop, event->input);
     } else if (!job->is_json) {
         (void)output_sink_pass(event->kind == RUN_EVENT_STDERR ? &job->err : &job->out, event);
         hold(job);
@@ -484,7 +259,7 @@ static void print_human(struct run_command *job)
     bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
 
     say_dropped(job);
-    if ((!job->err.is_terminal &&
+    if (((!job->err.is_terminal || job->terminal.is_wanted) &&
                  (run->result.status == RUN_SUCCESS || run->result.status == RUN_ERROR)
              ? result_brief(run, has_color, &text, NULL)
              : result_human(run, has_color, &text, NULL)) == 0)
@@ -583,8 +358,10 @@ static int finish(struct run_command *job)
     if (r > 0)
         return r;
     if (job->run->result.error.code != E_NONE)
-        return fail(job, &job->run->result.error);
+        return run_command_fail(job, &job->run->result.error);
     run_hints_add(job->run, job->asked.filename, job->remote.result);
+    if (job->asked.can_type)
+        run_hints_add_typing(job->run);
     if (!job->is_json)
         print_human(job);
     if (!job->is_json && job->asked.is_check && job->run->result.status == RUN_SUCCESS)
@@ -593,7 +370,10 @@ static int finish(struct run_command *job)
         print_receipt(job);
     if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))
         return cmd_fail_run(&err);
-    return print_changes(job) > 0 ? CMD_EXIT_OWN : run_status_exit(job->run);
+    r = run_status_exit(job->run);
+    if (run_files_save(&job->files, job->run, job->remote.result) > 0 && r == 0)
+        r = CMD_EXIT_OWN;
+    return print_changes(job) > 0 ? CMD_EXIT_OWN : r;
 }
 
 /* --- the run --- */
@@ -627,14 +407,19 @@ static int execute(struct run_command *job, struct error *err)
     job->run->user = job;
     job->run->on_done = on_done;
     job->run->on_event = on_event;
+    job->run->on_terminal = on_terminal;
     job->consent.on_closed = on_closed;
     job->consent.user = job;
+    job->typed.on_line = on_line;
+    job->typed.user = job;
     output_sink_follow(&job->out, job->engine.loop, on_room, job);
     output_sink_follow(&job->err, job->engine.loop, on_room, job);
     if (pool_submit(job->engine.pool, job->run) < 0)
         pool_refuse(job->engine.pool, job->run);
     r = job->is_done ? 0 : loop_run(job->engine.loop, err);
-    consent_done(&job->consent); /* before its loop */
+    consent_done(&job->consent); /* before its loop, as the next one */
+    typed_line_done(&job->typed);
+    run_terminal_end(&job->terminal, &job->out);
     output_sink_unfollow(&job->out);
     output_sink_unfollow(&job->err);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
@@ -646,8 +431,9 @@ static int execute(struct run_command *job, struct error *err)
 
 /* --- the same on a server --- */
 
-static int prepare_remote(struct run_command *job, struct arguments *request, struct error *err)
+static int prepare_remote(struct run_command *job, struct error *err)
 {
+    const struct run_arguments *request = &job->request;
     struct run *run = job->run = run_new();
 
     if (!run)
@@ -683,9 +469,9 @@ static int prepare_remote(struct run_command *job, struct arguments *request, st
     return 0;
 }
 
-static int execute_remote(struct run_command *job, struct arguments *request, struct error *err)
+static int execute_remote(struct run_command *job, struct error *err)
 {
-    if (prepare_remote(job, request, err) < 0)
+    if (prepare_remote(job, err) < 0)
         return -1;
     output_sink_init(&job->out, STDOUT_FILENO, job->config->color);
     output_sink_init(&job->err, STDERR_FILENO, job->config->color);
@@ -695,9 +481,29 @@ static int execute_remote(struct run_command *job, struct arguments *request, st
     return remote_run(&job->remote, job->config, &job->asked, job->run, err);
 }
 
+/* -d: its id, and nothing else. */
+static int start_remote(struct run_command *job, struct error *err)
+{
+    cleanup_json json_t *begun = NULL;
+
+    if (job->request.save || job->asked.is_check) {
+        error_set(err, E_INVALID, "%s does not work with -d",
+                  job->request.save ? "--save" : "--check");
+        return error_hint(err, "leave out -d to wait for the result");
+    }
+    if (prepare_remote(job, err) < 0 ||
+        remote_start(&job->remote, job->config, &job->asked, &begun, err) < 0)
+        return -1;
+    if (job->is_json)
+        return cmd_print_json(begun, err);
+    (void)printf("%s\n", json_string_value(json_object_get(begun, "id")));
+    return fflush(stdout) == 0 ? 0 : error_errno(err, "write the id");
+}
+
 static void job_done(struct run_command *job)
 {
     run_input_end(&job->input);
+    run_terminal_end(&job->terminal, &job->out);
     output_sink_done(&job->out);
     output_sink_done(&job->err);
     remote_done(&job->remote);
@@ -712,19 +518,31 @@ static void job_done(struct run_command *job)
         run_free(job->run);
     }
     run_request_done(&job->asked);
+    run_files_done(&job->files);
     run_text_done(&job->text);
     profiles_free(job->profiles);
     config_free(job->config);
 }
 
-int cmd_run(int argc, char **argv)
+/* With -t nothing is asked and no server is used: keys are the program's. */
+static int open_terminal(struct run_command *job, struct error *err)
 {
-    cleanup(job_done) struct run_command job = {.config = config_new(),
+    job->asked.has_terminal = true;
+    job->consent.terminal = -1;
+    return run_terminal_open(&job->terminal, err) < 0 ? -1
+                                                      : run_terminal_describe(&job->asked, err);
+}
+
+static int run_command(enum run_kind kind, int argc, char **argv)
+{
+    cleanup(job_done) struct run_command job = {.kind = kind,
+                                                .config = config_new(),
                                                 .save = {.dir = -1},
                                                 .input = RUN_INPUT_NONE,
+                                                .terminal = RUN_TERMINAL_NONE,
+                                                .files = RUN_FILES_NONE,
                                                 .out = OUTPUT_SINK_NONE,
                                                 .err = OUTPUT_SINK_NONE};
-    struct arguments request = {0};
     struct error err = {0};
     int r;
 
@@ -732,27 +550,51 @@ int cmd_run(int argc, char **argv)
         error_memory(&err);
         return cmd_fail_run(&err);
     }
-    r = parse(&job, &request, argc, argv);
+    config_follow_machine(job.config);
+    r = run_options_parse(&job, argc, argv);
     if (r > 0)
         return r - 1;
-    remote_init(&job.remote);
-    consent_open(&job.consent);
+    if (job.terminal.is_wanted && open_terminal(&job, &err) < 0)
+        return run_command_fail(&job, &err);
+    if (!job.terminal.is_wanted) {
+        remote_init(&job.remote);
+        consent_open(&job.consent);
+    }
     job.remote.consent = &job.consent;
-    if (config_load(job.config, request.config, &err) < 0)
-        return fail(&job, &err);
+    job.remote.files = job.files.body;
+    if (config_load(job.config, job.request.config, &err) < 0 || choose_profile(&job, &err) < 0)
+        return run_command_fail(&job, &err);
+    if (job.remote.is_detached)
+        return start_remote(&job, &err) < 0 ? run_command_fail(&job, &err) : 0;
+    job.remote.is_local = job.request.is_here || job.request.config || job.applies || job.has_diffs;
     if (remote_is_wanted(&job.remote, job.config))
-        return execute_remote(&job, &request, &err) < 0 ? fail(&job, &err) : finish(&job);
-    if ((request.is_here && grant_here(job.config, &err) < 0) ||
-        pass_input(&job, &request.source, &err) < 0 || start_engine(&job, &err) < 0 ||
-        prepare(&job, &request, &err) < 0)
-        return fail(&job, &err);
+        return execute_remote(&job, &err) < 0 ? run_command_fail(&job, &err) : finish(&job);
+    job.asked.has_one_stream =
+        !job.terminal.is_wanted && !job.is_json && !job.asked.wants_receipt && output_sink_is_one();
+    if (!job.terminal.is_wanted && !job.is_json && !job.asked.has_seed &&
+        run_terminal_describe_size(&job.asked, &err) < 0)
+        return run_command_fail(&job, &err);
+    if ((job.request.is_here && flags_grant_here(job.config, &err) < 0) ||
+        pass_input(&job, &err) < 0 || start_engine(&job, &err) < 0 || prepare(&job, &err) < 0)
+        return run_command_fail(&job, &err);
     output_sink_init(&job.out, STDOUT_FILENO, job.config->color);
     output_sink_init(&job.err, STDERR_FILENO, job.config->color);
+    job.out.is_screen = job.terminal.is_wanted;
     r = execute(&job, &err);
     run_input_end(&job.input);
     if (job.run->terms.n_grants)
         engine_end(&job.engine);
     if (r == 0)
         r = settle_changes(&job, &err);
-    return r < 0 ? fail(&job, &err) : finish(&job);
+    return r < 0 ? run_command_fail(&job, &err) : finish(&job);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    return run_command(RUN_KIND_RUN, argc, argv);
+}
+
+int cmd_exec(int argc, char **argv)
+{
+    return run_command(RUN_KIND_EXEC, argc, argv);
 }

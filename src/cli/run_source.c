@@ -9,12 +9,15 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/language.h"
 #include "base/paths.h"
+#include "base/shell_word.h"
 #include "base/span.h"
 #include "base/utf8.h"
 #include "cli/flags.h"
 
-static int open_regular(const char *path, const char *what, struct error *err)
+/* `hint` is about a file that is not there, or cannot be. */
+static int open_regular(const char *path, const char *what, const char *hint, struct error *err)
 {
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat st;
@@ -24,9 +27,9 @@ static int open_regular(const char *path, const char *what, struct error *err)
 
         error_errno(err, "%s `%s`", what, path);
         err->code = saved == ENOENT ? E_NOT_FOUND : E_INVALID;
-        if (saved == ENOENT)
-            return error_hint(err, "check the name; a program given as text needs -c");
-        return error_hint(err, "the file must be readable for you");
+        if (saved == EACCES || saved == EPERM)
+            return error_hint(err, "the file must be readable for you");
+        return error_hint(err, "%s", hint);
     }
     if (S_ISDIR(st.st_mode)) {
         error_set(err, E_INVALID, "%s `%s` is a directory", what, path);
@@ -35,13 +38,14 @@ static int open_regular(const char *path, const char *what, struct error *err)
     return take_fd(fd);
 }
 
-static int read_source(struct buf *target, const char *path, const char *what, struct error *err)
+static int read_source(struct buf *target, const char *path, const char *what, const char *hint,
+                       struct error *err)
 {
     cleanup_close int opened = -1;
     int fd = STDIN_FILENO;
 
     if (strcmp(path, "-") != 0) {
-        opened = open_regular(path, what, err);
+        opened = open_regular(path, what, hint, err);
         if (opened < 0)
             return -1;
         fd = opened;
@@ -56,26 +60,11 @@ static int read_source(struct buf *target, const char *path, const char *what, s
 
 /* --- languages --- */
 
-/* By the suffix of a file, or the interpreter of its first line; a version may follow that. */
-static const struct {
-    const char *word;
-    enum run_language language;
-} suffixes[] = {{".py", RUN_PYTHON},
-                {".ipynb", RUN_PYTHON},
-                {".sh", RUN_BASH},
-                {".bash", RUN_BASH}},
-  interpreters[] = {{"python", RUN_PYTHON}, {"bash", RUN_BASH}, {"sh", RUN_BASH}};
-
-static bool by_suffix(const char *file, enum run_language *ret_language)
+static bool is_notebook(const struct run_source *source)
 {
-    const char *slash = strrchr(file, '/'), *dot = strrchr(slash ? slash : file, '.');
+    const char *dot = source->file ? strrchr(source->file, '.') : NULL;
 
-    for (size_t i = 0; dot && i < ARRAY_SIZE(suffixes); i++)
-        if (strcmp(dot, suffixes[i].word) == 0) {
-            *ret_language = suffixes[i].language;
-            return true;
-        }
-    return false;
+    return dot && strcmp(dot, ".ipynb") == 0;
 }
 
 /* The next word of a line of `len` bytes, and what follows it. */
@@ -110,30 +99,31 @@ static struct span interpreter_of(struct span code)
     return word;
 }
 
-static bool by_interpreter(struct span word, enum run_language *ret_language)
+/* "Python (.py), Bash (.sh .bash), ...". */
+static int add_types(struct buf *out)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(interpreters); i++) {
-        size_t len = strlen(interpreters[i].word);
-
-        if (word.len >= len && memcmp(word.data, interpreters[i].word, len) == 0 &&
-            strspn(word.data + len, "0123456789.") >= word.len - len) {
-            *ret_language = interpreters[i].language;
-            return true;
-        }
-    }
-    return false;
+    for (size_t i = 0; i < RUN_LANGUAGES; i++)
+        if (buf_printf(out, NULL, "%s%s (%s%s)", i ? ", " : "", languages[i].title,
+                       languages[i].suffixes, i == RUN_PYTHON ? " .ipynb" : "") < 0)
+            return -1;
+    return 0;
 }
 
 static int refuse_type(const char *file, struct span interpreter, struct error *err)
 {
+    cleanup(buf_done) struct buf types = BUF_OF(KIB);
+
     if (interpreter.len)
         error_set(err, E_INVALID, "`%s` is for `%.*s`, which Belljar does not run", file,
                   (int)(interpreter.len < 64 ? interpreter.len : 64), interpreter.data);
     else
         error_set(err, E_INVALID, "`%s`: the type of the program is not known", file);
-    return error_hint(err,
-                      "Python (.py, .ipynb or a #! line with python) and Bash (.sh, .bash, or a "
-                      "#! line with bash or sh) are supported; -l names the language");
+    if (add_types(&types) < 0)
+        return -1;
+    return error_hint(
+        err,
+        "supported are %s, and files whose #! line names their interpreter; -l names the language",
+        buf_str(&types));
 }
 
 /* Text without a file name is Python unless its first line says otherwise. */
@@ -144,14 +134,16 @@ static int pick_language(const struct run_source *source, struct run_request *as
     bool has_name = source->file && strcmp(source->file, "-") != 0 &&
                     stat(source->file, &st) == 0 && S_ISREG(st.st_mode);
     struct span interpreter = interpreter_of(asked->code);
+    int found = has_name ? is_notebook(source) ? RUN_PYTHON : language_of_file(source->file) : -1;
 
     if (source->language)
-        return flags_language(source->language, &asked->language, err);
-    asked->language = RUN_PYTHON;
-    if ((has_name && by_suffix(source->file, &asked->language)) ||
-        by_interpreter(interpreter, &asked->language))
-        return 0;
-    return has_name ? refuse_type(source->file, interpreter, err) : 0;
+        return language_read(source->language, &asked->language, err);
+    if (found < 0)
+        found = language_of_interpreter(interpreter);
+    if (found < 0 && has_name)
+        return refuse_type(source->file, interpreter, err);
+    asked->language = found < 0 ? RUN_PYTHON : (enum run_language)found;
+    return 0;
 }
 
 /* --- the program --- */
@@ -159,11 +151,18 @@ static int pick_language(const struct run_source *source, struct run_request *as
 /* Of a file: pictures in it count. */
 #define NOTEBOOK_BYTES (64 * MIB)
 
-static bool is_notebook(const struct run_source *source)
+/* With -l it would be read as text of that language, which JSON is not. */
+static int check_notebook(const struct run_source *source, struct error *err)
 {
-    const char *dot = source->file ? strrchr(source->file, '.') : NULL;
+    if (!is_notebook(source) || !source->language)
+        return 0;
+    error_set(err, E_INVALID, "`%s` is a notebook; -l is for plain programs", source->file);
+    return error_hint(err, "leave -l out: `belljar run %s` runs its code cells", source->file);
+}
 
-    return dot && strcmp(dot, ".ipynb") == 0 && !source->language;
+bool run_source_has_suffix(const char *file)
+{
+    return language_of_file(file) >= 0 || is_notebook(&(struct run_source){.file = file});
 }
 
 static int check_code(const struct buf *code, struct error *err)
@@ -196,7 +195,8 @@ static int read_code(const struct run_source *source, const struct config *confi
         if (buf_add_str(code, source->code, err) < 0)
             return error_wrap(err, "the program");
     } else if (source->file || !isatty(STDIN_FILENO)) {
-        if (read_source(code, source->file ? source->file : "-", "the program", err) < 0)
+        if (read_source(code, source->file ? source->file : "-", "the program",
+                        "check the name; a program given as text needs -c", err) < 0)
             return -1;
     }
     asked->code = (struct span){buf_str(code), code->len};
@@ -205,17 +205,23 @@ static int read_code(const struct run_source *source, const struct config *confi
 
 /* --- notebooks --- */
 
+/* With a NUL that it may have, which the check of the program refuses. */
+static int add_text(const json_t *text, struct buf *code, struct error *err)
+{
+    return buf_add(code, json_string_value(text), json_string_length(text), err);
+}
+
 /* `source` of a cell: a text, or a list of lines. */
 static int add_cell(const json_t *source, struct buf *code, struct error *err)
 {
     const json_t *line;
     size_t i;
 
-    if (json_is_string(source) && buf_add_str(code, json_string_value(source), err) < 0)
+    if (json_is_string(source) && add_text(source, code, err) < 0)
         return -1;
     json_array_foreach((json_t *)source, i, line)
     {
-        if (json_is_string(line) && buf_add_str(code, json_string_value(line), err) < 0)
+        if (json_is_string(line) && add_text(line, code, err) < 0)
             return -1;
     }
     return buf_add_str(code, "\n", err);
@@ -244,7 +250,7 @@ static int take_notebook(const struct run_source *source, const struct config *c
         const char *type = json_string_value(json_object_get(cell, "cell_type"));
 
         if (r == 0 && type && strcmp(type, "code") == 0)
-            r = buf_printf(&code, err, "# In [%u]\n", ++number) < 0
+            r = buf_printf(&code, err, "# %%%% In [%u]\n", ++number) /* guest/notebook.h */ < 0
                     ? -1
                     : add_cell(json_object_get(cell, "source"), &code, err);
     }
@@ -266,16 +272,39 @@ static int read_input(const struct run_source *source, struct run_text *text,
     if (strcmp(source->input, "-") == 0 && source->file && strcmp(source->file, "-") == 0)
         return error_set(err, E_INVALID, "standard input cannot be both the program and its input");
     buf_init(&text->input, LIMIT_STDIN_BYTES);
-    if (read_source(&text->input, source->input, "--stdin", err) < 0)
+    if (read_source(&text->input, source->input, "--stdin",
+                    "check the name; `--stdin -` passes on what is piped into this command",
+                    err) < 0)
         return -1;
     asked->input = (struct span){buf_str(&text->input), text->input.len};
+    return 0;
+}
+
+/* --- commands --- */
+
+/* The command as a line of a shell, for the trail and for servers. */
+static int write_command(char **command, struct run_text *text, struct run_request *asked,
+                         struct error *err)
+{
+    buf_init(&text->code, LIMIT_COMMAND_LINE);
+    for (char **word = command; *word; word++)
+        if ((word > command && buf_add_str(&text->code, " ", err) < 0) ||
+            shell_word_add(*word, &text->code, err) < 0)
+            return error_wrap(err, "the command");
+    asked->code = (struct span){buf_str(&text->code), text->code.len};
+    asked->max_code = LIMIT_COMMAND_LINE;
+    asked->language = RUN_COMMAND;
     return 0;
 }
 
 int run_source_read(const struct run_source *source, const struct config *config,
                     struct run_text *text, struct run_request *asked, struct error *err)
 {
-    if (read_code(source, config, text, asked, err) < 0 ||
+    if (source->command)
+        return write_command(source->command, text, asked, err) < 0
+                   ? -1
+                   : read_input(source, text, asked, err);
+    if (check_notebook(source, err) < 0 || read_code(source, config, text, asked, err) < 0 ||
         (is_notebook(source) && take_notebook(source, config, text, asked, err) < 0) ||
         pick_language(source, asked, err) < 0)
         return -1;

@@ -110,10 +110,10 @@ static int help(void)
 {
     (void)printf(
         "usage: belljar serve [OPTION]…\n"
-        "Serve requests over HTTP from a pool of warm sandboxes. Defaults are in parentheses.\n\n"
-        "  --no-auth             accept requests without a token; only on loopback addresses\n"
+        "Serve requests over HTTP from a pool of warm sandboxes.\nDefaults are in parentheses.\n\n"
+        "  --no-auth             accept requests without a token, on loopback only\n"
         "  --config FILE         read this file instead of the usual ones\n");
-    config_print_flags(stdout, "serve");
+    flags_print("serve");
     (void)printf(
         "\nThe profile and limits are the defaults of requests that do not set their own.\n"
         "example: belljar serve --listen 127.0.0.1:8222\n");
@@ -577,8 +577,17 @@ static void announce_token(const struct serve *serve)
         say("auth", "no token is needed");
 }
 
+static void announce_isolation(const struct serve *serve)
+{
+    if (config_is_process_level(serve->config))
+        say("isolation",
+            "isolation is `process`, which is weaker: programs run without namespaces, "
+            "behind Landlock, seccomp and resource limits only");
+}
+
 static void announce(const struct serve *serve, int port)
 {
+    announce_isolation(serve);
     announce_address(serve, port);
     announce_token(serve);
     (void)fflush(stdout);

@@ -4,37 +4,31 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/config.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/paths.h"
 #include "base/terminal_text.h"
 #include "cli/cmd.h"
-#include "cli/remote.h"
+#include "cli/server.h"
 #include "cli/session.h"
 
 static int help(void)
 {
     (void)printf(
-        "usage: belljar session list [OPTION]…\n"
-        "       belljar session show NAME…\n"
-        "       belljar session rm NAME…\n"
-        "       belljar session diff|apply|discard NAME [PATH]…\n\n"
-        "List, show or end sessions of a running `belljar serve`; NAME is a name or an id.\n"
+        "usage: belljar session list|show NAME…|rm NAME…\n"
+        "       belljar session diff|apply|discard NAME [PATH]…\n"
+        "       belljar session put NAME FILE… | get NAME PATH… | files NAME [PATH]\n\n"
+        "List, show or remove sessions of a `belljar serve`; NAME: a name or an id.\n"
         "diff, apply and discard show, write to the disk, or drop a session's changes in\n"
         "directories granted as DIR:cow; with PATH, only the changes at or below it.\n"
-        "The command asks the server over its Unix socket unless --server is given.\n\n"
+        "put and get copy files to and from its /workspace, files lists them.\n\n"
         "  --stat             diff: only one line for each file\n"
-        "  --version V        apply, discard: only if nothing changed since the diff with version "
-        "V\n"
-        "  --with-hidden N    apply: also the N bytes that the diff reported but did not show\n"
-        "  --force            apply: also overwrite files that changed on the disk\n"
-        "  --server URL       the server (http://, https://, unix:PATH); or set BELLJAR_SERVER\n"
-        "  --token-file FILE  file with the token for it; or set BELLJAR_TOKEN\n"
-        "  --socket PATH      the server's Unix socket\n"
+        "  --version V        apply, discard: only if nothing changed since that diff\n"
+        "  --with-hidden N    apply: also the N bytes that the diff did not show\n"
+        "  --into DIR         put: a directory in /workspace; get: one here (- is stdout)\n"
+        "  --force            apply: also overwrite files that changed on the disk;\n"
+        "                     put, get: replace files that exist\n" SERVER_HELP
         "  --json             print JSON\n\n"
-        "example:\n"
-        "  belljar session list\n");
+        "example: belljar session get agent report.csv\n");
     return 0;
 }
 
@@ -140,6 +134,9 @@ static const struct action {
     {"diff", session_changes_diff, 1, -1},
     {"apply", session_changes_apply, 1, -1},
     {"discard", session_changes_discard, 1, -1},
+    {"put", session_files_put, 2, -1},
+    {"get", session_files_get, 2, -1},
+    {"files", session_files_list, 1, 2},
 };
 
 static const struct action *find_action(const char *word, int names, struct error *err)
@@ -149,72 +146,34 @@ static const struct action *find_action(const char *word, int names, struct erro
     if (!action || (names >= action->min && (action->max < 0 || names <= action->max)))
         return action;
     error_set(err, E_INVALID, "`belljar session %s` takes %s", word,
-              action->max == 0 ? "no name" : "the name of a session");
+              action->max == 0   ? "no name"
+              : action->min == 2 ? "the name of a session and files"
+                                 : "the name of a session");
     error_hint(err, "`belljar session list` shows the names");
     return NULL;
-}
-
-static int open_url(struct query *q, const char *url, const char *token_file, struct error *err)
-{
-    char token[REMOTE_TOKEN_MAX];
-    int r;
-
-    if (!token_file)
-        return client_init(&q->client, url, NULL, getenv("BELLJAR_TOKEN"), err);
-    if (remote_read_token(token_file, token, err) < 0)
-        return -1;
-    r = client_init(&q->client, url, NULL, token, err);
-    explicit_bzero(token, sizeof(token));
-    return r;
-}
-
-/* The server to ask. */
-struct server_place {
-    const char *url, *token_file, *socket;
-};
-
-static int open_client(struct query *q, const struct server_place *address, struct error *err)
-{
-    cleanup(config_free_p) struct config *config = config_new();
-    cleanup_free char *usual = NULL;
-    const char *socket = address->socket;
-
-    if (!config)
-        return error_memory(err);
-    if (address->url)
-        return open_url(q, address->url, address->token_file, err);
-    if (config_load(config, NULL, err) < 0)
-        return -1;
-    if (!socket && *config->socket && strcmp(config->socket, "none") != 0)
-        socket = config->socket;
-    if (!socket)
-        usual = paths_runtime("http.sock", err);
-    if (!socket && !usual)
-        return -1;
-    return client_init(&q->client, NULL, socket ? socket : usual, NULL, err);
 }
 
 /* Returns 0, or the exit code + 1 when there is nothing more to do. */
 static int parse(struct query *q, struct server_place *address, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"server", required_argument, NULL, 's'}, {"token-file", required_argument, NULL, 't'},
-        {"socket", required_argument, NULL, 'u'}, {"json", no_argument, NULL, 'j'},
-        {"stat", no_argument, NULL, 'n'},         {"version", required_argument, NULL, 'v'},
-        {"force", no_argument, NULL, 'f'},        {"with-hidden", required_argument, NULL, 'w'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        SERVER_OPTIONS,
+        {"json", no_argument, NULL, 'j'},
+        {"stat", no_argument, NULL, 'n'},
+        {"version", required_argument, NULL, 'v'},
+        {"into", required_argument, NULL, 'i'},
+        {"force", no_argument, NULL, 'f'},
+        {"with-hidden", required_argument, NULL, 'w'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     const struct cmd_place places[] = {
-        {'s', .word = &address->url},    {'t', .word = &address->token_file},
-        {'u', .word = &address->socket}, {'v', .word = &q->version},
-        {'w', .word = &q->hidden},       {'j', .flag = &q->is_json},
-        {'n', .flag = &q->is_brief},     {'f', .flag = &q->is_forced},
+        SERVER_PLACES(address),       {'v', .word = &q->version}, {'i', .word = &q->into},
+        {'w', .word = &q->hidden},    {'j', .flag = &q->is_json}, {'n', .flag = &q->is_brief},
+        {'f', .flag = &q->is_forced},
     };
-    int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 
-    if (!address->url && !address->socket)
-        address->url = remote_server_of_environment();
-    return r;
+    return cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 }
 
 int cmd_session(int argc, char **argv)
@@ -228,11 +187,9 @@ int cmd_session(int argc, char **argv)
     if (r > 0)
         return r - 1;
     action = find_action(argv[optind], argc - optind - 1, &err);
-    if (!action || open_client(&q, &address, &err) < 0)
+    if (!action || server_open(&address, NULL, &q.client, &err) < 0)
         return cmd_fail(&err);
     r = action->run(&q, argv + optind + 1, &err);
-    if (r < 0 && err.code == E_AUTH)
-        (void)error_hint(&err, REMOTE_TOKEN_HINT);
     client_done(&q.client);
-    return r < 0 ? cmd_fail(&err) : r;
+    return r < 0 ? server_fail(&err) : r;
 }

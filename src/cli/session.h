@@ -1,4 +1,5 @@
-/* Shared by session.c (sessions) and session_changes.c (what they changed). */
+/* Shared by session.c (sessions), session_changes.c (their changes in granted directories) and
+ * session_files.c (their files). */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,8 @@ struct query {
     struct client client;
     bool is_json;
     bool is_brief;       /* no diffs */
-    bool is_forced;      /* conflicts are overwritten */
+    bool is_forced;      /* conflicts, or files, are overwritten */
+    const char *into;    /* the directory that files go to, or NULL */
     const char *version; /* of a list that was looked at, or NULL */
     const char *hidden;  /* how many bytes that list hides, or NULL */
 };
@@ -22,3 +24,6 @@ struct query {
 int session_changes_diff(struct query *q, char **words, struct error *err);
 int session_changes_apply(struct query *q, char **words, struct error *err);
 int session_changes_discard(struct query *q, char **words, struct error *err);
+int session_files_put(struct query *q, char **words, struct error *err);
+int session_files_get(struct query *q, char **words, struct error *err);
+int session_files_list(struct query *q, char **words, struct error *err);

@@ -16,22 +16,22 @@
 
 static int help(void)
 {
-    (void)printf(
-        "usage: belljar skills list [--json]\n"
-        "       belljar skills add [--profile P] FILE.py|FOLDER|FILE.zip…\n"
-        "       belljar skills show NAME… [--json]\n"
-        "       belljar skills read NAME FILE\n"
-        "       belljar skills versions NAME… [--json]\n"
-        "       belljar skills undo NAME…\n"
-        "       belljar skills rm NAME…\n\n"
-        "Manage the skills that programs import as `skills.NAME`: single modules, or folders\n"
-        "with a SKILL.md (a ZIP file holds one folder). `add` refuses what the profile refuses:\n"
-        "it runs a module once in a sandbox, and checks a folder's Python without running it.\n"
-        "`undo` removes the last version. Secrets in the output are masked.\n\n"
-        "  --json         print JSON\n"
-        "  --profile P    profile to check against (standard)\n\n"
-        "example:\n"
-        "  belljar skills add clean_csv.py ./csv-profile\n");
+    (void)printf("usage: belljar skills list [--json]\n"
+                 "       belljar skills add [--profile P] FILE.py|FOLDER|FILE.zip…\n"
+                 "       belljar skills show NAME… [--json]\n"
+                 "       belljar skills read NAME FILE\n"
+                 "       belljar skills versions NAME… [--json]\n"
+                 "       belljar skills undo NAME…\n"
+                 "       belljar skills rm NAME…\n\n"
+                 "Manage the skills that programs import as `skills.NAME`: single modules, or\n"
+                 "folders with a SKILL.md (a ZIP file holds one folder). `add` refuses what the\n"
+                 "profile refuses: it runs a module once in a sandbox, and checks a folder's\n"
+                 "Python without running it.\n"
+                 "`undo` removes the last version. Secrets in the output are masked.\n\n"
+                 "  --json         print JSON\n"
+                 "  --profile P    profile to check against (standard)\n\n"
+                 "example:\n"
+                 "  belljar skills add clean_csv.py ./csv-profile\n");
     return 0;
 }
 

@@ -20,18 +20,17 @@
 
 static int help(void)
 {
-    (void)printf(
-        "usage: belljar state list [--json]\n"
-        "       belljar state create NAME [DESCRIPTION]\n"
-        "       belljar state save NAME FILE|-\n"
-        "       belljar state show NAME[@VERSION]…\n"
-        "       belljar state history NAME… [--json]\n"
-        "       belljar state rm NAME…\n\n"
-        "Manage the refactoring sessions that you and your agents have saved. Each is a JSON\n"
-        "object with its earlier versions. Secrets in the output are masked.\n\n"
-        "  --json         print JSON\n\n"
-        "example:\n"
-        "  belljar state show rename-api\n");
+    (void)printf("usage: belljar state list [--json]\n"
+                 "       belljar state create NAME [DESCRIPTION]\n"
+                 "       belljar state save NAME FILE|-\n"
+                 "       belljar state show NAME[@VERSION]…\n"
+                 "       belljar state history NAME… [--json]\n"
+                 "       belljar state rm NAME…\n\n"
+                 "Manage the refactoring sessions that you and your agents have saved. Each is a\n"
+                 "JSON object with its earlier versions. Secrets in the output are masked.\n\n"
+                 "  --json         print JSON\n\n"
+                 "example:\n"
+                 "  belljar state show rename-api\n");
     return 0;
 }
 

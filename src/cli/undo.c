@@ -18,17 +18,16 @@ struct wish {
 
 static int help(void)
 {
-    (void)printf(
-        "usage: belljar undo RUN [--dry-run] [--json]\n"
-        "       belljar undo --list [--json]\n\n"
-        "Undo what a run changed in directories granted with `:rw`. Files that changed again\n"
-        "since the run are left alone and reported. An undo is recorded as well; use its id to\n"
-        "undo it.\n\n"
-        "  --dry-run      show what would be done, and change nothing\n"
-        "  --list         list the runs that can be undone, newest first\n"
-        "  --json         print JSON\n\n"
-        "example:\n"
-        "  belljar undo --list\n");
+    (void)printf("usage: belljar undo RUN [--dry-run] [--json]\n"
+                 "       belljar undo --list [--json]\n\n"
+                 "Undo what a run changed in directories granted with `:rw`. Files that changed\n"
+                 "again since the run are left alone and reported. An undo is recorded as well;\n"
+                 "use its id to undo it.\n\n"
+                 "  --dry-run      show what would be done, and change nothing\n"
+                 "  --list         list the runs that can be undone, newest first\n"
+                 "  --json         print JSON\n\n"
+                 "example:\n"
+                 "  belljar undo --list\n");
     return 0;
 }
 
@@ -66,6 +65,7 @@ static void print_answer(const json_t *answer)
     bool is_dry = json_is_true(json_object_get(answer, "dry_run"));
 
     for (size_t i = 0; i < json_array_size(done); i++) {
+        (void)printf("%s", is_dry ? "would be " : "");
         print_item(stdout, json_array_get(done, i));
         (void)printf("\n");
     }
@@ -82,7 +82,10 @@ static void print_answer(const json_t *answer)
     else
         (void)fprintf(stderr, "%lld change%s %s undone, %lld left alone\n",
                       number(answer, "n_done"), number(answer, "n_done") == 1 ? "" : "s",
-                      is_dry ? "would be" : "were", number(answer, "n_conflicts"));
+                      is_dry                          ? "would be"
+                      : number(answer, "n_done") == 1 ? "was"
+                                                      : "were",
+                      number(answer, "n_conflicts"));
     if (undo)
         (void)fprintf(stderr, "to undo that: belljar undo %s\n", undo);
 }

@@ -76,7 +76,7 @@ static int help(void)
         "  --against FILE            also check a receipt or head that you kept elsewhere\n"
         "  --dir DIR                 read the trail in DIR\n"
         "  --config FILE             read this file instead of the usual ones\n\n"
-        "exit: verify, check-receipt: 0 valid, 1 not valid; replay: 0 identical, 1 different\n"
+        "exit: verify, check-receipt: 0 valid, 1 not; replay: 0 identical, 1 different\n"
         "example: belljar audit list --since 1d --status error\n",
         LIST_DEFAULT);
     return 0;

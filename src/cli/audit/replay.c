@@ -15,6 +15,7 @@
 #include "audit/record.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/language.h"
 #include "base/sha256.h"
 #include "base/stream.h"
 #include "base/terminal_text.h"
@@ -215,6 +216,8 @@ static int take_program(const json_t *start, struct run *run, struct error *err)
     const json_t *args = json_object_get(start, "args");
     const char *language = json_string_value(json_object_get(start, "language"));
 
+    if (json_is_true(json_object_get(start, "terminal")))
+        return error_set(err, E_UNSUPPORTED, "it ran on a terminal, and keys are not recorded");
     if (json_object_get(start, "args_masked"))
         return error_set(err, E_NOT_FOUND, "its arguments held secrets, " NOT_KEPT);
     if (!code ||
@@ -229,10 +232,13 @@ static int take_program(const json_t *start, struct run *run, struct error *err)
             return -1;
         run->program.has_input = true;
     }
-    run->program.language = language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON;
+    /* The text of a command is a line of a shell. */
+    run->program.language =
+        language && strcmp(language, "command") == 0 ? RUN_BASH : language_of_json(start);
     run->program.auto_print = json_is_true(json_object_get(start, "auto_print"));
     run->program.only_checks = json_is_true(json_object_get(start, "only_checks"));
     run->program.is_check = json_is_true(json_object_get(start, "check"));
+    run->terms.has_one_stream = json_is_true(json_object_get(start, "one_stream"));
     run->terms.has_seed = seed != NULL;
     run->terms.seed = (uint64_t)json_integer_value(seed);
     return args ? copy_list(args, &run->program.args, err) : 0;

@@ -384,21 +384,19 @@ static int measure(struct bench *b, struct error *err)
 
 static int help(void)
 {
-    (void)printf(
-        "usage: belljar bench [--runs N] [--seconds S] [--idle N[,N]…] [--only WHAT[,WHAT]…] "
-        "[--json]\n\n"
-        "Measure sandboxes and sessions on this host, supervisor included: latency with and\n"
-        "without a pool, throughput, teardown and memory of sandboxes; cells, opening, memory\n"
-        "and copies of sessions.\n\n"
-        "  --runs N       samples per latency (default 200)\n"
-        "  --seconds S    length of a throughput window (default 3)\n"
-        "  --idle N,…     numbers of idle sandboxes or sessions to measure (default 10,100)\n"
-        "  --only WHAT,…  measure only these: stock, throughput, growth, warm,\n"
-        "                 teardown, idle, cell, sessions, fork\n"
-        "  --json         print the figures as JSON\n"
-        "  --samples      with --json: also each single time\n\n"
-        "example:\n"
-        "  belljar bench --runs 50 --only stock,idle --idle 10,100,1000\n");
+    (void)printf("usage: belljar bench [OPTION]…\n\n"
+                 "Measure sandboxes and sessions on this host, supervisor included: latency with\n"
+                 "and without a pool, throughput, teardown and memory of sandboxes; cells,\n"
+                 "opening, memory and copies of sessions.\n\n"
+                 "  --runs N       samples per latency (default 200)\n"
+                 "  --seconds S    length of a throughput window (default 3)\n"
+                 "  --idle N,…     numbers of idle sandboxes or sessions (default 10,100)\n"
+                 "  --only WHAT,…  measure only these: stock, throughput, growth, warm,\n"
+                 "                 teardown, idle, cell, sessions, fork\n"
+                 "  --json         print the figures as JSON\n"
+                 "  --samples      with --json: also each single time\n\n"
+                 "example:\n"
+                 "  belljar bench --runs 50 --only stock,idle --idle 10,100,1000\n");
     return 0;
 }
 

@@ -4,6 +4,12 @@
 #include <string.h>
 
 #include "cli/doctor/doctor.h"
+#include "sandbox/landlock.h"
+
+/* Layers that the level `process` does without. */
+#define OF_NAMESPACES                                                                              \
+    (LAYER_USER_NS | LAYER_MOUNT_NS | LAYER_PID_NS | LAYER_NET_NS | LAYER_IPC_NS | LAYER_UTS_NS |  \
+     LAYER_CGROUP_NS | LAYER_TIME_NS | LAYER_ROOT | LAYER_PROC)
 
 /* As root only what the probe met says what is wrong. */
 static const char *improve_cgroup(const struct doctor *doctor, const char *otherwise)
@@ -22,6 +28,8 @@ const char *doctor_improve(const struct doctor *doctor, const struct doctor_laye
 {
     const char *userns = doctor_host_improve_userns(&doctor->host);
 
+    if (doctor->is_on_host && (layer->any & OF_NAMESPACES))
+        return "isolation `namespaces` has it; this level does not";
     if ((layer->any & LAYER_USER_NS) && userns)
         return userns;
     if (layer->any & (LAYER_CGROUP_V1 | LAYER_CGROUP_V2))
@@ -43,8 +51,12 @@ static const char *next_on_failure(const struct doctor *doctor)
     if (userns)
         return userns;
     if (!hint && doctor->error.errnum == EPERM)
-        return "a container may forbid it: docker run --security-opt seccomp=unconfined "
-               "--security-opt apparmor=unconfined --security-opt systempaths=unconfined …";
+        return doctor->host.landlock_abi >= LANDLOCK_ISOLATES
+                   ? "a container may forbid namespaces: docs/HOSTS.md says what it must be "
+                     "allowed. `belljar doctor --isolation process` tries the weaker level "
+                     "without them"
+                   : "a container may forbid namespaces: docs/HOSTS.md says what it must be "
+                     "allowed. The weaker level `process` needs Landlock ABI 6 (Linux 6.12)";
     return hint ? hint : "fix the problems above, then run `belljar doctor` again";
 }
 
@@ -67,6 +79,9 @@ const char *doctor_next(const struct doctor *doctor)
 
     if (!doctor->can_run)
         return next_on_failure(doctor);
+    if (doctor->is_on_host)
+        return "docs/THREATS.md lists what this level does not cover; `belljar doctor --isolation "
+               "namespaces` says whether this host can do better";
     layer = next_layer(doctor);
     if (layer)
         return layer;

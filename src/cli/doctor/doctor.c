@@ -14,22 +14,24 @@
 
 struct arguments {
     const char *config;
+    const char *isolation;
     bool is_json;
 };
 
 static int help(void)
 {
     (void)printf(
-        "usage: belljar doctor [--json] [--prove] [--config FILE]\n\n"
-        "Create a sandbox, check from inside which layers protect it, and grade this host:\n"
+        "usage: belljar doctor [--json] [--prove] [--isolation LEVEL] [--config FILE]\n\n"
+        "Create a sandbox, check from inside which layers protect it, and grade the host:\n"
         "  A  all layers\n"
         "  B  a redundant layer is missing\n"
         "  C  limits are watched by Belljar instead of enforced by the kernel\n"
         "  D  an isolation layer is missing\n"
         "  F  nothing can run\n\n"
-        "  --json         print JSON\n"
-        "  --prove        also run hostile programs that try to escape, and show a table\n"
-        "  --config FILE  read this file instead of the usual ones\n\n"
+        "  --json             print JSON\n"
+        "  --prove            also run programs that try to escape, and show a table\n"
+        "  --isolation LEVEL  grade `namespaces` (default) or the weaker `process`\n"
+        "  --config FILE      read this file instead of the usual ones\n\n"
         "exit: 0 for A to D; 1 for F, or if a hostile program reached anything\n\n"
         "example:\n"
         "  belljar doctor --prove\n");
@@ -104,10 +106,14 @@ static int examine(struct doctor *doctor, const struct arguments *request, struc
 {
     if (!doctor->config)
         return error_memory(err);
-    if (config_load(doctor->config, request->config, err) < 0)
+    if (config_load(doctor->config, request->config, err) < 0 ||
+        (request->isolation &&
+         config_set_flag(doctor->config, "isolation", request->isolation, err) < 0))
         return -1;
+    doctor->is_on_host = config_is_process_level(doctor->config);
     doctor_probe(doctor);
     doctor_host_read(&doctor->host);
+    doctor_pythons_read(&doctor->pythons);
     return request->is_json ? tell_machine(doctor, err) : tell_person(doctor, err);
 }
 
@@ -125,6 +131,7 @@ int cmd_doctor(int argc, char **argv)
     static const struct option options[] = {
         {"json",   no_argument,       NULL, 'j'},
         {"prove",  no_argument,       NULL, 'p'},
+        {"isolation", required_argument, NULL, 'i'},
         {"config", required_argument, NULL, 'c'},
         {"help",   no_argument,       NULL, 'h'},
         {0},
@@ -136,6 +143,7 @@ int cmd_doctor(int argc, char **argv)
     const struct cmd_place places[] = {
         {'j', .flag = &request.is_json},
         {'p', .flag = &doctor.has_proof},
+        {'i', .word = &request.isolation},
         {'c', .word = &request.config},
     };
     int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);

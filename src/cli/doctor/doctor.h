@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cli/doctor/prove.h"
 #include "engine/engine.h"
+#include "engine/pythons.h"
 #include "wire/message.h"
 
 /* --- doctor_layers.c: the layers and the rule of the grade --- */
@@ -36,7 +37,8 @@ const char *doctor_layer_name(const struct doctor_layer *layer, uint32_t standin
 /* `can_run`: a program ran in a sandbox; nothing less is worth a grade. */
 enum doctor_grade doctor_grade(bool can_run, uint32_t standing);
 const char *doctor_grade_name(enum doctor_grade grade);
-const char *doctor_grade_meaning(enum doctor_grade grade);
+/* `is_on_host`: at the level `process`, which has no namespaces by choice. */
+const char *doctor_grade_meaning(enum doctor_grade grade, bool is_on_host);
 
 /* --- doctor_host.c: facts --- */
 
@@ -61,8 +63,28 @@ struct doctor_host {
 
 void doctor_host_read(struct doctor_host *host);
 
-/* The command that removes an obstacle to user namespaces; NULL: there is none. */
+/* Advice on an obstacle to user namespaces; NULL: there is none. It never switches a
+ * protection off for other programs. */
 const char *doctor_host_improve_userns(const struct doctor_host *host);
+
+/* --- doctor_pythons.c: the Pythons that Belljar was built with --- */
+
+struct doctor_python {
+    char version[PYTHON_VERSION_TEXT];
+    char build[128];      /* "3.11.2 (main, Apr 28 2025, 14:11:48) [GCC 12.2.0]", or "" */
+    char host_build[128]; /* of the host's /usr/bin/python3.11 */
+    bool is_older;        /* than the host's */
+};
+
+struct doctor_pythons {
+    struct doctor_python items[PYTHONS_MAX];
+    size_t count;
+};
+
+void doctor_pythons_read(struct doctor_pythons *pythons);
+
+/* Whether one build is older than the other, by version and then by date. */
+bool doctor_python_is_older(const char *build, const char *host_build);
 
 /* --- doctor_probe.c: a real sandbox --- */
 
@@ -70,8 +92,10 @@ struct doctor {
     struct config *config;
     struct engine engine; /* stays open while the report is made, not while hostile programs run */
     struct doctor_host host;
+    struct doctor_pythons pythons;
     bool has_proof; /* the escape suite was asked for */
     bool can_run;
+    bool is_on_host;           /* the level `process` was asked for */
     uint32_t layers;           /* of the sandboxes that ran */
     struct error error;        /* why nothing runs */
     struct error strict_error; /* why `strict` does not, when `open` does */

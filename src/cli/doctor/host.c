@@ -65,8 +65,7 @@ static void count_room(struct doctor_host *host)
                   : (files.rlim_cur - OWN_DESCRIPTORS) / BOX_DESCRIPTORS,
               "open files", "ulimit -n 65536");
     if (host->max_user_namespaces >= 0)
-        bound(host, (uint64_t)host->max_user_namespaces, "user namespaces",
-              "sysctl -w user.max_user_namespaces=10000");
+        bound(host, (uint64_t)host->max_user_namespaces, "user namespaces", NULL);
 }
 
 void doctor_host_read(struct doctor_host *host)
@@ -94,12 +93,16 @@ void doctor_host_read(struct doctor_host *host)
 const char *doctor_host_improve_userns(const struct doctor_host *host)
 {
     if (host->max_user_namespaces == 0)
-        return "sysctl -w user.max_user_namespaces=10000";
+        return "user namespaces are switched off for everybody (user.max_user_namespaces is 0): "
+               "run "
+               "belljar on a host that has them";
     if (host->uid == 0)
         return NULL; /* the two switches below are for those without rights */
     if (host->unprivileged_userns_clone == 0)
-        return "sysctl -w kernel.unprivileged_userns_clone=1";
+        return "only root may make user namespaces here (kernel.unprivileged_userns_clone is 0): "
+               "run the server as root, `sudo belljar serve`; no sandbox is root";
     if (host->apparmor_restricts_userns == 1)
-        return "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0";
+        return "sudo apparmor_parser -r /etc/apparmor.d/belljar (Belljar's AppArmor profile, which "
+               "the package and `make install` put there, allows user namespaces to Belljar only)";
     return NULL;
 }

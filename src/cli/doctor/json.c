@@ -65,6 +65,22 @@ static json_t *cgroup_json(const struct doctor *doctor)
                      json_string_or_null(cgroup_host_reason(cgroups)));
 }
 
+static json_t *pythons_json(const struct doctor_pythons *pythons)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < pythons->count; i++) {
+        const struct doctor_python *python = &pythons->items[i];
+
+        (void)json_array_append_new(list,
+                                    json_pack("{s:s, s:o, s:o, s:b}", "version", python->version,
+                                              "build", json_string_or_null(python->build),
+                                              "host_build", json_string_or_null(python->host_build),
+                                              "is_older", (int)python->is_older));
+    }
+    return list;
+}
+
 static json_t *python_json(const struct doctor *doctor)
 {
     const struct engine *engine = &doctor->engine;
@@ -83,8 +99,9 @@ static json_t *python_json(const struct doctor *doctor)
         else
             (void)json_array_append_new(preloaded, json_string_or_null(e->preload[i]));
     }
-    return json_pack("{s:o, s:o, s:o, s:o}", "version", json_string_or_null(version), "path",
-                     json_string_or_null(e->python), "preloaded", preloaded, "missing", missing);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "version", json_string_or_null(version), "path",
+                     json_string_or_null(e->python), "preloaded", preloaded, "missing", missing,
+                     "all", pythons_json(&doctor->pythons));
 }
 
 static json_t *kernel_json(const struct doctor_host *host)
@@ -136,12 +153,12 @@ json_t *doctor_json(const struct doctor *doctor, struct error *err)
     const struct doctor_host *host = &doctor->host;
     json_t *object = json_pack(
         "{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:i, s:b}, s:i, s:o, s:o, s:o, s:o, s:o, s:n}", "grade",
-        doctor_grade_name(grade), "meaning", doctor_grade_meaning(grade), "layers",
-        layers_json(doctor), "cgroup", cgroup_json(doctor), "python", python_json(doctor), "kernel",
-        kernel_json(host), "user", "uid", (int)host->uid, "is_root", host->uid == 0, "cores",
-        (int)host->cores, "memory", memory_json(host), "sandboxes", room_json(host), "error",
-        error_json(&doctor->error), "strict_error", error_json(&doctor->strict_error), "next",
-        json_string_or_null(doctor_next(doctor)), "proof");
+        doctor_grade_name(grade), "meaning", doctor_grade_meaning(grade, doctor->is_on_host),
+        "layers", layers_json(doctor), "cgroup", cgroup_json(doctor), "python", python_json(doctor),
+        "kernel", kernel_json(host), "user", "uid", (int)host->uid, "is_root", host->uid == 0,
+        "cores", (int)host->cores, "memory", memory_json(host), "sandboxes", room_json(host),
+        "error", error_json(&doctor->error), "strict_error", error_json(&doctor->strict_error),
+        "next", json_string_or_null(doctor_next(doctor)), "proof");
 
     if (!object)
         error_memory(err);

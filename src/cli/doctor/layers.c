@@ -9,7 +9,7 @@
  * the rule of the grade. */
 /* clang-format off */
 static const struct doctor_layer layers[] = {
-    {LAYER_USER_NS,      DOCTOR_D, "your rights on this host, and root's", "sysctl -w user.max_user_namespaces=10000"},
+    {LAYER_USER_NS,      DOCTOR_D, "your rights on this host, and root's", KERNEL},
     {LAYER_CAPS,         DOCTOR_D, "your rights on this host, and root's", KERNEL},
     {LAYER_NO_NEW_PRIVS, DOCTOR_D, "more rights through set-user-id files", KERNEL},
     {LAYER_MOUNT_NS,     DOCTOR_D, "your files",                           KERNEL},
@@ -72,7 +72,10 @@ const char *doctor_grade_name(enum doctor_grade grade)
     return grades[grade].name;
 }
 
-const char *doctor_grade_meaning(enum doctor_grade grade)
+const char *doctor_grade_meaning(enum doctor_grade grade, bool is_on_host)
 {
+    if (is_on_host && grade == DOCTOR_D)
+        return "isolation `process`, which is weaker: no namespaces, only Landlock, seccomp and "
+               "limits";
     return grades[grade].meaning;
 }

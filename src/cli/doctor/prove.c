@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/language.h"
 #include "base/limits.h"
 #include "base/paths.h"
 #include "base/terminal_text.h"
@@ -47,6 +48,7 @@ struct outcome {
 /* Shared by all programs. */
 struct suite {
     struct bait *bait;
+    bool is_on_host; /* at isolation `process` */
     char path[32];   /* where the program stands that is run */
     int stop;        /* can be read when a signal has come that would end us */
     sigset_t before; /* the signals that were blocked already */
@@ -61,6 +63,8 @@ static void add_limits(const struct program *p, char words[][32], const char **a
 
     argv[(*argc)++] = "--timeout=5";
     argv[(*argc)++] = "--memory=256";
+    argv[(*argc)++] = "--pids=64";
+    argv[(*argc)++] = "--disk=64";
     while (*at && n < PROGRAM_TEXTS_MAX) {
         size_t len = strcspn(at, " ");
 
@@ -130,13 +134,14 @@ static int run_once(const struct program *p, const struct suite *suite, int out_
     char words[PROGRAM_TEXTS_MAX][32];
     char *grants[BAIT_GRANTS] = {0};
     const char *argv[32 + BAIT_GRANTS] = {
-        "belljar", "run", "--json", "--profile", p->profile, "-l", p->is_bash ? "bash" : "python"};
+        "belljar", "run", "--json", "--profile", p->profile, "-l", languages[p->language].name};
     size_t argc = 7;
     bool has_ended;
     pid_t pid;
     int status;
 
     add_limits(p, words, argv, &argc);
+    argv[argc++] = suite->is_on_host ? "--isolation=process" : "--isolation=namespaces";
     for (size_t i = 0; p->has_grants && i < suite->bait->n_grants; i++)
         if (asprintf(&grants[i], "--allow=%s:ro", suite->bait->grants[i]) > 0)
             argv[argc++] = grants[i];
@@ -209,13 +214,22 @@ static bool is_left(const char *name)
     return true;
 }
 
-static const char *breach_in(const struct program *p, const struct bait *bait, const char *answer)
+/* A breach that the bait shows counts at every level. */
+static const char *breach_outside(const struct suite *suite, const char *answer)
 {
-    const char *const markers[] = {"ESCAPED:", "UNFILTERED:", bait->token, bait->secret};
+    const char *touched = bait_touched(suite->bait);
 
-    for (size_t i = 0; i < ARRAY_SIZE(markers); i++)
-        if (strstr(answer, markers[i]))
-            return i < 2 ? "it says so" : "its answer contains a secret from outside";
+    if (strstr(answer, suite->bait->token) || strstr(answer, suite->bait->secret))
+        return "its answer contains a secret from outside";
+    if (touched)
+        return touched;
+    return is_left(suite->bait->orphan) ? "a process was left behind" : NULL;
+}
+
+static const char *breach_in(const struct program *p, const char *answer)
+{
+    if (strstr(answer, "ESCAPED:") || strstr(answer, "UNFILTERED:"))
+        return "it says so";
     for (size_t i = 0; i < PROGRAM_TEXTS_MAX && p->forbid[i]; i++)
         if (strstr(answer, p->forbid[i]))
             return "its answer contains what it must not";
@@ -271,6 +285,25 @@ static void judge_answer(const struct program *p, const struct buf *answer, stru
     json_decref(json);
 }
 
+/* A missing cgroup, or this level, explains another end than the promised one. It never explains a
+ * breach that the bait shows. */
+static void excuse(const struct program *p, const struct suite *suite, const char *answer,
+                   struct outcome *o)
+{
+    const char *reason = NULL;
+
+    if (suite->is_on_host && p->uncovered && (o->verdict != PROVE_OK || breach_in(p, answer)))
+        reason = p->uncovered;
+    else if (o->verdict == PROVE_UNEXPECTED && suite->is_on_host && p->process)
+        reason = p->process;
+    else if (o->verdict == PROVE_UNEXPECTED && p->needs_cgroup && !o->has_cgroup)
+        reason = "this needs a cgroup, and there is none here";
+    if (!reason)
+        return;
+    o->verdict = PROVE_KNOWN;
+    o->why = reason;
+}
+
 static int try_program(const struct program *p, const struct suite *suite, struct outcome *o,
                        struct error *err)
 {
@@ -293,19 +326,14 @@ static int try_program(const struct program *p, const struct suite *suite, struc
         o->why = "no end";
     else
         judge_answer(p, &answer, o);
-    breach = breach_in(p, suite->bait, buf_str(&answer));
-    if (!breach)
-        breach = bait_touched(suite->bait);
-    if (!breach && is_left(suite->bait->orphan))
-        breach = "a process was left behind";
+    breach = breach_outside(suite, buf_str(&answer));
+    if (!breach && !(suite->is_on_host && p->uncovered))
+        breach = breach_in(p, buf_str(&answer));
     if (breach)
         o->why = breach;
     o->verdict = breach ? PROVE_BREACH : o->why ? PROVE_UNEXPECTED : PROVE_OK;
-    /* A missing cgroup explains another end than the promised one, and nothing that got out. */
-    if (o->verdict == PROVE_UNEXPECTED && p->needs_cgroup && o->has_status && !o->has_cgroup) {
-        o->verdict = PROVE_KNOWN;
-        o->why = "this needs a cgroup, and there is none here";
-    }
+    if (!breach && o->has_status)
+        excuse(p, suite, buf_str(&answer), o);
     return 0;
 }
 
@@ -340,7 +368,7 @@ static int find_corpus(glob_t *ret_files, struct error *err)
 
     if (!dir)
         return -1;
-    if (asprintf(&pattern, "%s/*/*.[ps][yh]", dir) < 0)
+    if (asprintf(&pattern, "%s/*/*.[pjs][yhs]", dir) < 0)
         return error_memory(err);
     if (glob(pattern, 0, NULL, ret_files) == 0)
         return 0;
@@ -374,6 +402,8 @@ static int prove_all(const glob_t *files, const struct suite *suite, struct prov
         struct outcome outcome;
 
         r = program_load(files->gl_pathv[i], suite->bait, &p, err);
+        if (r == 0 && !language_is_installed(p.language))
+            continue;
         if (r == 0 && shows_progress)
             (void)fprintf(stderr, "\r\033[K%zu of %zu: %s\r", i + 1, files->gl_pathc, p.id);
         if (r == 0)
@@ -441,7 +471,9 @@ static void print_grants(const struct bait *bait)
 int prove_run_suite(const struct config *config, struct prove_totals *ret_totals, struct error *err)
 {
     struct prove_totals totals = {0};
-    struct suite suite = {.path = "/tmp/belljar-prove-XXXXXX", .stop = -1};
+    struct suite suite = {.path = "/tmp/belljar-prove-XXXXXX",
+                          .is_on_host = config_is_process_level(config),
+                          .stop = -1};
     glob_t files = {0};
     int r;
 

@@ -15,8 +15,8 @@ struct prove_totals {
     size_t passed;
     size_t breaches;   /* reached something outside, or what it must not */
     size_t unexpected; /* reached nothing, but ended in another way than it should */
-    size_t gaps;       /* got past a limit that nothing but a missing cgroup could hold */
-    size_t grants;     /* read-only directories that were attacked, one of them our own */
+    size_t gaps;   /* a missing cgroup explains it, or that isolation `process` does not cover it */
+    size_t grants; /* read-only directories that were attacked, one of them our own */
 };
 
 /* Prints a table on stdout and progress on stderr. Programs that attack read-only grants get one of

@@ -28,8 +28,13 @@ static void set_key(struct program *p, const char *key, const char *value)
         const char *name;
         const char **place;
     } places[] = {
-        {"id", &p->id},         {"category", &p->category}, {"profile", &p->profile},
-        {"expect", &p->expect}, {"limits", &p->limits},
+        {"id", &p->id},
+        {"category", &p->category},
+        {"profile", &p->profile},
+        {"expect", &p->expect},
+        {"limits", &p->limits},
+        {"process", &p->process},
+        {"uncovered", &p->uncovered},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(places); i++)
@@ -49,13 +54,18 @@ static void set_key(struct program *p, const char *key, const char *value)
         p->needs_cgroup = strcmp(value, "cgroup") == 0;
 }
 
+static bool is_comment(const char *line)
+{
+    return *line == '#' || strncmp(line, "//", 2) == 0;
+}
+
 /* A program that accepts success and something else besides proves nothing by its end alone. */
 static bool can_fail(const struct program *p, const char *raw)
 {
     bool accepts_all = strchr(p->expect, ' ') && strstr(p->expect, "success");
     const char *body = raw;
 
-    while (*body == '#' && strchr(body, '\n')) /* the promises themselves show nothing */
+    while (is_comment(body) && strchr(body, '\n')) /* the promises themselves show nothing */
         body = strchr(body, '\n') + 1;
     return !accepts_all || p->require[0] || p->forbid[0] || p->must_differ || bait_is_in(body);
 }
@@ -67,7 +77,7 @@ int program_load(const char *path, const struct bait *bait, struct program *p, s
     char *rest, *line;
 
     *p = (struct program){.limits = "", .runs = 1};
-    p->is_bash = strcmp(path + strlen(path) - 3, ".sh") == 0;
+    p->language = (enum run_language)language_of_file(path); /* find_corpus() takes no others */
     buf_init(&p->source, 4 * LIMIT_CODE_BYTES);
     if (fd < 0)
         return error_errno(err, "open %s", path);
@@ -75,14 +85,15 @@ int program_load(const char *path, const struct bait *bait, struct program *p, s
         bait_fill_in(bait, buf_str(&raw), raw.len, &p->source, err) < 0)
         return error_wrap(err, "%s", path);
     rest = p->header = strdup(buf_str(&p->source));
-    while (rest && (line = strsep(&rest, "\n")) && line[0] == '#') {
+    while (rest && (line = strsep(&rest, "\n")) && is_comment(line)) {
         char *colon = strstr(line, ": ");
 
-        if (!colon || strncmp(line, "# ", 2) != 0)
+        line += strspn(line, "#/");
+        if (!colon || *line++ != ' ')
             continue;
         *colon = '\0';
-        if (p->id || strcmp(line + 2, "id") == 0) /* a coding line may stand before it */
-            set_key(p, line + 2, colon + 2);
+        if (p->id || strcmp(line, "id") == 0) /* a coding line may stand before it */
+            set_key(p, line, colon + 2);
     }
     if (!p->header)
         return error_memory(err);

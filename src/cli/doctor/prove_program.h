@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "cli/doctor/prove_bait.h"
+#include "wire/language.h"
 
 #define PROGRAM_TEXTS_MAX 8
 
@@ -18,12 +19,14 @@ struct program {
     const char *profile;
     const char *expect;
     const char *limits;
+    const char *process;   /* why it ends in another way at isolation `process`, or NULL */
+    const char *uncovered; /* what it reaches there, or NULL */
     const char *require[PROGRAM_TEXTS_MAX];
     const char *forbid[PROGRAM_TEXTS_MAX];
     long runs;
     bool must_differ;
     bool needs_cgroup;
-    bool is_bash;
+    enum run_language language;
     bool has_grants; /* it is given the read-only directories of the bait */
 };
 

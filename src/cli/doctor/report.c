@@ -63,7 +63,8 @@ static int add_grade(const struct page *p)
     (void)snprintf(text, sizeof(text), "grade %s", doctor_grade_name(p->grade));
     if (paint(p, color, text) < 0)
         return -1;
-    return buf_printf(p->out, p->err, ": %s\n", doctor_grade_meaning(p->grade));
+    return buf_printf(p->out, p->err, ": %s\n",
+                      doctor_grade_meaning(p->grade, p->doctor->is_on_host));
 }
 
 static int add_failure(const struct page *p)
@@ -233,6 +234,32 @@ static int add_python(const struct page *p)
     return add_missing(p, e);
 }
 
+static int add_pythons(const struct page *p)
+{
+    const struct doctor_pythons *pythons = &p->doctor->pythons;
+
+    for (size_t i = 0; i < pythons->count; i++) {
+        const struct doctor_python *python = &pythons->items[i];
+
+        if (i > 0 &&
+            (add_label(p, "python") < 0 ||
+             buf_printf(p->out, p->err, "%.*s with `--python %s`\n",
+                        (int)strcspn(python->build, " "), python->build, python->version) < 0))
+            return -1;
+        if (python->is_older &&
+            (add_label(p, "note") < 0 ||
+             add_line(p,
+                      "Belljar's Python is older than the host's, "
+                      "and lacks its updates: ",
+                      python->build) < 0 ||
+             add_label(p, "") < 0 ||
+             add_line(p, "build and install Belljar again, then restart the server; the host has ",
+                      python->host_build) < 0))
+            return -1;
+    }
+    return 0;
+}
+
 static int add_strict(const struct page *p)
 {
     if (p->doctor->strict_error.code == E_NONE)
@@ -252,8 +279,8 @@ static int add_next(const struct page *p)
 int doctor_report(const struct doctor *doctor, bool has_color, struct buf *out, struct error *err)
 {
     static int (*const parts[])(const struct page *) = {
-        add_grade,  add_failure, add_layers, add_kernel, add_room,
-        add_cgroup, add_python,  add_strict, add_next,
+        add_grade,  add_failure, add_layers,  add_kernel, add_room,
+        add_cgroup, add_python,  add_pythons, add_strict, add_next,
     };
     const struct page page = {doctor, doctor_grade(doctor->can_run, doctor->layers), has_color, out,
                               err};

@@ -39,6 +39,8 @@ const struct setup_client *setup_client_find(const char *name, struct error *err
         known[i] = setup_clients[i].name;
     }
     nearest = suggest_nearest(name, known, ARRAY_SIZE(known));
+    if (!nearest)
+        nearest = suggest_by_words(name, known, ARRAY_SIZE(known));
     error_set(err, E_INVALID, "there is no client `%s`", name);
     if (nearest)
         error_hint(err, "did you mean `%s`?", nearest);
@@ -77,6 +79,24 @@ char *setup_client_path(const struct setup_client *client, struct error *err)
         return NULL;
     }
     return path;
+}
+
+bool setup_client_is_here(const struct setup_client *client)
+{
+    cleanup_error struct error err = {0};
+    cleanup_free char *path = setup_client_path(client, &err);
+    bool has_own_folder = *client->dir && strcmp(client->dir, "~config") != 0;
+    char *end;
+
+    if (!path)
+        return false;
+    if (access(path, F_OK) == 0)
+        return true;
+    if (!has_own_folder && !strchr(client->file, '/'))
+        return false; /* it lies in the home directory itself */
+    end = strrchr(path, '/');
+    *end = '\0';
+    return access(path, F_OK) == 0;
 }
 
 char *setup_client_project_path(const struct setup_client *client, struct error *err)

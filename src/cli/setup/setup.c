@@ -61,8 +61,8 @@ static int help(void)
 {
     (void)printf("usage: belljar setup CLIENT [OPTION]…\n"
                  "       belljar setup --print [CLIENT] [OPTION]…\n\n"
-                 "Register Belljar with an MCP client, in that client's own settings. Everything "
-                 "else in\nthe settings stays unchanged, comments included.\n\nclients:\n");
+                 "Register Belljar with an MCP client, in that client's own settings. Everything\n"
+                 "else in the settings stays unchanged, comments included.\n\nclients:\n");
     for (size_t i = 0; i < setup_clients_count; i++)
         (void)printf("  %-15s %s\n", setup_clients[i].name, setup_clients[i].title);
     (void)printf("\n  --allow DIR[:ro|:rw|:cow]  a directory that programs may see; repeatable\n"
@@ -218,13 +218,27 @@ static int take_option(struct wish *wish, int answer, const char *name, struct e
     }
 }
 
+/* The clients whose settings are there: those that somebody uses here. */
+static int hint_clients(struct error *err)
+{
+    cleanup(buf_done) struct buf found = BUF_OF(KIB);
+
+    for (size_t i = 0; i < setup_clients_count; i++)
+        if (setup_client_is_here(&setup_clients[i]))
+            (void)buf_printf(&found, NULL, "%s%s", found.len ? ", " : "", setup_clients[i].name);
+    return found.len
+               ? error_hint(err, "found here: %s; for example `belljar setup %.*s`",
+                            buf_str(&found), (int)strcspn(buf_str(&found), ","), buf_str(&found))
+               : error_hint(err, "`belljar setup --help` lists them; none was found here");
+}
+
 static int take_client(struct wish *wish, int argc, char **argv, struct error *err)
 {
     if (optind == argc && wish->is_print)
         return 0;
     if (optind == argc) {
         error_set(err, E_INVALID, "no client was named");
-        return error_hint(err, "`belljar setup --help` lists them");
+        return hint_clients(err);
     }
     wish->client = setup_client_find(argv[optind], err);
     return wish->client ? 0 : -1;

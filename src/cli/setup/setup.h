@@ -39,6 +39,9 @@ const struct setup_client *setup_client_find(const char *name, struct error *err
 /* The client's file, which need not be there. The caller frees it. */
 char *setup_client_path(const struct setup_client *client, struct error *err);
 
+/* Its settings, or the folder that they are in, are there. */
+bool setup_client_is_here(const struct setup_client *client);
+
 /* The path for the project in the current directory. */
 char *setup_client_project_path(const struct setup_client *client, struct error *err);
 

@@ -102,8 +102,8 @@ void shell_hold(void *arg)
         shell->exit_code = 128 + SIGPIPE; /* nobody reads us any more */
         shell_end(shell);
     }
-    if (is_held != shell->is_held && shell->cell)
-        pool_hold(shell->cell, is_held);
+    if (is_held != shell->is_held && shell->has_cell && shell->backend->ops->hold)
+        shell->backend->ops->hold(shell->backend, is_held);
     shell->is_held = is_held;
 }
 
@@ -117,12 +117,23 @@ static void pause_output(struct shell *shell, bool is_paused)
 
 void shell_on_answered(void *arg)
 {
-    pause_output(arg, false);
+    struct shell *shell = arg;
+
+    pause_output(shell, false);
+    typed_line_pause(&shell->typed, false);
 }
 
-static void on_event(struct run *run, const struct run_event *event)
+/* Enter was pressed, and the terminal has shown it. */
+void shell_on_typed(void *arg)
 {
-    struct shell *shell = run->user;
+    struct shell *shell = arg;
+
+    shell->out.is_in_line = shell->err.is_in_line = false;
+}
+
+static void on_event(void *user, const struct run_event *event)
+{
+    struct shell *shell = user;
     const struct run_form *picture;
     uint32_t width, height;
 
@@ -136,6 +147,11 @@ static void on_event(struct run *run, const struct run_event *event)
     if (event->kind == RUN_EVENT_APPROVAL) {
         consent_ask(&shell->consent, shell->engine.loop, event->approval);
         pause_output(shell, consent_is_open(&shell->consent));
+        typed_line_pause(&shell->typed, consent_is_open(&shell->consent));
+        return;
+    }
+    if (event->kind == RUN_EVENT_INPUT) {
+        typed_line_want(&shell->typed, shell->engine.loop, event->input);
         return;
     }
     if (event->kind == RUN_EVENT_DISPLAY) {
@@ -150,58 +166,50 @@ static void on_event(struct run *run, const struct run_event *event)
     shell_hold(shell);
 }
 
-static void on_done(struct run *run)
+static void on_done(void *user, const struct run *run)
 {
-    struct shell *shell = run->user;
+    struct shell *shell = user;
     cleanup(buf_done) struct buf text = {0};
+    struct error err = {0};
 
     clear_progress(shell);
     consent_close(&shell->consent);
-    pause_output(shell, false);
+    shell_on_answered(shell);
     (void)output_sink_finish(&shell->out);
     (void)output_sink_finish(&shell->err);
-    shell->cell = NULL;
+    shell->has_cell = false;
     shell->is_held = false;
     if (run->result.error.code != E_NONE) {
-        shell_fail(shell, &run->result.error);
+        error_copy(&err, &run->result.error);
+        shell_fail(shell, &err);
     } else {
         buf_init(&text, SIZE_MAX / 2);
         if (result_cell(run, shell->has_color, &text, NULL) == 0)
             (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
         shell->exit_code = run_status_exit(run);
     }
-    run_free(run);
     shell_ask(shell);
-}
-
-static int make_cell(struct shell *shell, struct run **ret_cell, struct error *err)
-{
-    struct admission admission = shell_admission(shell);
-    const struct run_request asked = {
-        .code = {shell->text.data, shell->text.len},
-        .language = shell->language,
-        .auto_print = shell->language == RUN_PYTHON,
-        .can_ask = shell->consent.terminal >= 0,
-    };
-
-    if (!shell->session)
-        return error_set(err, E_NOT_FOUND, "the session has ended");
-    admission.has_skills = admission.may_keep = true;
-    if (admit_request(&admission, &asked, ret_cell, err) < 0)
-        return -1;
-    (*ret_cell)->user = shell;
-    (*ret_cell)->on_event = on_event;
-    (*ret_cell)->on_done = on_done;
-    (*ret_cell)->is_unmetered = true;
-    return 0;
 }
 
 void shell_run_cell(struct shell *shell)
 {
+    const struct backend_cell cell = {
+        .language = shell->language,
+        .code = buf_str(&shell->text),
+        .len = shell->text.len,
+        .can_ask = shell->consent.terminal >= 0,
+        .can_type = editor_is_interactive(shell->editor),
+        .on_event = on_event,
+        .on_done = on_done,
+        .user = shell,
+    };
     struct error err = {0};
-    struct run *cell = NULL;
 
-    if (make_cell(shell, &cell, &err) < 0) {
+    shell->is_interrupted = false;
+    shell->has_cell = true;
+    shell->is_warned = false;
+    if (shell->backend->ops->run(shell->backend, &cell, &err) < 0) {
+        shell->has_cell = false;
         shell_fail(shell, &err);
         buf_clear(&shell->text);
         shell_ask(shell);
@@ -209,10 +217,6 @@ void shell_run_cell(struct shell *shell)
     }
     shell_learn(shell, buf_str(&shell->text));
     buf_clear(&shell->text);
-    shell->cell = cell;
-    shell->is_interrupted = false;
-    if (session_submit(shell->session, cell) < 0)
-        on_done(cell);
 }
 
 void shell_interrupt(struct shell *shell)
@@ -220,6 +224,6 @@ void shell_interrupt(struct shell *shell)
     if (shell->is_interrupted)
         shell_say("stopping the cell; its kernel is killed if it does not react");
     shell->is_interrupted = true;
-    if (shell->session && !session_interrupt(shell->session))
-        session_cancel(shell->session, shell->cell); /* it waits for its sandbox */
+    typed_line_interrupt(&shell->typed);
+    shell->backend->ops->interrupt(shell->backend);
 }

@@ -17,7 +17,9 @@ static int layers_of(const struct shell *shell, struct layers **ret_layers, stru
     if (*ret_layers)
         return 0;
     error_set(err, E_INVALID, "this session has no copy-on-write directory");
-    return error_hint(err, "forks of a session with `--allow DIR:rw` have one");
+    return error_hint(
+        err,
+        "start with `--allow DIR:cow`; forks of a session with `--allow DIR:rw` have one, too");
 }
 
 static int settle(struct shell *shell, struct changes_wish *wish, struct error *err)
@@ -76,4 +78,38 @@ int shell_discard(struct shell *shell, char **words, size_t count, struct error 
     struct changes_wish wish = {.action = CHANGES_DISCARD, .paths = paths};
 
     return settle(shell, &wish, err);
+}
+
+/* --- leaving --- */
+
+static size_t count_changes(struct session *session)
+{
+    const struct changes_wish wish = {.action = CHANGES_SHOW};
+    struct layers *layers = session ? session_layers(session) : NULL;
+    cleanup_json json_t *answer = NULL;
+    cleanup_error struct error ignored = {0};
+
+    if (!layers || changes_do(layers, session_masks(session), &wish, &answer, &ignored) < 0)
+        return 0;
+    return json_array_size(json_object_get(answer, "changes"));
+}
+
+bool shell_may_leave(struct shell *shell)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < SHELL_SESSIONS_MAX; i++)
+        count += count_changes(shell->list[i]);
+    if (!count || shell->is_warned)
+        return true;
+    if (!editor_is_capable(shell->editor)) {
+        shell_say("belljar: %zu %s not applied and not on disk; `:apply` writes them", count,
+                  count == 1 ? "change was" : "changes were");
+        return true;
+    }
+    shell_say("%zu %s not on disk: `:changes` shows them, `:apply` writes them; leave again to "
+              "discard them",
+              count, count == 1 ? "change is" : "changes are");
+    shell->is_warned = true;
+    return false;
 }

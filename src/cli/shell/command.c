@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/language.h"
 #include "base/suggest.h"
 #include "base/terminal_text.h"
 #include "cli/shell/shell.h"
@@ -59,7 +60,8 @@ static int do_quit(struct shell *shell, char **words, size_t count, struct error
     (void)count;
     (void)err;
     shell->exit_code = 0;
-    shell_end(shell);
+    if (shell_may_leave(shell))
+        shell_end(shell);
     return 0;
 }
 
@@ -69,9 +71,11 @@ static int do_lang(struct shell *shell, char **words, size_t count, struct error
     enum run_language language;
 
     (void)count;
-    if (flags_language(words[0], &language, err) < 0 ||
-        profiles_get(shell->profiles, NULL, &profile, err) < 0 ||
-        profile_check_language(profile, language, err) < 0)
+    if (language_read(words[0], &language, err) < 0)
+        return -1;
+    /* A server checks its own profile. */
+    if (!shell->remote && (profiles_get(shell->profiles, NULL, &profile, err) < 0 ||
+                           profile_check_language(profile, language, err) < 0))
         return -1;
     shell->language = language;
     return 0;
@@ -99,7 +103,7 @@ static int do_limits(struct shell *shell, char **words, size_t count, struct err
         const struct run_limit *limit = &run_limit_table[i];
         double value = run_limit_get(info.limits, limit);
 
-        if (value == 0 && run_limit_has_none(limit))
+        if (value == 0)
             shell_say("%-13s no limit", limit->name);
         else
             shell_say("%-13s %.15g %s%s", limit->name, value, run_limit_unit(limit),
@@ -277,7 +281,7 @@ static int do_get(struct shell *shell, char **words, size_t count, struct error 
 
 static const struct command table[] = {
     {":help", "", 0, 0, 0, do_help, "this list"},
-    {":lang", "python|bash", 1, 1, 0, do_lang, "the language of the next cells"},
+    {":lang", "LANGUAGE", 1, 1, 0, do_lang, "the language of the next cells"},
     {":files", "[DIR]", 0, 1, 's', do_files, "what is in /workspace"},
     {":put", "FILE [NAME]", 1, 2, 'h', do_put, "copy one of your files into /workspace"},
     {":get", "NAME [FILE]", 1, 2, 's', do_get, "copy a file out of /workspace"},
@@ -287,7 +291,7 @@ static const struct command table[] = {
     {":fork", "[N]", 0, 1, 0, do_fork, "copy the session; each copy continues from here"},
     {":sessions", "", 0, 0, 0, do_sessions, "list the copies"},
     {":switch", "N", 1, 1, 0, do_switch, "continue in another session"},
-    {":changes", "[PATH]", 0, 1, 0, shell_show_changes, "what a copy changed in your directories"},
+    {":changes", "[PATH]", 0, 1, 0, shell_show_changes, "what cells changed in :cow directories"},
     {":apply", "[--with-hidden] [PATH]", 0, 2, 0, shell_apply, "write these changes to disk"},
     {":discard", "[PATH]", 0, 1, 0, shell_discard, "forget these changes"},
     {":restart", "", 0, 0, 0, do_restart, "forget all variables; the files stay"},
@@ -347,7 +351,9 @@ static int unknown(const char *word, struct error *err)
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++)
         known[i] = table[i].name;
-    nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
+    /* `belljar session` calls it `diff`. */
+    nearest =
+        strcmp(word, ":diff") == 0 ? ":changes" : suggest_nearest(word, known, ARRAY_SIZE(known));
     error_set(err, E_INVALID, "unknown command `%s`", word);
     if (nearest)
         return error_hint(err, "did you mean `%s`?", nearest);
@@ -383,7 +389,11 @@ static int run_command(struct shell *shell, char *line, struct error *err)
         if (count - 1 < c->min || count - 1 > c->max)
             return error_set(err, E_INVALID, "it is `%s%s%s`", c->name, *c->takes ? " " : "",
                              c->takes);
-        if (!shell->session && c->run != do_help && c->run != do_quit)
+        if (shell->remote && c->run != do_help && c->run != do_quit && c->run != do_lang) {
+            error_set(err, E_UNSUPPORTED, "`%s` does not work in a session of a server", c->name);
+            return error_hint(err, "see `belljar session --help`");
+        }
+        if (!shell->session && c->run != do_help && c->run != do_quit && c->run != do_lang)
             return error_set(err, E_NOT_FOUND, "the session has ended");
         return c->run(shell, words + 1, count - 1, err);
     }

@@ -1,5 +1,7 @@
-/* Completion with the Tab key: commands, files of the session and of the host, and names that were
- * used. */
+/* Completion with the Tab key. Commands and files are completed here; in Python the session itself
+ * is asked, by a cell that library/_belljar_notebook.py answers. It runs under the limits of the
+ * session and a short one of its own. What it says is a program's word: it is checked, and shown as
+ * text. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,20 +9,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
 #include "cli/shell/shell.h"
 #include "sandbox/files.h"
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+/* Seconds that a program may take to say how a word goes on. */
+#define COMPLETE_S 2
 
-static const char *const python_words[] = {
-    "and",    "as",      "assert", "async",  "await",  "break",   "class",      "continue",
-    "def",    "del",     "elif",   "else",   "except", "finally", "for",        "from",
-    "global", "if",      "import", "in",     "is",     "lambda",  "nonlocal",   "not",
-    "or",     "pass",    "raise",  "return", "try",    "while",   "with",       "yield",
-    "True",   "False",   "None",   "print",  "len",    "range",   "sorted",     "list",
-    "dict",   "set",     "tuple",  "str",    "int",    "float",   "isinstance", "enumerate",
-    "zip",    "display", "open",   "sum",    "min",    "max",
-};
+/* Words that are taken of its answer. */
+#define WORDS_MAX 1000
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
 void shell_learn(struct shell *shell, const char *text)
 {
@@ -94,8 +94,6 @@ static void checkpoint_names(const struct shell *shell, const char *typed,
 
 static void language_words(const struct shell *shell, const char *typed, struct editor_words *words)
 {
-    for (size_t i = 0; shell->language == RUN_PYTHON && i < ARRAY_SIZE(python_words); i++)
-        editor_words_add(words, python_words[i], typed);
     for (size_t i = 0; i < shell->n_names; i++)
         editor_words_add(words, shell->names[i], typed);
 }
@@ -130,31 +128,101 @@ static void complete_command(const struct shell *shell, const char *line,
     else if (shell_command_takes(command) == 'c')
         checkpoint_names(shell, word, words);
     else if (strcmp(command, ":lang") == 0) {
-        editor_words_add(words, "python", word);
-        editor_words_add(words, "bash", word);
+        for (size_t i = 0; i < RUN_LANGUAGES; i++)
+            editor_words_add(words, languages[i].name, word);
     }
 }
 
-void shell_complete(void *owner, const char *line, struct editor_words *words)
+/* Completes from the files and from words that were typed before, in Bash. */
+static void complete_bash(const struct shell *shell, const char *line, struct editor_words *words)
 {
-    const struct shell *shell = owner;
-    const char *path = last_word(line, shell->language == RUN_PYTHON ? "'\"" : " \t'\"=<>|;&(");
+    const char *path = last_word(line, " \t'\"=<>|;&(");
     const char *name = line + strlen(line);
-    bool is_path = shell->language == RUN_BASH || path != line;
 
-    if (*line == ':' && !shell->text.len) {
-        complete_command(shell, line, words);
-        return;
-    }
     while (name > line && strchr(LETTERS, name[-1]))
         name--;
-    if (is_path) {
-        words->start = (size_t)(path - line);
-        workspace_files(shell, path, words);
-        if (words->count)
-            return;
-    }
+    words->start = (size_t)(path - line);
+    workspace_files(shell, path, words);
+    if (words->count)
+        return;
     words->start = (size_t)(name - line);
     if (*name)
         language_words(shell, name, words);
+}
+
+/* --- Python --- */
+
+/* {"start": bytes, "words": [...]}. What has another form counts for nothing. */
+static void read_words(const char *json, struct editor_words *words)
+{
+    static const struct json_text_limits limits = {.bytes = MIB, .depth = 2};
+    cleanup_json json_t *answer = NULL;
+    const json_t *start, *word;
+    size_t i;
+
+    if (json_text_load(json, strlen(json), &limits, &answer, NULL) < 0)
+        return;
+    start = json_object_get(answer, "start");
+    if (!json_is_integer(start) || json_integer_value(start) < 0)
+        return;
+    words->start = (size_t)json_integer_value(start);
+    json_array_foreach(json_object_get(answer, "words"), i, word)
+    {
+        const char *text = json_string_value(word);
+
+        /* No command of the prompt: a program does not get to type those. */
+        if (i < WORDS_MAX && text && (words->start > 0 || *text != ':'))
+            editor_words_add(words, text, "");
+    }
+}
+
+static void on_done(void *user, const struct run *run)
+{
+    struct shell *shell = user;
+    cleanup(editor_words_done) struct editor_words words = {0};
+
+    shell->is_completing = false;
+    if (run->result.value_json && run->result.status == RUN_SUCCESS)
+        read_words(run->result.value_json, &words);
+    if (run->result.state == RUN_STATE_LOST)
+        editor_note(shell->editor, "belljar: completing took too long, and the kernel had to be "
+                                   "ended; its variables are lost");
+    if (shell->is_interrupted)
+        shell_discard_line(shell);
+    else
+        editor_offer(shell->editor, &words);
+}
+
+static int ask_session(struct shell *shell, const char *text, size_t cursor, struct error *err)
+{
+    cleanup(buf_done) struct buf code = BUF_OF((size_t)shell->config->code_bytes);
+    struct backend_cell cell = {
+        .language = RUN_PYTHON, .timeout_s = COMPLETE_S, .on_done = on_done, .user = shell};
+
+    if (buf_printf(&code, err, "%%%%complete\n%.*s", (int)cursor, text) < 0)
+        return -1;
+    cell.code = buf_str(&code);
+    cell.len = code.len;
+    shell->is_completing = true;
+    shell->is_interrupted = false;
+    if (shell->backend->ops->run(shell->backend, &cell, err) == 0)
+        return 0;
+    shell->is_completing = false;
+    return -1;
+}
+
+void shell_complete(void *owner, const char *text, size_t cursor)
+{
+    struct shell *shell = owner;
+    cleanup(editor_words_done) struct editor_words words = {0};
+    cleanup_error struct error ignored = {0};
+    cleanup_free char *line = strndup(text, cursor);
+
+    if (line && *line == ':')
+        complete_command(shell, line, &words);
+    else if (line && shell->language != RUN_PYTHON)
+        complete_bash(shell, line, &words);
+    else if (line && ask_session(shell, text, cursor, &ignored) == 0)
+        return;
+    editor_offer(shell->editor, &words);
 }

@@ -16,8 +16,10 @@
 #include "admit/tokens.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/language.h"
 #include "base/paths.h"
 #include "cli/cmd.h"
+#include "cli/run_terminal.h"
 #include "cli/shell/shell.h"
 #include "store/store.h"
 #include "terminal/cell.h"
@@ -65,73 +67,88 @@ void shell_end(struct shell *shell)
 }
 
 /* With its number where there is more than one session. */
-static const char *prompt(const struct shell *shell)
+static struct editor_prompt prompt(struct shell *shell)
 {
-    static char text[32];
-    const char *sign = shell->language == RUN_PYTHON ? ">>> " : "$ ";
+    static const struct {
+        const char *first, *more;
+    } signs[] = {{">>> ", "... "}, {"$ ", "> "}, {"> ", "... "}}; /* of Python, Bash, others */
+    size_t kind = shell->language < ARRAY_SIZE(signs) ? shell->language : ARRAY_SIZE(signs) - 1;
     size_t count, number = shell_session_number(shell, &count);
+    char sign[16] = "";
 
-    if (shell->text.len)
-        sign = shell->language == RUN_PYTHON ? "... " : "> ";
-    if (count < 2)
-        return sign;
-    (void)snprintf(text, sizeof(text), "[%zu] %s", number, sign);
-    return text;
+    if (count > 1)
+        (void)snprintf(sign, sizeof(sign), "[%zu] ", number);
+    (void)snprintf(shell->more, sizeof(shell->more), "%s%s", sign, signs[kind].more);
+    (void)snprintf(shell->first, sizeof(shell->first), "%s%s", sign, signs[kind].first);
+    return (struct editor_prompt){shell->text.len ? shell->more : shell->first, shell->more,
+                                  shell->language};
+}
+
+static void ask(struct shell *shell)
+{
+    const struct editor_prompt asked = prompt(shell);
+
+    editor_ask(shell->editor, &asked);
 }
 
 void shell_ask(struct shell *shell)
 {
     if (shell->is_over)
         return;
-    if (shell->is_ending || !shell->session)
+    if (shell->is_ending || (!shell->session && !shell->remote))
         shell_end(shell);
     else
-        editor_ask(shell->editor, prompt(shell));
+        ask(shell);
 }
 
-/* More of a cell, and its run when nothing is open any more. A paste is a whole, empty lines in it
- * included: for the rules a line is behind it. */
-static void take(struct shell *shell, const char *text, bool is_paste)
+/* More of a cell, and its run when nothing is open any more. */
+static void take(struct shell *shell, const char *text)
 {
-    cleanup(buf_done) struct buf ended = {0};
     struct error err = {0};
 
-    buf_init(&ended, (size_t)shell->config->code_bytes + 2);
     if ((shell->text.len && buf_add_str(&shell->text, "\n", &err) < 0) ||
-        buf_add_str(&shell->text, text, &err) < 0 ||
-        buf_printf(&ended, &err, "%s%s", buf_str(&shell->text), is_paste ? "\n" : "") < 0) {
+        buf_add_str(&shell->text, text, &err) < 0) {
         buf_clear(&shell->text);
         shell_fail(shell, &err);
     }
     if (strspn(buf_str(&shell->text), " \t\r\n") == shell->text.len)
         buf_clear(&shell->text);
-    if (shell->text.len && cell_is_complete(shell->language, buf_str(&ended)))
+    if (shell->text.len && cell_is_complete(shell->language, buf_str(&shell->text)))
         shell_run_cell(shell);
     else
         shell_ask(shell);
 }
 
-static void on_line(void *owner, const char *line)
+/* Without the empty line that ended it. */
+static void remember(struct shell *shell, const char *text)
 {
-    struct shell *shell = owner;
+    cleanup_free char *copy = strdup(text);
+    size_t len = strlen(text);
 
-    if (shell->text.len || *line != ' ') /* a space in front: not to be remembered */
-        editor_remember(shell->editor, line);
-    if (!shell->text.len && shell_is_command(line))
-        shell_command(shell, line);
-    else
-        take(shell, line, false);
+    while (len && strchr(" \t\r\n", text[len - 1]))
+        len--;
+    if (!copy || *copy == ' ') /* a space in front: not to be remembered */
+        return;
+    copy[len] = '\0';
+    editor_remember(shell->editor, copy);
 }
 
-static void on_paste(void *owner, const char *text)
+static void on_line(void *owner, const char *text)
 {
     struct shell *shell = owner;
-    cleanup_free char *copy = strdup(text);
-    char *line, *rest = copy;
 
-    while (rest && (line = strsep(&rest, "\n")))
-        editor_remember(shell->editor, line);
-    take(shell, text, true);
+    remember(shell, text);
+    if (!shell->text.len && shell_is_command(text))
+        shell_command(shell, text);
+    else
+        take(shell, text);
+}
+
+static bool is_complete(void *owner, const char *text)
+{
+    const struct shell *shell = owner;
+
+    return shell_is_command(text) || cell_is_complete(shell->language, text);
 }
 
 /* Unfinished text is run anyway: the language reports what is missing. */
@@ -150,27 +167,38 @@ static void on_end(void *owner, struct error *err)
     } else {
         if (editor_is_interactive(shell->editor))
             shell->exit_code = 0;
-        shell_end(shell);
+        shell->is_ending = shell_may_leave(shell);
+        shell_ask(shell);
     }
 }
 
-static const struct editor_events editor_events = {on_line, on_paste, on_end, shell_complete};
+static const struct editor_events editor_events = {on_line, on_end, is_complete, shell_complete};
 
 /* --- signals --- */
+
+void shell_discard_line(struct shell *shell)
+{
+    struct editor_prompt asked;
+
+    buf_clear(&shell->text);
+    asked = prompt(shell);
+    editor_discard(shell->editor, &asked);
+}
 
 static void on_interrupt(void *arg)
 {
     struct shell *shell = arg;
 
-    if (shell->cell) {
+    if (shell->is_completing) {
+        shell->is_interrupted = true;
+        shell->backend->ops->interrupt(shell->backend);
+    } else if (shell->has_cell) {
         shell_interrupt(shell);
     } else if (!editor_is_interactive(shell->editor)) {
         shell->exit_code = 130;
         shell_end(shell);
     } else {
-        (void)file_write_all(STDERR_FILENO, "^C\n", 3);
-        buf_clear(&shell->text);
-        editor_discard(shell->editor, prompt(shell));
+        shell_discard_line(shell);
     }
 }
 
@@ -186,7 +214,14 @@ static void on_resize(void *arg)
 {
     struct shell *shell = arg;
 
-    editor_refresh(shell->editor);
+    editor_resize(shell->editor);
+}
+
+static void on_continue(void *arg)
+{
+    struct shell *shell = arg;
+
+    editor_resume(shell->editor);
 }
 
 static int loop_until_end(struct shell *shell, struct error *err)
@@ -196,7 +231,7 @@ static int loop_until_end(struct shell *shell, struct error *err)
         loop_fn fn;
     } signals[] = {
         {SIGINT, on_interrupt}, {SIGTERM, on_terminate}, {SIGHUP, on_terminate},
-        {SIGWINCH, on_resize},  {SIGCONT, on_resize},
+        {SIGWINCH, on_resize},  {SIGCONT, on_continue},
     };
     struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
     int r = 0;
@@ -212,12 +247,30 @@ static int loop_until_end(struct shell *shell, struct error *err)
 
 /* --- options --- */
 
-enum { OPT_LANGUAGE = 'l', OPT_HELP = 'h', OPT_CONFIG = 256, OPT_ENV, OPT_SAVE, OPT_SETTING };
+enum {
+    OPT_LANGUAGE = 'l',
+    OPT_HELP = 'h',
+    OPT_WORKDIR = 'C',
+    OPT_CONFIG = 256,
+    OPT_ENV,
+    OPT_SAVE,
+    OPT_SESSION,
+    OPT_SERVER,
+    OPT_TOKEN_FILE,
+    OPT_HERE,
+    OPT_SETTING
+};
 
 static const struct option own_options[] = {
-    {"language", required_argument, NULL, OPT_LANGUAGE}, {"help", no_argument, NULL, OPT_HELP},
-    {"config", required_argument, NULL, OPT_CONFIG},     {"env", required_argument, NULL, OPT_ENV},
+    {"language", required_argument, NULL, OPT_LANGUAGE},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"here", no_argument, NULL, OPT_HERE},
+    {"env", required_argument, NULL, OPT_ENV},
     {"save", required_argument, NULL, OPT_SAVE},
+    {"session", required_argument, NULL, OPT_SESSION},
+    {"server", required_argument, NULL, OPT_SERVER},
+    {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
 };
 
 static int help(void)
@@ -225,18 +278,29 @@ static int help(void)
     (void)printf("usage: belljar shell [OPTION]…\n\n"
                  "Open a prompt in a sandbox that keeps variables and files from cell to cell.\n"
                  "Time limits apply to each cell. Defaults are in parentheses.\n\n"
-                 "  -l LANGUAGE           python or bash (python); `:lang` changes it\n"
+                 "  -l LANGUAGE           python, bash, javascript or typescript (python)\n"
+                 "  --here                see the current directory, start there, in profile open\n"
                  "  --env NAME=VALUE      set an environment variable; repeatable\n"
                  "  --save DIR            save pictures in DIR (below your state directory)\n"
+                 "  --session NAME        use a live session of the server at --server URL\n"
                  "  --config FILE         read this file instead of the usual ones\n");
-    config_print_flags(stdout, "shell");
+    flags_print("shell");
     (void)printf("\nexample: belljar shell --profile open --allow ~/data\n");
     return 0;
 }
 
 struct choice {
     const char *language, *config, *save;
+    bool is_here;         /* the current directory is granted */
+    struct remote remote; /* its session; NULL: one of our own */
 };
+
+static int set_flag(struct shell *shell, struct choice *choice, const char *name, struct error *err)
+{
+    if (choice->remote.n_flags < REMOTE_FLAGS_MAX)
+        choice->remote.flags[choice->remote.n_flags++] = name;
+    return config_set_flag(shell->config, name, optarg, err);
+}
 
 /* Returns 0, or the exit code + 1 when there is nothing more to do. */
 static int parse(struct shell *shell, struct choice *choice, int argc, char **argv)
@@ -247,7 +311,7 @@ static int parse(struct shell *shell, struct choice *choice, int argc, char **ar
 
     flags_options("shell", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
     opterr = 0;
-    while ((answer = cmd_getopt(argc, argv, ":l:h", options, &index)) >= 0) {
+    while ((answer = cmd_getopt(argc, argv, ":l:C:h", options, &index)) >= 0) {
         switch (answer) {
         case OPT_LANGUAGE:
             choice->language = optarg;
@@ -263,8 +327,23 @@ static int parse(struct shell *shell, struct choice *choice, int argc, char **ar
         case OPT_SAVE:
             choice->save = optarg;
             break;
+        case OPT_SESSION:
+            choice->remote.session = optarg;
+            break;
+        case OPT_SERVER:
+            choice->remote.server = optarg;
+            break;
+        case OPT_TOKEN_FILE:
+            choice->remote.token_file = optarg;
+            break;
+        case OPT_HERE:
+            choice->is_here = true;
+            break;
+        case OPT_WORKDIR:
+            r = set_flag(shell, choice, "workdir", &err);
+            break;
         case OPT_SETTING:
-            r = config_set_flag(shell->config, options[index].name, optarg, &err);
+            r = set_flag(shell, choice, options[index].name, &err);
             break;
         default:
             return cmd_bad_option("shell", answer, argv, options) + 1;
@@ -300,23 +379,6 @@ static int pick_pictures(struct shell *shell, const char *save, struct error *er
     return shell->pictures ? check_directory(save, err) : error_memory(err);
 }
 
-/* Changes that are not applied would be lost at the end, silently. */
-static int refuse_layers(const struct config *config, struct error *err)
-{
-    for (size_t i = 0; i < config->allow.count; i++) {
-        cleanup_free char *path = NULL;
-        enum run_grant_mode mode = RUN_GRANT_RO;
-
-        if (config_parse_grant(config->allow.items[i], &path, &mode, err) < 0)
-            return -1;
-        if (mode == RUN_GRANT_COW) {
-            error_set(err, E_INVALID, "belljar shell does not take DIR:cow");
-            return error_hint(err, "use `belljar run`, or a session of `belljar serve`");
-        }
-    }
-    return 0;
-}
-
 struct admission shell_admission(const struct shell *shell)
 {
     return (struct admission){
@@ -336,7 +398,7 @@ static void on_session_start(void *user, struct session *session)
     (void)session;
     if (editor_is_interactive(shell->editor))
         shell_say("%s in a sandbox, profile %s; `:help` lists the commands",
-                  shell->language == RUN_PYTHON ? "Python" : "Bash", shell->config->profile);
+                  languages[shell->language].title, shell->config->profile);
     shell_ask(shell);
 }
 
@@ -361,7 +423,7 @@ void shell_on_session_end(void *user, struct session *session, const char *why)
         return;
     }
     shell->exit_code = CMD_EXIT_OWN;
-    if (!shell->cell)
+    if (!shell->has_cell && !shell->is_completing)
         shell_end(shell);
 }
 
@@ -373,11 +435,11 @@ static int open_session(struct shell *shell, struct error *err)
     struct admission admission;
 
     limits.max_total = limits.max_per_owner = SESSIONS_MAX;
-    limits.evicts_idle = false;
     shell->store = store_open_usual(NULL); /* without a place for it, nothing is kept */
     admission = shell_admission(shell);
     shell->asked.language = shell->language;
-    if (refuse_layers(shell->config, err) < 0 ||
+    shell->asked.has_one_stream = output_sink_is_one();
+    if (run_terminal_describe_size(&shell->asked, err) < 0 ||
         sessions_new(shell->engine.loop, shell->engine.pool, &limits, &shell->sessions, err) < 0 ||
         admit_session(&admission, &shell->asked, shell->sessions, &options, &shell->session, err) <
             0)
@@ -395,39 +457,83 @@ static int open_editor(struct shell *shell, struct error *err)
         .out = STDOUT_FILENO,
         .line_max = (size_t)shell->config->code_bytes,
         .history_path = history,
+        .has_color = terminal_has_color(STDOUT_FILENO, shell->config->color),
     };
 
-    (void)setlocale(LC_CTYPE, ""); /* the editor counts characters, not bytes */
+    /* The editor counts characters, and columns that they take. */
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        (void)setlocale(LC_CTYPE, "");
     return editor_new(shell->engine.loop, &options, &editor_events, shell, &shell->editor, err);
 }
 
-static int start(struct shell *shell, const struct choice *choice, struct error *err)
+/* A session of our own. */
+static int open_here(struct shell *shell, struct error *err)
 {
     struct run_limits limits;
 
-    if (config_load(shell->config, choice->config, err) < 0)
-        return -1;
-    if (choice->language && flags_language(choice->language, &shell->language, err) < 0)
-        return -1;
     admit_limits(shell->config, NULL, &limits);
-    buf_init(&shell->text, (size_t)shell->config->code_bytes);
-    output_sink_init(&shell->out, STDOUT_FILENO, shell->config->color);
-    output_sink_init(&shell->err, STDERR_FILENO, shell->config->color);
-    shell->has_color = terminal_has_color(STDERR_FILENO, shell->config->color);
     /* A person waits for the prompt, and will import what is needed. */
     if (engine_open(&shell->engine, shell->config,
                     &(struct engine_stock){.warm = true, .bare = true}, &limits, err) < 0 ||
         engine_open_trail(&shell->engine, shell->config,
                           &(struct recorder_options){.on_note = cmd_note}, err) < 0 ||
-        profiles_open(shell->config, &shell->profiles, err) < 0 ||
-        pick_pictures(shell, choice->save, err) < 0 || open_session(shell, err) < 0)
+        profiles_open(shell->config, &shell->profiles, err) < 0)
+        return -1;
+    return open_session(shell, err);
+}
+
+/* As `belljar run --here`: code of a project imports what it likes. */
+static int start_in_place(struct shell *shell, struct error *err)
+{
+    if (flags_grant_here(shell->config, err) < 0)
+        return -1;
+    return config_origin(shell->config, "profile") == CONFIG_DEFAULT
+               ? config_set_flag(shell->config, "profile", "open", err)
+               : 0;
+}
+
+static int check_choice(const struct choice *choice, struct error *err)
+{
+    if (choice->remote.session && choice->is_here) {
+        error_set(err, E_INVALID, "--here does not work with --session");
+        return error_hint(err, "the session has the directories that it was opened with");
+    }
+    if (choice->remote.session || (!choice->remote.server && !choice->remote.token_file))
+        return 0;
+    error_set(err, E_INVALID, "--server and --token-file need --session NAME");
+    return error_hint(err, "`belljar session list` shows the sessions of the server");
+}
+
+static int start(struct shell *shell, struct choice *choice, struct error *err)
+{
+    if (check_choice(choice, err) < 0)
+        return -1;
+    if (config_load(shell->config, choice->config, err) < 0 ||
+        (choice->is_here && start_in_place(shell, err) < 0))
+        return -1;
+    if (choice->language && language_read(choice->language, &shell->language, err) < 0)
+        return -1;
+    buf_init(&shell->text, (size_t)shell->config->code_bytes);
+    output_sink_init(&shell->out, STDOUT_FILENO, shell->config->color);
+    output_sink_init(&shell->err, STDERR_FILENO, shell->config->color);
+    shell->has_color = terminal_has_color(STDERR_FILENO, shell->config->color);
+    remote_init(&choice->remote);
+    if (pick_pictures(shell, choice->save, err) < 0 ||
+        (choice->remote.session ? backend_remote_open(shell, &choice->remote, err)
+                                : open_here(shell, err)) < 0)
         return -1;
     consent_open(&shell->consent);
     shell->consent.on_closed = shell_on_answered;
     shell->consent.user = shell;
+    shell->typed.on_line = shell_on_typed;
+    shell->typed.user = shell;
     output_sink_follow(&shell->out, shell->engine.loop, shell_hold, shell);
     output_sink_follow(&shell->err, shell->engine.loop, shell_hold, shell);
-    return open_editor(shell, err);
+    if (open_editor(shell, err) < 0)
+        return -1;
+    if (shell->remote)
+        backend_remote_greet(shell);
+    return 0;
 }
 
 /* The cells end with their session, the session with its pool; then nothing of it is left that
@@ -440,7 +546,9 @@ static void shell_done(struct shell *shell)
         sessions_end(shell->sessions);
     pool_free(take_ptr(shell->engine.pool));
     sessions_free(shell->sessions);
-    consent_done(&shell->consent); /* before its loop, as the next two */
+    backend_remote_free(shell);
+    consent_done(&shell->consent); /* before its loop, as the next three */
+    typed_line_done(&shell->typed);
     output_sink_done(&shell->out);
     output_sink_done(&shell->err);
     engine_close(&shell->engine);
@@ -454,20 +562,28 @@ static void shell_done(struct shell *shell)
     free(shell->pictures);
 }
 
+static void choice_done(struct choice *choice)
+{
+    remote_done(&choice->remote);
+}
+
 int cmd_shell(int argc, char **argv)
 {
     cleanup(shell_done) struct shell shell = {.config = config_new(),
                                               .out = OUTPUT_SINK_NONE,
                                               .err = OUTPUT_SINK_NONE,
                                               .consent = {.terminal = -1}};
-    struct choice choice = {0};
+    cleanup(choice_done) struct choice choice = {0};
     struct error err = {0};
     int r;
 
+    backend_local_init(&shell.local, &shell);
+    shell.backend = &shell.local.base;
     if (!shell.config) {
         error_memory(&err);
         return cmd_fail_run(&err);
     }
+    config_follow_machine(shell.config);
     r = parse(&shell, &choice, argc, argv);
     if (r > 0)
         return r - 1;

@@ -9,6 +9,9 @@
 #include "cli/consent.h"
 #include "cli/flags.h"
 #include "cli/output_sink.h"
+#include "cli/remote.h"
+#include "cli/shell/backend.h"
+#include "cli/typed_line.h"
 #include "engine/engine.h"
 #include "engine/session.h"
 #include "terminal/editor.h"
@@ -20,6 +23,16 @@
 /* Sessions at once: more than a person keeps apart. */
 #define SHELL_SESSIONS_MAX ((size_t)64)
 
+struct shell;
+
+/* Cells in a session of this process. */
+struct backend_local {
+    struct backend base;
+    struct shell *shell;
+    struct backend_cell cell; /* that is under way; without its code */
+    struct run *run;          /* of it, or NULL */
+};
+
 struct shell {
     struct store *store; /* what programs find again */
     struct config *config;
@@ -28,14 +41,20 @@ struct shell {
     struct sessions *sessions;
     struct session *session;                  /* the one that cells go to; NULL: it ended */
     struct session *list[SHELL_SESSIONS_MAX]; /* by number; NULL: a free place */
+    struct backend_local local;
+    struct backend_remote *remote; /* a session of a server; NULL: ours */
+    struct backend *backend;       /* where cells run */
     struct editor *editor;
+    char first[32], more[32]; /* prompts */
     enum run_language language;
-    struct buf text;  /* the lines of a cell so far */
-    struct run *cell; /* that runs, or NULL */
+    struct buf text;    /* the lines of a cell so far */
+    bool is_completing; /* a cell that says how a word goes on is under way */
+    bool has_cell;      /* one is under way */
     bool is_interrupted;
     struct output_sink out, err;
     bool is_held; /* the cell waits until its output is taken */
     struct consent consent;
+    struct typed_line typed; /* for cells that read their input */
     bool has_color;
     bool has_progress; /* a line of it stands on the terminal */
     enum picture_protocol protocol;
@@ -43,6 +62,7 @@ struct shell {
     struct run_request asked; /* what its session is opened with */
     char *names[SHELL_NAMES_MAX];
     size_t n_names;
+    bool is_warned; /* of changes that leaving discards */
     bool is_ending; /* there will be no more lines */
     bool is_over;   /* the loop is to stop */
     int exit_code;
@@ -54,6 +74,9 @@ struct shell {
 void shell_ask(struct shell *shell);
 void shell_end(struct shell *shell);
 
+/* Forgets what has been typed. */
+void shell_discard_line(struct shell *shell);
+
 /* It is gone; the prompt goes to another, or ends. */
 void shell_on_session_end(void *user, struct session *session, const char *why);
 
@@ -62,6 +85,18 @@ void shell_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Reports a failure, which becomes the exit code. Empties the error. */
 void shell_fail(struct shell *shell, struct error *err);
+
+/* --- backend_local.c --- */
+
+void backend_local_init(struct backend_local *local, struct shell *shell);
+
+/* --- backend_remote.c --- */
+
+/* Finds the session of the server, and makes the loop; nothing else of the engine is needed.
+ * `remote` is lent. */
+int backend_remote_open(struct shell *shell, struct remote *remote, struct error *err);
+void backend_remote_greet(struct shell *shell); /* shell_ask() follows */
+void backend_remote_free(struct shell *shell);  /* before the loop */
 
 /* --- shell_cell.c --- */
 
@@ -73,6 +108,9 @@ void shell_hold(void *shell);
 
 /* The question on the terminal is answered. */
 void shell_on_answered(void *shell);
+
+/* A line for the program is typed. */
+void shell_on_typed(void *shell);
 
 /* For requests of the user of the shell; in its session, where that is open. */
 struct admission shell_admission(const struct shell *shell);
@@ -109,13 +147,16 @@ int shell_fork(struct shell *shell, const char *word, struct error *err); /* NUL
 
 /* --- changes.c: in the session's copy-on-write directories; words are paths --- */
 
+/* False: there are changes that would be lost, and the person has just been told so. */
+bool shell_may_leave(struct shell *shell);
+
 int shell_show_changes(struct shell *shell, char **words, size_t count, struct error *err);
 int shell_apply(struct shell *shell, char **words, size_t count, struct error *err);
 int shell_discard(struct shell *shell, char **words, size_t count, struct error *err);
 
 /* --- shell_complete.c --- */
 
-void shell_complete(void *owner, const char *line, struct editor_words *words);
+void shell_complete(void *owner, const char *text, size_t cursor);
 
 /* Remembers the names in a cell. */
 void shell_learn(struct shell *shell, const char *text);

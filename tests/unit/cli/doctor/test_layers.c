@@ -82,7 +82,7 @@ TEST(a_layer_is_called_as_in_results)
     assert_string_equal(doctor_layer_name(row_of(LAYER_CGROUP_V1), 0), "cgroup");
 }
 
-TEST(each_switch_against_user_namespaces_has_its_command)
+TEST(each_switch_against_user_namespaces_has_its_remedy_and_none_is_switched_for_all)
 {
     struct doctor_host host = {.uid = 1000,
                                .max_user_namespaces = 1000,
@@ -91,13 +91,16 @@ TEST(each_switch_against_user_namespaces_has_its_command)
 
     assert_null(doctor_host_improve_userns(&host));
     host.apparmor_restricts_userns = 1;
-    assert_contains(doctor_host_improve_userns(&host), "apparmor_restrict_unprivileged_userns=0");
+    assert_contains(doctor_host_improve_userns(&host), "/etc/apparmor.d/belljar");
+    assert_null(strstr(doctor_host_improve_userns(&host), "sysctl"));
     host.unprivileged_userns_clone = 0;
-    assert_contains(doctor_host_improve_userns(&host), "unprivileged_userns_clone=1");
+    assert_contains(doctor_host_improve_userns(&host), "sudo belljar serve");
+    assert_null(strstr(doctor_host_improve_userns(&host), "sysctl"));
     host.uid = 0; /* root is not meant by these */
     assert_null(doctor_host_improve_userns(&host));
     host.max_user_namespaces = 0;
-    assert_contains(doctor_host_improve_userns(&host), "max_user_namespaces=");
+    assert_contains(doctor_host_improve_userns(&host), "max_user_namespaces");
+    assert_null(strstr(doctor_host_improve_userns(&host), "sysctl"));
 }
 
 UNIT_MAIN()
