@@ -1,0 +1,106 @@
+"""The routes that the client uses, as the server's /openapi.json names them."""
+from __future__ import annotations
+
+import urllib.parse
+from typing import List, Mapping, NamedTuple, Union
+
+from .errors import InvalidError
+
+Value = Union[str, int, float, bool, None]
+
+
+class Route(NamedTuple):
+    method: str
+    path: str
+
+    def fill(self, parts: Mapping[str, str], query: Mapping[str, Value]) -> str:
+        """The target of a request. A part stays one part, and a path stays below the route."""
+        segments: List[str] = []
+        for segment in self.path.split("/"):
+            name = segment[1:-1] if segment.startswith("{") else None
+            if name is None:
+                segments.append(segment)
+            elif name == "path":
+                segments.append(_quote_path(parts[name]))
+            else:
+                segments.append(_quote_part(name, parts[name]))
+        asked = {k: _query_text(v) for k, v in query.items() if v is not None}
+        return "/".join(segments) + (f"?{urllib.parse.urlencode(asked)}" if asked else "")
+
+
+def _query_text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _quote_part(name: str, text: str) -> str:
+    if text in ("", ".", ".."):
+        raise InvalidError(f"`{text}` is not a {name}", code="invalid", hint="it must not be empty, `.` or `..`")
+    return urllib.parse.quote(text, safe="")
+
+
+def _quote_path(path: str) -> str:
+    """Proxies resolve `..` on the way, and the request would reach another route."""
+    if not path or any(part in (".", "..") for part in path.split("/")):
+        raise InvalidError(f"`{path}` is not the path of a file", code="invalid", hint="name it without `.` and `..`")
+    return urllib.parse.quote(path, safe="/")
+
+
+RUN = Route("POST", "/v1/run")
+CHECK = Route("POST", "/v1/check")
+BATCH = Route("POST", "/v1/batch")
+RUNS = Route("GET", "/v1/runs")
+RESULT = Route("GET", "/v1/runs/{run}")
+EVENTS = Route("GET", "/v1/runs/{run}/events")
+FOLLOW = Route("GET", "/v1/runs/{run}/follow")
+OUTPUT = Route("GET", "/v1/runs/{run}/output")
+CANCEL = Route("POST", "/v1/runs/{run}/cancel")
+APPROVALS = Route("GET", "/v1/approvals")
+APPROVE_RUN = Route("POST", "/v1/runs/{run}/approve")
+APPROVE_CELL = Route("POST", "/v1/sessions/{session}/approve")
+UNDOABLE = Route("GET", "/v1/undo")
+RUN_CHANGES = Route("GET", "/v1/runs/{run}/changes")
+UNDO = Route("POST", "/v1/runs/{run}/undo")
+
+OPEN_SESSION = Route("POST", "/v1/sessions")
+SESSIONS = Route("GET", "/v1/sessions")
+SESSION = Route("GET", "/v1/sessions/{session}")
+CLOSE_SESSION = Route("DELETE", "/v1/sessions/{session}")
+EXECUTE = Route("POST", "/v1/sessions/{session}/execute")
+INTERRUPT = Route("POST", "/v1/sessions/{session}/interrupt")
+RESTART = Route("POST", "/v1/sessions/{session}/restart")
+START_COMMAND = Route("POST", "/v1/sessions/{session}/commands")
+COMMANDS = Route("GET", "/v1/sessions/{session}/commands")
+KILL_COMMAND = Route("DELETE", "/v1/sessions/{session}/commands/{command}")
+COMMAND_STDIN = Route("POST", "/v1/sessions/{session}/commands/{command}/stdin")
+COMMAND_SIGNAL = Route("POST", "/v1/sessions/{session}/commands/{command}/signal")
+FORK = Route("POST", "/v1/sessions/{session}/fork")
+CHECKPOINT = Route("POST", "/v1/sessions/{session}/checkpoint")
+RESTORE = Route("POST", "/v1/sessions/{session}/restore")
+CHECKPOINTS = Route("GET", "/v1/sessions/{session}/checkpoints")
+DELETE_CHECKPOINT = Route("DELETE", "/v1/sessions/{session}/checkpoints/{name}")
+CHANGES = Route("GET", "/v1/sessions/{session}/changes")
+APPLY = Route("POST", "/v1/sessions/{session}/apply")
+DISCARD = Route("POST", "/v1/sessions/{session}/discard")
+
+FILES = Route("GET", "/v1/sessions/{session}/files")
+READ_FILE = Route("GET", "/v1/sessions/{session}/files/{path}")
+WRITE_FILE = Route("PUT", "/v1/sessions/{session}/files/{path}")
+DELETE_FILE = Route("DELETE", "/v1/sessions/{session}/files/{path}")
+
+SKILLS = Route("GET", "/v1/skills")
+SKILL = Route("GET", "/v1/skills/{skill}")
+SAVE_SKILL = Route("PUT", "/v1/skills/{skill}")
+DELETE_SKILL = Route("DELETE", "/v1/skills/{skill}")
+SKILL_FILE = Route("GET", "/v1/skills/{skill}/files/{path}")
+UNDO_SKILL = Route("POST", "/v1/skills/{skill}/undo")
+
+STATES = Route("GET", "/v1/states")
+CREATE_STATE = Route("POST", "/v1/states")
+STATE = Route("GET", "/v1/states/{work}")
+SAVE_STATE = Route("POST", "/v1/states/{work}/versions")
+DELETE_STATE = Route("DELETE", "/v1/states/{work}")
+
+LANGUAGES = Route("GET", "/v1/languages")
+STATS = Route("GET", "/v1/stats")
+METRICS = Route("GET", "/metrics")
+DESCRIPTION = Route("GET", "/openapi.json")

@@ -1,0 +1,207 @@
+/**
+ * @import * as Api from "../types/api.js"
+ * @import { Asking, CellFields } from "./fields.js"
+ * @import { Transport } from "./transport.js"
+ */
+import { NotFoundError } from "./errors.js";
+import { Events } from "./events.js";
+import { withFiles } from "./fields.js";
+import { Files } from "./files.js";
+import { Job, newKey } from "./job.js";
+import { Result, list, member } from "./result.js";
+
+/** @typedef {Api.Routes["POST /v1/sessions/{session}/apply"]["json"]} ApplyBody */
+
+/** A sandbox that keeps its variables and files. `await using` ends it with the block. */
+export class Session {
+  #transport;
+
+  /**
+   * @param {Transport} transport
+   * @param {any} raw
+   */
+  constructor(transport, raw) {
+    this.#transport = transport;
+    this.id = member(raw, "session_id", "string");
+    this.name = member(raw, "name", "string") || this.id;
+    /**
+     * What the server said of it last.
+     * @type {Api.Session}
+     */
+    this.raw = raw;
+    this.files = new Files(transport, this.id);
+  }
+
+  get #parts() {
+    return { session: this.id };
+  }
+
+  // --- cells ---
+
+  /**
+   * @param {string} code
+   * @param {CellFields} fields
+   * @param {{ detach?: boolean }} [more]
+   */
+  #cell(code, { key, signal, ...fields }, more = {}) {
+    return { parts: this.#parts, json: { ...withFiles(fields), code, ...more }, key, signal };
+  }
+
+  /**
+   * Runs a cell to its end. See `Client.run()`.
+   * @param {string} code
+   * @param {CellFields} [fields]
+   */
+  async run(code, fields = {}) {
+    return new Result(await this.#transport.call("POST /v1/sessions/{session}/execute", this.#cell(code, fields)));
+  }
+
+  /**
+   * Runs a cell and gives its events as they happen. See `Client.stream()`.
+   * @param {string} code
+   * @param {CellFields} [fields]
+   */
+  stream(code, fields = {}) {
+    return new Events(this.#transport, "POST /v1/sessions/{session}/execute", this.#cell(code, fields));
+  }
+
+  /**
+   * Starts a cell that goes on without a connection. See `Client.start()`.
+   * @param {string} code
+   * @param {CellFields} [fields]
+   */
+  async start(code, fields = {}) {
+    const asked = this.#cell(code, { ...fields, key: fields.key ?? (await newKey()) }, { detach: true });
+    return new Job(this.#transport, member(await this.#transport.call("POST /v1/sessions/{session}/execute", asked), "id", "string"));
+  }
+
+  /**
+   * Stops the running cell and keeps the variables. False: none was running.
+   * @param {Asking} [asking]
+   */
+  async interrupt({ signal } = {}) {
+    const answer = await this.#transport.call("POST /v1/sessions/{session}/interrupt", { parts: this.#parts, json: {}, signal });
+    return member(answer, "interrupted", "boolean");
+  }
+
+  /**
+   * Starts again with fresh variables. Files stay.
+   * @param {Api.Routes["POST /v1/sessions/{session}/restart"]["json"] & Asking} [options]
+   * @returns {Promise<void>}
+   */
+  async restart({ signal, ...json } = {}) {
+    await this.#transport.call("POST /v1/sessions/{session}/restart", { parts: this.#parts, json, signal });
+  }
+
+  // --- copies ---
+
+  /**
+   * Independent copies, with variables and files as they are now.
+   * @param {number} [n]
+   * @param {Asking} [asking]
+   * @returns {Promise<Session[]>}
+   */
+  async fork(n = 1, { signal } = {}) {
+    const answer = await this.#transport.call("POST /v1/sessions/{session}/fork", { parts: this.#parts, json: { n }, signal });
+    return list(answer, "sessions").map((raw) => new Session(this.#transport, raw));
+  }
+
+  /**
+   * Saves the present state under a name.
+   * @param {string} name
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async checkpoint(name, { signal } = {}) {
+    await this.#transport.call("POST /v1/sessions/{session}/checkpoint", { parts: this.#parts, json: { name }, signal });
+  }
+
+  /**
+   * Goes back to a checkpoint, any number of times.
+   * @param {string} name
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async restore(name, { signal } = {}) {
+    await this.#transport.call("POST /v1/sessions/{session}/restore", { parts: this.#parts, json: { name }, signal });
+  }
+
+  /**
+   * Names of the checkpoints.
+   * @param {Asking} [asking]
+   * @returns {Promise<string[]>}
+   */
+  async checkpoints({ signal } = {}) {
+    return list(await this.#transport.call("GET /v1/sessions/{session}/checkpoints", { parts: this.#parts, signal }), "checkpoints");
+  }
+
+  /**
+   * @param {string} name
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async deleteCheckpoint(name, { signal } = {}) {
+    await this.#transport.read("DELETE /v1/sessions/{session}/checkpoints/{name}", { parts: { session: this.id, name }, signal });
+  }
+
+  // --- changes in directories granted with :cow ---
+
+  /**
+   * Lists what it would change on disk; with `diff`, the lines as well.
+   * @param {Api.Routes["GET /v1/sessions/{session}/changes"]["query"] & Asking} [options]
+   */
+  changes({ signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/sessions/{session}/changes", { parts: this.#parts, query, signal });
+  }
+
+  /**
+   * Writes changes to the disk: all, or those at or below `paths`.
+   * @param {string[] | null} [paths]
+   * @param {Omit<ApplyBody, "paths"> & Asking} [options]
+   *   version: of the list that you looked at, refused if the changes differ now; force: also overwrite files that changed on disk;
+   *   accept_hidden: `hidden_bytes` of the changes, to apply them although so much was not shown
+   */
+  apply(paths, { signal, ...rest } = {}) {
+    const json = { ...rest, ...(paths ? { paths } : {}) };
+    return this.#transport.call("POST /v1/sessions/{session}/apply", { parts: this.#parts, json, signal });
+  }
+
+  /**
+   * Drops changes: all, or those at or below `paths`.
+   * @param {string[] | null} [paths]
+   * @param {{ version?: string } & Asking} [options]
+   */
+  discard(paths, { signal, ...rest } = {}) {
+    const json = { ...rest, ...(paths ? { paths } : {}) };
+    return this.#transport.call("POST /v1/sessions/{session}/discard", { parts: this.#parts, json, signal });
+  }
+
+  // --- itself ---
+
+  /**
+   * Reads the server's present description into `raw`.
+   * @param {Asking} [asking]
+   */
+  async refresh({ signal } = {}) {
+    const raw = await this.#transport.call("GET /v1/sessions/{session}", { parts: this.#parts, signal });
+    member(raw, "session_id", "string");
+    this.raw = raw;
+    return raw;
+  }
+
+  /**
+   * Ends it. One that has already ended is not an error.
+   * @returns {Promise<void>}
+   */
+  async close() {
+    try {
+      await this.#transport.read("DELETE /v1/sessions/{session}", { parts: this.#parts });
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.close();
+  }
+}

@@ -1,0 +1,67 @@
+// Made from src/files.js by tests/sdk/run.py --write. Do not edit.
+/** @typedef {Api.Files["files"][number]} File */
+/** Files in `/workspace` of a session. An absolute path is one in a directory that is granted to it. */
+export class Files {
+    /**
+     * @param {Transport} transport
+     * @param {string} session
+     */
+    constructor(transport: Transport, session: string);
+    /**
+     * The bytes of a file, or those from `start` up to, but not including, `end`.
+     * @param {string} path
+     * @param {{ start?: number, end?: number } & Asking} [options]
+     */
+    read(path: string, { start, end, signal }?: {
+        start?: number;
+        end?: number;
+    } & Asking): Promise<Uint8Array<ArrayBuffer>>;
+    /**
+     * A file as text, from UTF-8.
+     * @param {string} path
+     * @param {Asking} [asking]
+     */
+    text(path: string, asking?: Asking): Promise<string>;
+    /**
+     * The bytes of a file of any size, in pieces.
+     * @param {string} path
+     * @param {Asking} [asking]
+     * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>}
+     */
+    chunks(path: string, { signal }?: Asking): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>;
+    /**
+     * Writes a file, whole or not at all, and returns its size. Streams are sent as they are read; Node's streams are such, too.
+     * @param {string} path
+     * @param {Content} content
+     * @param {{ executable?: boolean, new?: boolean } & Asking} [options] new: refuse to replace a file
+     */
+    write(path: string, content: Content, { signal, ...query }?: {
+        executable?: boolean;
+        new?: boolean;
+    } & Asking): Promise<number>;
+    /**
+     * Deletes a file, or with `recursive` a directory and everything in it.
+     * @param {string} path
+     * @param {{ recursive?: boolean } & Asking} [options]
+     * @returns {Promise<void>}
+     */
+    delete(path: string, { recursive, signal }?: {
+        recursive?: boolean;
+    } & Asking): Promise<void>;
+    /**
+     * The files of a directory and `depth` - 1 levels below it; 0: all of them. `limit` is per request.
+     * @param {string | null} [path]
+     * @param {{ depth?: number, limit?: number } & Asking} [options]
+     * @returns {AsyncGenerator<File, void, undefined>}
+     */
+    list(path?: string | null, { depth, limit, signal }?: {
+        depth?: number;
+        limit?: number;
+    } & Asking): AsyncGenerator<File, void, undefined>;
+    #private;
+}
+export type File = Api.Files["files"][number];
+import type { Asking } from "./fields.js";
+import type { Content } from "./transport.js";
+import type { Transport } from "./transport.js";
+import type * as Api from "../types/api.js";

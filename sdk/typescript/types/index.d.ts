@@ -1,0 +1,21 @@
+// Made from src/index.js by tests/sdk/run.py --write. Do not edit.
+export { Client } from "./client.js";
+export { Events } from "./events.js";
+export { Files } from "./files.js";
+export { Job } from "./job.js";
+export { Session } from "./session.js";
+export type ClientOptions = import("./client.js").ClientOptions;
+export type Event = import("./events.js").Event;
+export type RunFields = import("./fields.js").RunFields;
+export type CellFields = import("./fields.js").CellFields;
+export type SessionFields = import("./fields.js").SessionFields;
+export type BatchFields = import("./fields.js").BatchFields;
+export type BatchRun = import("./fields.js").BatchRun;
+export type Routes = import("../types/api.js").Routes;
+export type Approval = import("../types/api.js").Approval;
+export type Changes = import("../types/api.js").Changes;
+export type Display = import("../types/api.js").Display;
+export type Violation = import("../types/api.js").Violation;
+export { AuthError, BelljarError, BusyError, ConflictError, DeniedError, InvalidError, NotFoundError, ProgramFailed, ProtocolError, TooLargeError, Unreachable, UnsupportedError } from "./errors.js";
+export { Case, Result, displayBytes } from "./result.js";
+export { Skills, States } from "./store.js";
