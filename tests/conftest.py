@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import sys
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -48,16 +47,10 @@ def pytest_sessionstart(session):
         pytest.exit(f"no program at {program}: run `make`, or set BELLJAR", returncode=2)
 
 
-def place_for_grants():
-    """Root's grants are idmapped mounts, which an overlay, as the root of a container is, does not have."""
-    kind = subprocess.run(["stat", "-f", "-c", "%T", "/var/tmp"], capture_output=True, text=True).stdout.strip()
-    return "/tmp" if kind == "overlayfs" else "/var/tmp"
-
-
 @pytest.fixture(scope="session")
 def base():
     """A directory both callers can enter."""
-    path = tempfile.mkdtemp(prefix="bjtest-", dir=place_for_grants())
+    path = tempfile.mkdtemp(prefix="bjtest-", dir=host.place_for_grants())
     os.chmod(path, 0o755)
     host.become_subreaper()
     lifeline.begin()  # before anybody looks which processes there are

@@ -23,6 +23,9 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests/lib"))
+
+import npm  # noqa: E402
 
 NODE = "node@22.23.3"
 PACKAGES = {
@@ -48,44 +51,13 @@ RUNS = [
 # Checks that the suite itself passes over, whatever the server does.
 SKIPPED = {"tasks-status-notifications"}
 
-OFFLINE = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|network|E50\d|E403")
-
 SECONDS = 300
 
 
-class Unavailable(Exception):
-    """Why it cannot run here."""
-
-
-def npm_install(directory, package):
-    """One package and what it needs, once."""
-    marker = os.path.join(directory, "installed")
-    if os.path.exists(marker):
-        with open(marker, encoding="utf-8") as file:
-            if file.read() == package:
-                return
-    npm = shutil.which("npm")
-    if not npm:
-        raise Unavailable("npm is not installed")
-    shutil.rmtree(directory, ignore_errors=True)
-    os.makedirs(directory)
-    done = subprocess.run(
-        [npm, "install", "--prefix", directory, "--no-audit", "--no-fund", "--no-save", "--fetch-retries=1",
-         "--fetch-timeout=60000", package],
-        capture_output=True, text=True, timeout=SECONDS,
-    )  # fmt: skip
-    if done.returncode != 0:
-        if OFFLINE.search(done.stderr):
-            raise Unavailable(f"npm cannot fetch {package.rsplit('/', 1)[-1]}")
-        raise RuntimeError(f"npm install {package}:\n{done.stderr}")
-    with open(marker, "w", encoding="utf-8") as file:
-        file.write(package)
-
-
 def prepare(place, packages):
-    npm_install(os.path.join(place, "node"), NODE)
+    npm.install(os.path.join(place, "node"), NODE)
     for name, package in packages.items():
-        npm_install(os.path.join(place, name), package)
+        npm.install(os.path.join(place, name), package)
     found = glob.glob(os.path.join(place, "node/node_modules/node*/bin/node"))
     if not found:
         raise RuntimeError("the package `node` has no program")
@@ -293,7 +265,7 @@ def main(arguments):
     place = os.path.abspath(os.path.join(build, "conformance"))
     try:
         node = prepare(place, {**PACKAGES, **SERVERS, **(CLIENTS if has_clients else {})})
-    except (Unavailable, subprocess.TimeoutExpired) as reason:
+    except (npm.Unavailable, subprocess.TimeoutExpired) as reason:
         print(f"skipped: {reason}")
         return 77
     results = [suite(node, place, build)]

@@ -222,7 +222,7 @@ def write_document(table, reasons):
     lines = [
         "# Compatibility with CPython",
         "",
-        "<!-- made by `tests/cpython/run.py --write` from a run and tests/cpython/reasons.toml -->",
+        "<!-- made by `tests/cpython/run.py --write` from a run, tests/cpython/reasons.toml and versions.md -->",
         "",
         "A part of CPython's own regression tests (Debian's `libpython3.11-testsuite`) runs as a program of",
         "`belljar run --profile open` and, for comparison, with the same interpreter outside of any sandbox, as an ordinary",
@@ -236,6 +236,8 @@ def write_document(table, reasons):
     lines += [
         f"{len(table)} modules; outside {total[3]} tests pass and {total[4]} skip themselves, inside {total[0]} and "
         f"{total[1]}. {total[6]} tests differ, each for one of the reasons below.",
+        "",
+        *(ROOT / "tests/cpython/versions.md").read_text(encoding="utf-8").splitlines(),
         "",
         "## What differs, and why",
         "",
@@ -284,7 +286,7 @@ def main(arguments):
     modules = [word for word in arguments if not word.startswith("-")] or ["test_" + name for name in MODULES]
     for name in modules:
         if importlib.util.find_spec(f"test.{name}") is None:
-            print(f"test-cpython: there is no test.{name}; is libpython3.11-testsuite installed?", file=sys.stderr)
+            print(f"test-cpython: there is no test.{name}; is `libpython{sys.version_info[0]}.{sys.version_info[1]}-testsuite` installed?", file=sys.stderr)
             return 1
     # A shell that puts us into the background lets its jobs ignore interrupts; the tests want them.
     signal.signal(signal.SIGINT, signal.default_int_handler)

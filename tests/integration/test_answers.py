@@ -93,10 +93,12 @@ def test_a_table_is_sent_once_and_exactly(client):
         answer = client.call(tool, {"code": code})
         assert mcp.text_of(answer) == '[result] table, 2 rows x 2 columns\na,b\n1.123456789012345,x\n2.0,"y,z"\n'
         assert str(answer).count("1.123456789012345") == 1 and "<table" not in str(answer), answer
-    assert client.text("run_code", {"code": "df.a"}) == "[result] table, 2 rows x 1 columns\na\n1.123456789012345\n2.0\n"
+    assert client.text("run_code", {"code": "df.a"}) == "[result] series, 2 rows\na\n1.123456789012345\n2.0\n"
     assert client.text("run_code", {"code": "df.set_index('b')"}).splitlines()[1:] == ["b,a", "x,1.123456789012345", '"y,z",2.0']
     assert client.text("run_code", {"code": "display(df)"}).count("1.123456789012345") == 1
+    assert client.text("run_code", {"code": "df.groupby('b').size()"}) == '[result] series, 2 rows\nb,value\nx,1\n"y,z",1\n'
     said = client.text("run_code", {"code": "pd.DataFrame({'n': range(5000)})"})
+    assert said.endswith("\n(4000 more rows are not sent)\n"), said[-200:]
     assert said.startswith("[result] table, 5000 rows x 1 columns, the first 1000 rows\n") and about(said, 3) < 2300
     handle = re.search(r'"handle": "([^"]+)"', said).group(1)
     assert "999" in client.text("read_output", {"handle": handle, "search": "^999$"})

@@ -412,3 +412,124 @@ def test_a_keyword_stays_where_its_parameter_does(transform):
     put("a.py", "def old(): pass\ndef f(old): return old\nf(old=old)\n")
     transform.rename_identifier(".", "old", "new", scope="module", create_backup=False)
     assert get("a.py") == "def new(): pass\ndef f(old): return old\nf(old=new)\n"
+
+
+# --- many files ---
+
+def test_one_file_functions_take_a_directory_a_glob_or_a_list(transform):
+    put("a/x.py", "def f(n=1):\n    print(n)\n")
+    put("a/b/y.py", "def g():\n    print(2)\n    print(3)\n")
+    put("a/z.txt", "print(1)\n")
+    done = transform.remove_debug_statements("a", dry_run=True)
+    assert (done["status"], done["files_scanned"], done["files_modified"], done["lines_removed"]) == ("success", 2, 2, 3), done
+    assert transform.remove_debug_statements("a/**/*.py", create_backup=False)["lines_removed"] == 3
+    assert "print" not in get("a/x.py") + get("a/b/y.py") and get("a/z.txt") == "print(1)\n"
+    assert transform.remove_debug_statements("a")["status"] == "unchanged"
+    assert transform.add_docstrings(["a/x.py", "a/b/y.py"], create_backup=False)["docstrings_added"] == 2
+    assert transform.add_type_hints("a")["hints_added"] == 1
+    assert transform.apply_transformation("a/**/*.py", str.upper, create_backup=False)["status"] == "error"  # no longer Python
+    assert transform.apply_transformation("a/*.txt", str.upper)["files_modified"] == 1 and get("a/z.txt") == "PRINT(1)\n"
+
+
+def test_many_files_that_are_none_or_fail_are_told(transform, here):
+    done = transform.remove_debug_statements("nothing/**/*.py")
+    assert done["status"] == "not_found" and str(here) in done["message"] and "nothing/**/*.py" in done["message"], done
+    put("good.py", "print(1)\n")
+    put("bad.py", "print(\n")
+    done = transform.remove_debug_statements("*.py")
+    assert (done["status"], done["files_modified"], done["details"][0]["file"]) == ("partial", 1, "bad.py"), done
+    put("a[1].py", "print(1)\n")
+    assert transform.remove_debug_statements("a[1].py")["file"] == "a[1].py"  # a file of that name is no glob
+
+
+# --- unused imports ---
+
+UNUSED = '''"""Doc."""
+from __future__ import annotations
+import os, sys
+import json as j
+from typing import (
+    Any,  # first
+    List,
+    Dict,
+)
+from a import b, c, d
+import keep  # noqa: F401
+try:
+    import fast
+except ImportError:
+    fast = None
+
+
+def f(x: Any) -> Dict:
+    import re
+    return sys.argv, c
+
+
+if x:
+    import lone
+'''
+
+
+def test_unused_imports_are_removed(transform):
+    put("m.py", UNUSED)
+    done = transform.remove_unused_imports("m.py", create_backup=False)
+    assert [(r["name"], r["line"]) for r in done["removed"]] == [("os", 3), ("json", 4), ("List", 7), ("b", 10), ("d", 10), ("re", 19), ("lone", 24)], done
+    assert {(r["name"], r["reason"].split()[0]) for r in done["left"]} <= {("keep", "a"), ("fast", "in")}, done
+    text = get("m.py")
+    assert "import sys\n" in text and "from a import c\n" in text and "    import fast\n" in text and "import keep  # noqa" in text, text
+    assert "    Any,  # first\n    Dict,\n)" in text and "    return sys" in text and "if x:\n    pass\n" in text, text
+    parse(text)
+    again = transform.remove_unused_imports("m.py")
+    assert again["imports_removed"] == 0 and get("m.py") == text, again
+
+
+def test_imports_of_a_package_stay(transform):
+    put("p/__init__.py", "from .m import f\n")
+    done = transform.remove_unused_imports("p/__init__.py")
+    assert done["imports_removed"] == 0 and done["left"][0]["name"] == ".m.f", done
+
+
+def test_unused_imports_over_a_library(transform):
+    """Files stay Python, nothing else changes, and nothing more is found than what was left and told."""
+    from api import code_analysis
+
+    removed = 0
+    for name, data, tree in library(7):
+        done = transform.remove_unused_imports(name, create_backup=False)
+        assert done["status"] == "success", done
+        removed += done["imports_removed"]
+        with open(name, "rb") as file:
+            after = parse(file.read())
+        assert without_imports(after) == without_imports(tree), name
+        if done["imports_removed"]:
+            assert len(code_analysis.find_unused_imports(name, details=True)) <= len(done.get("left", [])) + removed, name
+    assert removed > 10
+
+
+def without_imports(tree):
+    """The rest of a module; a block that had nothing else has a `pass` now."""
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                setattr(node, field, [n for n in block if not isinstance(n, (ast.Import, ast.ImportFrom, ast.Pass))])
+    return ast.dump(tree)
+
+
+# --- backups ---
+
+def test_backups_are_told(transform):
+    put("a.py", "def f():\n    pass\n")
+    done = transform.rename_identifier(".", "f", "g")
+    assert done["backups"] == 1 and "1 backup beside" in done["message"] and "create_backup=False" in done["message"], done
+    done = transform.rename_identifier(".", "g", "f", create_backup=False)
+    assert "backups" not in done and "message" not in done, done
+
+
+def test_strings_of_dunder_all_and_of_audit(transform):
+    put("m.py", "import sys\n__all__ = []\ndef f():\n    sys.audit('m.f', 1)\n__all__.extend(['f', 'g'])\n__all__.append('f')\nnames = ['f']\n")
+    put("use.py", "from unittest.mock import patch\npatch('m.f')\n")
+    done = transform.rename_identifier(".", "f", "h", create_backup=False)
+    assert get("m.py") == "import sys\n__all__ = []\ndef h():\n    sys.audit('m.f', 1)\n__all__.extend(['h', 'g'])\n__all__.append('h')\nnames = ['f']\n", done
+    assert get("use.py").endswith("patch('m.h')\n") and {place["line"] for place in done["left"]} == {4, 7}, done

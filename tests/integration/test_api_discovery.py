@@ -1,4 +1,6 @@
 """How a program finds out what `api` has, and what becomes of calls that are nearly right."""
+import json
+import os
 import pathlib
 import secrets
 import shutil
@@ -7,6 +9,7 @@ import tempfile
 import pytest
 
 import mcp
+from test_reach_servers import settings
 
 # Characters; four are about a token.
 HELP_MAX, MODULE_MAX = 520, 3000
@@ -22,11 +25,34 @@ def home(one):
     return {"XDG_STATE_HOME": str(one.directory("state-" + secrets.token_hex(4)))}
 
 
+HELPER = '''"""Nodes of the graph."""
+
+def get_nodes(kind="a)b", *, limit: int = 5,
+              **more) -> list:
+    """The nodes of a kind.
+
+    More words.
+    """
+    return [1]
+
+
+def _private():
+    pass
+
+
+async def wait_for(node): return node
+
+
+class Node:
+    def method(self): pass
+'''
+
+
 @pytest.fixture
 def helpers():
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="bjhelp-", dir="/srv"))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="bjhelp-", dir="/srv" if os.getuid() == 0 else pathlib.Path.home()))
     folder.chmod(0o755)
-    (folder / "code_helpers.py").write_text("def get_nodes(): return [1]\n")
+    (folder / "code_helpers.py").write_text(HELPER)
     (folder / "graphs").mkdir()
     (folder / "graphs" / "__init__.py").write_text("")
     yield {"BELLJAR_HELPERS": str(folder)}
@@ -54,8 +80,47 @@ def test_helpers_servers_and_skills_are_found_in_the_same_way(one, home, helpers
     with mcp.Client(one, env={**home, **helpers}) as client:
         client.initialize()
         listed = client.call("list_available_apis", {"detail": "names"})["structuredContent"]
-        assert listed["helpers"] == "code_helpers, graphs", listed
+        assert listed["helpers"] == ["code_helpers", "graphs"] and "doubling" in listed["skills"] and "servers" not in listed, listed
         assert "helpers" not in client.call("list_available_apis", {"name": "api.web"})["structuredContent"]
+
+
+def test_a_helper_a_server_and_a_skill_are_described_as_api_is(one, home, helpers):
+    config = settings(one, good=("good", ["--era=legacy"], ""))
+    ours = {**home, **helpers}
+    names = ("code_helpers", "code_helpers.get_nodes", "get_nodes", "graphs", "skills.doubling", "doubling", "servers.good", "servers.good.echo_text", "skills")
+    inside = f"""
+save_reusable_skill('doubling', 'def double(x, by=2):\\n    "Twice x."\\n    return by * x\\n')
+import api, json
+print(json.dumps([api.list_available_apis("full", name) for name in {names!r}] + [api.list_available_apis("names")]))"""
+    done = one.run(inside, "--config", config, profile="standard", env=ours)
+    assert done.code == 0, done
+    seen = json.loads(done.json["stdout"])
+    with mcp.Client(one, "--config", config, env=ours) as client:
+        client.initialize()
+        told = [client.call("list_available_apis", {"detail": "full", "name": name, "max_tokens": 100_000})["structuredContent"] for name in names]
+        listed = client.call("list_available_apis", {"detail": "names", "max_tokens": 100_000})["structuredContent"]
+        assert told == seen[:-1] and listed == seen[-1]
+        assert listed["servers"] == ["good"] and listed["helpers"] == ["code_helpers", "graphs"] and "doubling" in listed["skills"]
+        whole = told[0]["apis"]["code_helpers"]
+        assert whole["description"] == "Nodes of the graph." and [f["signature"].split("(")[0] for f in whole["functions"]] == ["get_nodes", "wait_for"], whole
+        nodes = {"signature": 'get_nodes(kind="a)b", *, limit: int = 5, **more)', "help": "The nodes of a kind.", "example": "from code_helpers import get_nodes"}
+        assert told[1] == told[2] == {"apis": {"code_helpers": {"description": "Nodes of the graph.", "functions": [nodes]}}}
+        assert told[3]["apis"]["graphs"]["functions"] == []
+        double = {"signature": "double(x, by=2)", "help": "Twice x.", "example": "from skills.doubling import double"}
+        assert told[4] == told[5] and told[8]["apis"]["skills.doubling"] == told[4]["apis"]["skills.doubling"], told
+        assert told[4]["apis"]["skills.doubling"]["functions"] == [double], told[4]
+        tools = {f["signature"].split("(")[0]: f for f in told[6]["apis"]["servers.good"]["functions"]}
+        assert tools["echo_text"]["signature"] == "echo_text(text, times=None, from_=None)" and "not orders" in told[6]["apis"]["servers.good"]["description"], tools
+        assert told[7]["apis"]["servers.good"]["functions"] == [tools["echo_text"]]
+        shown = client.text("more", {"topic": "api"}).splitlines()
+        assert {"helpers: code_helpers, graphs", "servers: good"} <= set(shown) and any("doubling" in s for s in shown if s.startswith("skills:")), shown
+        assert "The nodes of a kind." in client.text("more", {"topic": "code_helpers.get_nodes"})
+        assert "double(x, by=2)" in client.text("more", {"topic": "skills.doubling"})
+        wrong = client.call("list_available_apis", {"name": "code_helper"})
+        assert wrong["isError"] and "did you mean `code_helpers`" in mcp.text_of(wrong), wrong
+    with mcp.Client(one, "--config", config, env=ours) as client:  # which has not asked the server yet
+        client.initialize()
+        assert "echo_text(text, times=None, from_=None)" in client.text("more", {"topic": "servers.good"})
 
 
 RIGHT = [

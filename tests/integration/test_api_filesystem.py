@@ -113,7 +113,9 @@ def test_where_a_text_stands():
     put("b.txt", b"no\n")
     put("c.py", b"x = '\n")
     found = fs.search("*", "x")
-    assert found["matches"] == [{"file": "a.py", "line": 1, "col": 0}, {"file": "a.py", "line": 2, "col": 3}, {"file": "c.py", "line": 1, "col": 0}]
+    assert found["matches"] == [
+        {"file": "a.py", "line": 1, "col": 0, "text": "x = 1"}, {"file": "a.py", "line": 2, "col": 3, "text": "# äx"},
+        {"file": "c.py", "line": 1, "col": 0, "text": "x = '"}]  # fmt: skip
     assert (found["files_scanned"], found["files_matched"], found["total_matches"], found["skipped"]) == (3, 2, 3, [])
     assert fs.search("*", "X", case_sensitive=False, limit=1)["matches"] == found["matches"][:1] and fs.search("*", r"x\b.*1", regex=True)["total_matches"] == 1
     assert [s["file"] for s in fs.search("*", "x", in_="code")["skipped"]] == ["c.py"] and fs.search("*.txt", "no", in_="code")["skipped"][0]["file"] == "b.txt"
@@ -123,6 +125,28 @@ def test_where_a_text_stands():
         else:
             with pytest.raises(ValueError):
                 fs.search("*", **wrong)
+
+
+def test_the_line_of_a_match_is_cut_around_it():
+    put("a.txt", b"  " + b"-" * 500 + b"here" + b"+" * 500 + b"\nhere" + b"." * 200 + b"\n" + b"," * 200 + b"here")
+    found = [match["text"] for match in fs.search("a.txt", "here")["matches"]]
+    assert all("here" in text and len(text) < 110 for text in found), found
+    assert found[0][0] == found[0][-1] == "…" and found[1].endswith("…") and found[1].startswith("here") and found[2].startswith("…") and found[2].endswith("here"), found
+
+
+def test_arguments_in_the_order_of_grep():
+    put("a.py", b"old = 1\n")
+    put("b.txt", b"old\n")
+    assert fs.search(r"o\w+", "**/*", regex=True)["total_matches"] == 2 == fs.search("old", ".")["total_matches"]
+    assert fs.search("old", "*.py")["files_matched"] == 1 == fs.search("old", "b.txt")["files_matched"]
+    assert fs.search("*.py", "*.py")["total_matches"] == 0 and "no file matches" in fs.search("none/*.py", ".")["message"]
+    for wrong, right in ((("old", "new", "**/*.py"), ("**/*.py", "old", "new")), (("old", "*.py", "new"), ("*.py", "old", "new"))):
+        with pytest.raises(ValueError) as said:  # it would change files
+            fs.search_replace(*wrong)
+        assert f"search_replace{right!r}" in str(said.value), said.value
+    done = fs.search_replace("*.py", "old", "new", dry_run=True)
+    assert done["details"] == [{"file": "a.py", "replacements": 1, "status": "would change"}] and get("a.py") == b"old = 1\n", done
+    assert "no file matches" in fs.search_replace("nothing", "old", "b.txt")["message"] and get("b.txt") == b"old\n"
 
 
 def test_what_would_stop_being_python_is_not_written():

@@ -217,7 +217,7 @@ def test_a_push_that_does_not_get_there_says_why(repo):
     assert "/nowhere.git is not in this sandbox" in git.git_push("/nowhere.git")["error"] and "/nowhere.git:rw (`allow`)" in git.git_push("/nowhere.git")["hint"]
     refused = git.git_push("ext::sh -c 'touch evil'")
     assert "`ext`" in refused["error"] and not (repo / "evil").exists(), refused
-    assert "granted" in git.git_push("https://127.0.0.1:1/x.git")["hint"]
+    assert "`--net HOST`" in git.git_push("https://127.0.0.1:1/x.git")["hint"]
 
 
 HOSTILE = """
@@ -514,6 +514,48 @@ def test_a_function_of_the_host_signs(who, granted, signing, ada):
     assert "commit: again" in plain_as(who, repo, "reflog")
     trail = [json.loads(line) for line in who.call("audit", "export").text.split("\n") if line]
     assert [r["status"] for r in trail if r["kind"] == "call" and r["id"] == answer.json["id"] and r.get("name", r.get("call")) == "servers.host.git_sign"].count("success") >= 3
+
+
+MERGED = """
+from api import git_operations as git
+done = git.git_commit("both of them")
+print(done.get("signed"), done.get("error"), git.git_status()["stdout"])
+"""
+
+
+def test_merges_are_signed(who, granted, signing, ada):
+    repo = granted / "repo"
+    for name in ("one", "two"):
+        plain_as(who, repo, "switch", "-q", "-c", name, "main" if name == "one" else "one~1")
+        (repo / f"{name}.txt").write_text(name)
+        who.own(repo / f"{name}.txt")
+        plain_as(who, repo, "add", f"{name}.txt")
+        plain_as(who, repo, "commit", "-q", "--no-gpg-sign", "-m", name)
+    plain_as(who, repo, "switch", "-q", "main")
+    plain_as(who, repo, "merge", "-q", "--no-ff", "--no-commit", "one", "two")
+    answer = who.run(MERGED, *signing, profile="standard", env=ada)
+    assert answer.json["stdout"].startswith("True None"), answer
+    signed = plain_as(who, repo, "cat-file", "commit", "HEAD")
+    parents = [plain_as(who, repo, "rev-parse", name).strip() for name in ("HEAD@{1}", "one", "two")]
+    assert re.findall(r"^parent (\w+)$", signed, re.M) == parents and "gpgsig -----BEGIN SSH SIGNATURE-----" in signed, signed
+    assert "commit (merge): both of them" in plain_as(who, repo, "reflog", "-1")
+    assert not (repo / ".git" / "MERGE_HEAD").exists() and plain_as(who, repo, "status", "--porcelain") == "" and plain_as(who, repo, "fsck", "--no-dangling") == ""
+
+
+@pytest.mark.parametrize("settings", [{}, {"gpg.format": "ssh"}, {"gpg.format": "ssh", "user.signingkey": "/nowhere/key"}, {"gpg.program": "/nowhere/gpg"}])
+def test_signing_in_bash_says_what_works(who, granted, signing, ada, settings):
+    """No key is inside. Both ways that the hint names are gone."""
+    repo = granted / "repo"
+    for name, value in settings.items():
+        plain_as(who, repo, "config", name, value)
+    change = "date +%N >> new.txt; git add new.txt; "
+    answer = who.run(change + "git commit -q -S -m x", "-l", "bash", *signing, profile="standard", env=ada).json
+    assert answer["status"] == "error" and "no key is inside a sandbox" in answer["hint"] and "ask the user" not in answer["hint"], answer
+    command, function = re.findall(r"`(git commit --[\w-]+)`", answer["hint"])[0], re.findall(r"api\.(\w+)\.(\w+)\((.*?)\)", answer["hint"])[0]
+    assert who.run(f"{command} -q -m plain", "-l", "bash", *signing, profile="standard", env=ada).json["status"] == "success"
+    assert who.run(change, "-l", "bash", *signing, profile="standard", env=ada).json["status"] == "success"
+    code = f"import api.{function[0]}\nprint(api.{function[0]}.{function[1]}({function[2]})['signed'])".replace("MESSAGE", "'signed'")
+    assert who.run(code, *signing, profile="standard", env=ada).json["stdout"] == "True\n"
 
 
 def test_a_signature_that_nobody_approves_is_none(who, granted, signing, ada):

@@ -57,6 +57,14 @@ def test_a_function_and_not_its_namesakes(transform):
     assert {"file": "./web.py", "line": 1, "reason": "of decimal"} in done["left"]
 
 
+@pytest.mark.parametrize("words", ["from shop import core", "from . import core"])
+def test_a_package_that_imports_its_own_module(transform, words):
+    put(shop____init__=f"{words}\n\nTotal = core.Total\n", shop__core="class Total: pass\n", use="from shop import Total\nTotal()\n")
+    done = rename(transform, "shop.core.Total")
+    assert done["status"] == "success" and done["total_replacements"] == 2, done
+    assert get("shop/__init__.py") == f"{words}\n\nTotal = core.new\n" and get("use.py") == "from shop import Total\nTotal()\n", done
+
+
 def test_re_exports_and_what_they_list(transform):
     put(pkg____init__="from .core import old\nfrom .stars import *\n__all__ = ['old', 'more']\n", pkg__core="def old(): pass\n", pkg__stars="from .core import *\n",
         a="import pkg\nfrom pkg import old\nfrom pkg.stars import old as o\npkg.old(), old(), o()\n", b="from pkg import *\nold()\n",
@@ -80,6 +88,7 @@ def test_strings_that_name_it(transform):
 def test_two_of_one_name(transform):
     put(a="def old(): pass\nold()\n", b="def old(): pass\n", use="import a, b\na.old(), b.old()\n")
     both = rename(transform, "old", dry_run=True)
+    assert {d["status"] for d in both["details"]} == {"would change"}
     assert both["total_replacements"] == 5 and "defined in 2 files: a.py, b.py; a.old names one" in both["message"]
     assert rename(transform, "a.old")["total_replacements"] == 3
     assert get("a.py") == "def new(): pass\nnew()\n" and get("b.py") == "def old(): pass\n" and get("use.py") == "import a, b\na.new(), b.old()\n"
@@ -177,7 +186,7 @@ def test_paths_that_cannot_be(transform, old, new):
     "class old(old): pass\n", "from . import old\nfrom .... import old\n", "import old\nold = old.old = old\n", "def old(old=old): old = old; return old.old(old=old)\n",
     "\n".join(f"class C{n}(C{(n + 1) % 50}):\n    def old(self): return super().old" for n in range(50)), "f'{old.old!r:{old}}' f'''{\nold.old}'''\n", "old: 'old[' = 1\ngetattr(1, 'old').old\n",
     "if 1:\n" + "".join(" " * n + "if 1:\n" for n in range(1, 90)) + " " * 90 + "old.old\n",
-])  # fmt: skip
+], ids=[str(n) for n in range(13)])  # fmt: skip
 @pytest.mark.parametrize("more", [{}, {"attributes": True, "partial": True}, {"scope": "C1"}])
 def test_no_file_is_too_strange(transform, text, more):
     put(pkg__strange=text, pkg____init__="from .strange import old\nfrom . import *\n", pkg__loop="from .loop import old\nfrom pkg import *\n")

@@ -1,5 +1,6 @@
 """Mistakes of the caller: one precise line, a hint where there is one, the right code, and nothing run."""
 import os
+import sys
 
 import pytest
 
@@ -143,10 +144,6 @@ def test_an_unknown_command_names_the_nearest(who):
     fails(who.call("docter"), 64, hint="doctor")
 
 
-def test_no_command(who):
-    fails(who.call(), 64)
-
-
 CONFIGS = [
     ("timeout_s = \n", "1"),
     ("timeout_s = 'long'\n", "1"),
@@ -207,7 +204,79 @@ def test_errors_as_json(who):
 
 def test_an_environment_where_the_sandbox_has_its_own_files_is_refused(who):
     place = who.directory("venv")
-    (place / "lib" / "python3.11").mkdir(parents=True)
+    (place / "lib" / f"python3.{sys.version_info[1]}").mkdir(parents=True)
     answer = who.call("run", "--environment", place, "-c", "print('it-ran')")
     assert answer.code == 125 and b"it-ran" not in answer.out, answer
     assert b"cannot be shown in a sandbox" in answer.err and b"hint: " in answer.err, answer
+
+
+@pytest.mark.parametrize("words", [["run", "-c", "print('it-ran')"], ["--help"], ["config"]])
+@pytest.mark.parametrize("where", ["&-", "/dev/full"])
+def test_output_that_cannot_be_written_is_a_failure(user, words, where):
+    """Closed descriptors must not be taken by something else that is then written to."""
+    answer = user.call(*words, wrapper=["sh", "-c", f"exec \"$0\" \"$@\" >{where}"])
+    fails(answer, (71, 125), "write to standard output")
+
+
+def test_closed_input_and_messages(user):
+    assert user.call("run", "-c", "print(1)", wrapper=["sh", "-c", "exec \"$0\" \"$@\" <&-"]).out == b"1\n"
+    answer = user.call("run", "-c", "print(1)", wrapper=["sh", "-c", "exec \"$0\" \"$@\" 2>&-"])
+    assert answer.code == 0 and answer.out == b"1\n"
+
+
+def test_no_command_prints_the_list(user):
+    answer = user.call()
+    assert answer.code == 64 and answer.out == b""
+    assert answer.errors == user.call("--help").out.decode()
+
+
+HABITS = [
+    (["run", "-v", "/tmp:/data", "x.py"], "`--allow DIR"),
+    (["exec", "--volume=/tmp", "--", "ls"], "`--allow DIR"),
+    (["shell", "-e", "A=1"], "`--env NAME=VALUE`"),
+    (["exec", "-it", "--", "bash"], "`-t` gives it a terminal"),
+    (["exec", "-c", "ls"], "`belljar exec -- sh -c CODE`"),
+    (["run", "-it", "x.py"], "`-t` gives it a terminal"),
+    (["run", "-m", "json.tool"], "`belljar exec --here -- python3 -m MODULE`"),
+    (["run", "--rm", "x.py"], "leave it out"),
+    (["batch", "--network", "host"], "`--net HOST`"),
+    (["kill", "x"], "`belljar stop ID`"),
+    (["images"], "`belljar environment --help`"),
+    (["-v"], "`belljar version`"),
+    (["serve", "-v", "x"], "`belljar serve --help`"),  # only where the hint holds
+]
+
+
+@pytest.mark.parametrize("words, hint", HABITS, ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "")
+def test_habits_of_other_tools(user, words, hint):
+    fails(user.call(*words), 64, "unknown ", hint=hint)
+
+
+def test_the_limits_that_a_mistake_names_are_those_of_own_runs(user):
+    for command in (["run", "-c", "1"], ["exec", "--", "true"], ["shell"]):
+        for flag, most in (("--timeout", "86400 seconds"), ("--memory", "1048576 MB"), ("--pids", "65536")):
+            answer = user.call(command[0], flag, "lots", *command[1:])
+            fails(answer, (64, 125), f"`{flag}`: read `lots`, expected", most)
+    fails(user.call("run", "--memory", "1048577", "-c", "1"), (64, 125), "1048576 MB")
+    answer = user.call("run", "--memory", "200", "-c", "1", env={"BELLJAR_MAX_MEMORY_MB": "100"})
+    fails(answer, (64, 125), "from 16 to 100 MB", hint="`max_memory_mb`")
+
+
+def test_exec_here(user):
+    place = user.directory("here")
+    (place / "note.txt").write_text("found\n")
+    (place / "tool.py").write_text("print('a module')\n")
+    assert user.call("exec", "--here", "--", "cat", "note.txt", cwd=place).out == b"found\n"
+    assert user.call("exec", "--here", "--", "python3", "-m", "tool", cwd=place).out == b"a module\n"
+
+
+def test_a_reader_that_goes_away_is_no_failure_to_report(user):
+    assert user.call("run", "-c", "print(1)").code == 0  # a record to list
+    for words in (["audit", "list", "--json"], ["audit", "export"], ["config"], ["doctor"], ["--help"]):
+        answer = user.call(*words, wrapper=["bash", "-c", "{ sleep 0.2; \"$0\" \"$@\"; echo $? >&2; } | exec true"])
+        assert answer.errors.strip() in ("0", "141"), answer
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".py", "/etc/passwd/x.py"])
+def test_a_file_that_cannot_be_there(user, name):
+    fails(user.call("run", name), (64, 66), hint="check the name")

@@ -64,6 +64,27 @@ def test_the_oracle_tells_the_thing_from_what_is_called_like_it(rename):
     assert kinds == {"it", "listed", "other", "open", "unknown"}, kinds
 
 
+def test_the_oracle_knows_imports_in_a_try_and_strings_of_getattr(root):
+    files = lay(root, {
+        "core.py": "def total(a):\n    return a\n",
+        "use.py": "import core\ntry:\n    import fast\nexcept ImportError:\n    from core import total\n    x = total(1)\nprint(hasattr(core, 'total'), getattr(fast, 'total'), 'total')\n",
+    })  # fmt: skip
+    task = tasks.Rename("rename", files[0], files, "total", oracle.occurrences(files, "core", "total"))
+    text, new = task.wanted()["use.py"].decode(), tasks.NEW
+    assert f"    from core import {new}\n    x = {new}(1)\n" in text and f"hasattr(core, '{new}'), getattr(fast, 'total'), 'total')" in text, text
+
+
+def test_a_file_that_is_left_has_to_be_named(root, rename):
+    for path, data in rename.wanted().items():
+        if path != "use.py":
+            tasks.write(root, path, data)
+    assert not rename.check(root, None) and rename.wrong(root) == 1
+    assert not rename.check(root, "{'status': 'partial', 'skipped': []}")
+    assert rename.check(root, "{'status': 'partial', 'skipped': [{'file': './use.py', 'reason': 'protected'}]}")
+    tasks.write(root, "use.py", b"else = 1")
+    assert not rename.check(root, "{'status': 'partial', 'skipped': [{'file': './use.py', 'reason': 'protected'}]}")
+
+
 @pytest.mark.parametrize("arm", ["naive", "careful"])
 def test_file_tools_make_exactly_the_right_edits(root, rename, arm):
     agent = arms.Files(root)
@@ -111,10 +132,20 @@ def test_the_tables(tmp_path):
         report.put(page, "new")
 
 
-def test_the_pages_have_a_place_for_the_tables():
-    for name in ("README.md", "docs/TOKENS.md"):
-        text = (belljar.ROOT / name).read_text()
-        assert text.count(report.BEGIN) == text.count(report.END) == 1, name
+def test_the_page_has_a_place_for_the_tables():
+    text = (belljar.ROOT / "docs/TOKENS.md").read_text()
+    for mark in (report.BEGIN, report.END, *report.OVERVIEW):
+        assert text.count(mark) == 1, mark
+
+
+def test_the_figures_of_the_readme_are_those_of_the_table():
+    """README.md quotes `rename in 13–40 files` and `change 1 line`."""
+    table = (belljar.ROOT / "docs/TOKENS.md").read_text().partition(report.OVERVIEW[0])[2].partition(report.OVERVIEW[1])[0]
+    rows = {cells[1].strip(): [cell.split()[0].strip(",") for cell in cells[2:-1]] for cells in (line.split("|") for line in table.splitlines() if "(" in line)}
+    line = next(line for line in (belljar.ROOT / "README.md").read_text().splitlines() if line.startswith("**Tokens**"))
+    rename, change = rows["rename in 13–40 files"], rows["change 1 line"]
+    for figure in (rename[0], rename[2], rename[-1], change[2], change[-1]):
+        assert f" {figure}" in line, figure
 
 
 def small_tasks(files):

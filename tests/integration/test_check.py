@@ -29,12 +29,15 @@ def test_missing_modules_are_named_and_nothing_runs(check):
     assert answer.code == 126 and answer.status == "refused", answer
     assert found(answer) == [("missing", "nosuchpackage", 1), ("missing", "alsonot", 2), ("missing", "missing_later", 8)]
     assert not answer.json["files"] and not answer.json["stdout"]
+    for violation in answer.json["violations"]:
+        line = PROGRAM.splitlines()[violation["line"] - 1]
+        assert line[violation["column"] - 1 :].startswith(violation["name"]), violation
 
 
 @pytest.mark.usefixtures("watch")
 def test_what_the_profile_refuses_is_not_called_missing_as_well(check):
     answer = check("import nosuchpackage\nimport subprocess\nx = eval('1')\n", profile="strict")
-    assert sorted(found(answer)) == [("builtin", "eval", 3), ("import", "nosuchpackage", 1), ("import", "subprocess", 2)], answer
+    assert sorted(found(answer)) == [("builtin", "eval", 3), ("import", "subprocess", 2), ("missing", "nosuchpackage", 1)], answer
 
 
 @pytest.mark.usefixtures("watch")

@@ -5,6 +5,7 @@ import glob
 import io
 import os
 import symtable
+import sys
 import tokenize
 import unicodedata
 import warnings
@@ -74,6 +75,10 @@ def scopes_differ(code, source):
     for kind, name, _, bound, _ in code.scopes(source):
         inner = kind in ("lambda", "comprehension") or name in COMPREHENSIONS
         ours.append(("inner" if inner else kind, None if inner else name, names_of(bound)))
+    if sys.version_info >= (3, 12):  # symtable merges most comprehensions with the scope around them: only names are left to compare
+        # It then forgets what `:=` binds there.
+        theirs.append(("inner", None, names_of(n.target.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.NamedExpr))))
+        ours, theirs = ([frozenset().union(*(bound for _, _, bound in scopes))] for scopes in (ours, theirs))
     return collections.Counter(ours) - collections.Counter(theirs), collections.Counter(theirs) - collections.Counter(ours)
 
 

@@ -98,7 +98,7 @@ def test_summaries_where_it_is_hard(code, tmp_path, literal):
 @pytest.mark.parametrize("what", ["functions", "classes", "calls", "imports", "unused", "figures"])
 def test_threads_change_nothing(code, what):
     alone = scan(code, SAMPLE, what, threads=1, with_file=True)
-    assert len(alone[0]) > 10 and alone[2] == len(SAMPLE)
+    assert len(alone[0]) > 5 and alone[2] == len(SAMPLE)
     assert scan(code, SAMPLE, what, threads=2, with_file=True) == scan(code, SAMPLE, what, threads=16, with_file=True) == alone
     one_by_one = [entry for path in SAMPLE for entry in scan(code, [path], what, with_file=True)[0]]
     assert one_by_one == alone[0]

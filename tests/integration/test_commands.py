@@ -1,7 +1,6 @@
 """doctor, config, version."""
 import json
 import re
-import subprocess
 
 import belljar
 import pytest
@@ -58,6 +57,27 @@ def test_config_shows_every_option_and_its_source(who):
     assert line and "300" in line[0] and "BELLJAR_MEMORY_MB" in line[0], answer
 
 
+def test_config_shows_servers_and_functions_without_their_secrets(user):
+    text = """
+    [servers.notes]
+    command = "notes-server"
+    env = { KEY = "hidden-1" }
+    [functions.find]
+    description = "Finds."
+    severity = "read_only"
+    command = ["/usr/bin/find-order"]
+    [functions.get]
+    description = "Gets."
+    severity = "read_only"
+    request = "GET https://orders.example.org/v1/orders"
+    headers = { Authorization = "Bearer hidden-2" }
+    """
+    answer = user.call("config", "--config", user.file("functions.toml", text))
+    assert answer.code == 0 and "hidden" not in answer.text, answer
+    for line in ("servers.notes  notes-server", "functions.find  /usr/bin/find-order", "functions.get  GET https://orders.example.org/v1/orders"):
+        assert line in answer.text.splitlines()
+
+
 def test_config_tells_of_old_names_in_the_profile(user, tmp_path):
     path = user.home / "old-names.toml"
     path.write_text('inherits = "standard"\n[limits]\ncpu_percent = 50\n')
@@ -81,6 +101,7 @@ def test_help_of_every_command(who):
         answer = who.call(command, "--help")
         assert answer.code == 0 and answer.text.startswith(f"usage: belljar {command}"), answer
         assert who.call("help", command).text == answer.text
+        assert max(map(len, who.call(command, "--help=all").text.splitlines())) <= 80, command
     assert who.call("help").text == overview.text
     assert who.call("help", "rnu").code == 64
 
@@ -114,36 +135,21 @@ def test_an_abbreviated_option_names_the_whole_one(user):
         assert answer.code == 64 and f"did you mean `{whole}`?" in answer.errors, answer
 
 
-def test_bash_completes_every_command_and_its_actions(who):
-    commands = re.findall(r"^  ([a-z]+) +\S", who.call("--help").text.partition("commands:")[2].partition("example:")[0], re.M)
-    assert sorted(complete("")) == sorted([*commands, "help"])
-    assert complete("token", "") == ["add", "list", "rm"]
-    assert complete("session", "s") == ["show"]
-    assert complete("help", "ser") == ["serve"]
-    clients = re.findall(r"^  ([a-z-]+) +[A-Z]", who.call("setup", "--help").text.partition("clients:")[2].partition("\n\n")[0], re.M)
-    assert complete("setup", "") == clients
-    for action in complete("audit", ""):
-        assert "unknown action" not in who.call("audit", action, "--no-such-flag").errors
-    assert "--receipt" in complete("run", "--re")
-
-
-def complete(*words):
-    """Bash's completions for the last word."""
-    script = (
-        f". '{belljar.ROOT}/docs/completion/belljar.bash'; COMP_WORDS=(belljar \"$@\"); COMP_CWORD=$#\n"
-        f"_belljar '{belljar.program_path()}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    )
-    answer = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True, timeout=belljar.HANG_SECONDS)
-    assert answer.returncode == 0 and not answer.stderr, answer
-    return answer.stdout.split()
-
-
-@pytest.mark.parametrize(("command", "most"), [("run", 36), ("shell", 24)])  # one option a line, and `run` has many
-def test_help_fits_a_screen_and_says_the_defaults(who, command, most):
+@pytest.mark.parametrize("command", ["run", "exec", "batch", "shell", "serve", "mcp"])
+def test_help_fits_a_screen_and_all_of_it_is_one_option_away(who, command):
     lines = who.call(command, "--help").text.splitlines()
-    assert len(lines) <= most and max(map(len, lines)) <= 80, lines
+    assert len(lines) < 24 and max(map(len, lines)) <= 80, lines  # and the prompt of the shell
     assert not [line for line in lines if line.startswith("  -") and ", -" in line], lines
-    for flag, default in (("--timeout", "(30)"), ("--memory", "(512)"), ("--profile", "(standard)")):
+    more = re.search(f"`belljar ({command}) (--help=all)`", "\n".join(lines)).groups()
+    whole = who.call(*more).text.splitlines()
+    assert max(map(len, whole)) <= 80 and {line for line in lines if line.startswith("  -")} < set(whole), whole
+    assert {"--pids", "--disk"} <= set(re.findall("--[a-z-]+", "\n".join(whole))), whole
+
+
+@pytest.mark.parametrize("command", ["run", "shell"])
+def test_help_says_the_defaults(who, command):
+    lines = who.call(command, "--help").text.splitlines()
+    for flag, default in (("--timeout", "(none)"), ("--memory", "(3/4 of all)"), ("--profile", "(standard)")):
         assert [line for line in lines if flag in line and line.endswith(default)], (flag, lines)
 
 

@@ -4,6 +4,7 @@ import re
 import secrets
 import stat
 
+import prompt
 import pytest
 
 import belljar
@@ -361,9 +362,35 @@ def test_without_such_a_directory_it_is_a_mistake(who, folder, word):
     assert answer.code == 64 and f"{word} is for directories granted with :cow".encode() in answer.err, answer
 
 
-def test_the_shell_refuses_it_by_name(who, folder):
-    answer = who.call("shell", "--allow", f"{folder}:cow", input=b"1\n")
-    assert answer.code == 64 and b"belljar shell does not take DIR:cow" in answer.err, answer
+def test_the_shell_reviews_and_applies_changes(who, folder):
+    (folder / "kept.txt").write_text("old\n")
+    who.own(folder / "kept.txt")
+    cells = f"_ = open('{folder}/kept.txt', 'w').write('new\\n')\n_ = open('{folder}/more.txt', 'w').write('x')\n"
+    answer = who.call("shell", "--allow", f"{folder}:cow", input=(cells + ":changes\n").encode())
+    assert "+new" in answer.text and "belljar: 2 changes were not applied" in answer.errors, answer
+    assert (folder / "kept.txt").read_text() == "old\n" and not (folder / "more.txt").exists()
+    answer = who.call("shell", "--allow", f"{folder}:cow", input=(cells + ":changes\n:apply\n").encode())
+    assert "not applied" not in answer.errors and (folder / "kept.txt").read_text() == "new\n", answer
+    assert (folder / "more.txt").read_text() == "x"
+
+
+def test_leaving_the_shell_warns_of_changes_once(who, folder):
+    with prompt.Prompt(who, "--allow", f"{folder}:cow") as p:
+        p.wait(">>> ")
+        p.line(f"open('{folder}/new.txt', 'w').close()")
+        p.wait(">>> ")
+        p.type(prompt.CONTROL_D)
+        p.wait("1 change is not on disk")
+        p.wait(">>> ")
+        p.line("1 + 1")
+        p.wait("2\r\n")
+        p.wait(">>> ")
+        p.line("exit()")
+        p.wait("1 change is not on disk")
+        p.wait(">>> ")
+        p.type(prompt.CONTROL_D)
+        assert p.end() == 0
+    assert not (folder / "new.txt").exists()
 
 
 def test_too_many(who, folder):

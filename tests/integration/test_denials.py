@@ -177,3 +177,12 @@ def test_a_secret_in_the_name_of_a_refused_host_is_masked(who):
     done = who.call("run", "--json", "--config", settings, "--profile", "open", "--net", "127.0.0.1:9", "-c", code)
     assert "REDACTED_SECRET" in str(done.json["denials"]), done
     assert "secretvalue99" not in str(done.json).lower()
+
+
+def test_a_hundred_threads_are_within_the_limits_of_a_server(server):
+    code = (
+        "import threading\nfrom concurrent.futures import ThreadPoolExecutor\nmeet = threading.Barrier(100)\n"
+        "with ThreadPoolExecutor(100) as pool:\n    print(len(list(pool.map(lambda n: meet.wait(20), range(100)))))"
+    )
+    answer = server.post("/v1/run", {"code": code}).json
+    assert answer["stdout"] == "100\n" and not answer["denials"], answer

@@ -2,6 +2,8 @@
 import os
 import pty
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -133,6 +135,25 @@ def test_without_its_zygote_it_says_so(who):
         who.program = whole
     assert (answer.code, answer.json["grade"]) == (1, "F"), answer
     assert "zygote" in answer.json["error"]["message"], answer
+
+
+def test_a_missing_library_of_its_zygote_is_named(who):
+    """As where an archive was unpacked on a system without Python's shared library."""
+    place = who.directory("lacking")
+    shutil.copy2(who.program, place / "belljar")
+    library, zygote = place / "libgone.so", place / "belljar-zygote"
+    subprocess.run(["cc", "-shared", "-x", "c", "-o", library, "-"], input=b"void gone(void) {}", check=True)
+    subprocess.run(["cc", "-o", zygote, "-x", "c", "-", "-x", "none", library], input=b"void gone(void); int main(void) { gone(); }", check=True)
+    library.unlink()
+    zygote.chmod(0o755)
+    whole, who.program = who.program, place / "belljar"
+    try:
+        answer = who.run("print('it-ran')", env={"BELLJAR_POLICIES_DIR": str(belljar.ROOT / "policies")})
+    finally:
+        who.program = whole
+    error = answer.json["error"]
+    assert "a shared library that belljar-zygote needs is missing" in error["message"], answer
+    assert f"apt install libpython3.{sys.version_info[1]}" in error["hint"], answer
 
 
 @pytest.mark.parametrize("env, colored", [({}, True), ({"NO_COLOR": "1"}, False), ({"BELLJAR_COLOR": "never"}, False)])

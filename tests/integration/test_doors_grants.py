@@ -146,3 +146,9 @@ def test_without_a_token_a_page_is_refused(server, who):
             assert open_to_all.call(method, "/mcp", headers={**page, **more}).status == 403, "no token keeps other pages away"
     finally:
         assert open_to_all.stop() == 0, open_to_all.said
+
+
+def test_a_hint_about_copy_on_write_names_sessions(server, place):
+    for path, words in ((f"{place}/kept/g", "open a session"), (f"{place}/data/g", "granted read-only")):
+        done = server.run(f"open({path!r}, 'w')")
+        assert words in done["error"]["hint"], done["error"]

@@ -6,6 +6,7 @@ import tempfile
 
 import pytest
 
+import mcp
 import serving
 
 HELPERS = """
@@ -51,16 +52,32 @@ def test_helpers_are_modules(who, helpers, profile):
         "import code_helpers; code_helpers.os.system('id')",
         "import code_helpers; code_helpers.socket.socket()",
         "from code_helpers import os",
-        "import os",
-        "import notes",
+        "import os; os.system('id')",
+        "from os import system",
+        "import subprocess",
     ],
 )
 def test_helpers_open_nothing_else(who, helpers, code):
     assert who.run(code, profile="strict", env=helpers).status == "refused"
 
 
+def test_only_modules_are_helpers_and_none_takes_the_place_of_another(who, helpers):
+    answer = who.run("import notes", profile="strict", env=helpers)
+    assert answer.status == "error" and answer.json["error"]["name"] == "ModuleNotFoundError", answer
+    answer = who.run("import os; print(os.sep)", profile="strict", env=helpers)
+    assert answer.json["stdout"] == "/\n", answer
+    answer = who.run("import os; print([os][0].system)", profile="strict", env=helpers)
+    assert answer.status == "error" and "`os.system`" in answer.json["error"]["message"], answer
+
+
 def test_without_a_grant_a_helper_reaches_nothing(who, helpers):
     assert who.run("import code_helpers; print(code_helpers.connect())", profile="strict", env=helpers).json["stdout"] != "connected\n"
+
+
+def test_a_model_is_told_of_helpers(who, helpers):
+    with mcp.Client(who, "--compat", "cms", env=helpers) as client:
+        assert "helpers: code_helpers, graphs, os\n" in client.initialize()["instructions"]
+        assert "session()" in client.text("more", {"topic": "code_helpers"})
 
 
 def test_programs_cannot_change_helpers(who, helpers):

@@ -78,9 +78,15 @@ def test_an_executable_can_be_executed(server):
     assert answer["stdout"] == "hi\n", answer
 
 
-def test_strict_reads_them_no_more_than_others(server):
-    answer = run(server, "open('a')", profile="strict", files=[{"path": "a", "content": "1"}])
-    assert answer["status"] == "refused"
+def test_strict_reads_them_and_no_other_file(server):
+    files = [{"path": "a", "content": "1"}, {"path": "evil.py", "content": "import subprocess"}]
+    answer = run(server, "print(open('a').read())", profile="strict", files=files)
+    assert answer["status"] == "success" and answer["stdout"] == "1\n", answer
+    for place in ("/etc/passwd", "../etc/passwd", "/proc/self/environ"):
+        answer = run(server, f"print(open({place!r}).read())", profile="strict", files=files)
+        assert answer["status"] == "error" and answer["error"]["name"] == "PermissionError" and not answer["stdout"], answer
+    answer = run(server, "import evil", profile="strict", files=files)
+    assert answer["status"] == "error" and "does not allow importing module `subprocess`" in answer["error"]["message"], answer
 
 
 @pytest.mark.parametrize(

@@ -237,12 +237,17 @@ def test_what_is_anothers_and_what_is_not_there_are_answered_alike(tokens, name)
     ann, bob = tokens.add(name + "a"), tokens.add(name + "b")
     session = tokens.call(ann, "POST", "/v1/sessions", {"name": "mine"}).json["session_id"]
     run = tokens.run(ann, "print(1)").json["id"]
+    command = tokens.call(ann, "POST", f"/v1/sessions/{session}/commands", {"command": "sleep 100", "background": True}).json["id"]
     absent_session = "ses_" + "0" * 26
     absent_run = "run_" + "0" * 26
     pairs = [
         ("GET", "/v1/sessions/{}", None), ("DELETE", "/v1/sessions/{}", None),
         ("POST", "/v1/sessions/{}/execute", {"code": "1"}), ("POST", "/v1/sessions/{}/interrupt", {}),
-        ("POST", "/v1/sessions/{}/restart", {}),
+        ("POST", "/v1/sessions/{}/restart", {}), ("POST", "/v1/sessions/{}/commands", {"command": "true"}),
+        ("GET", "/v1/sessions/{}/commands", None), ("GET", f"/v1/sessions/{{}}/commands/{command}", None),
+        ("DELETE", f"/v1/sessions/{{}}/commands/{command}", None),
+        ("POST", f"/v1/sessions/{{}}/commands/{command}/stdin", {"text": "x"}),
+        ("POST", f"/v1/sessions/{{}}/commands/{command}/signal", {"signal": "KILL"}),
     ]  # fmt: skip
     for method, path, body in pairs:
         replies = [tokens.call(bob, method, path.format(x), body) for x in (session, "mine", absent_session)]
@@ -252,6 +257,10 @@ def test_what_is_anothers_and_what_is_not_there_are_answered_alike(tokens, name)
         replies = [tokens.call(bob, "GET", path.format(x)) for x in (run, absent_run)]
         assert [r.status for r in replies] == [404, 404] and replies[0].body == replies[1].body
     assert tokens.call(bob, "GET", "/v1/sessions").json["sessions"] == []
+    # By way of a session of one's own.
+    own = tokens.call(bob, "POST", "/v1/sessions", {}).json["session_id"]
+    assert tokens.call(bob, "DELETE", f"/v1/sessions/{own}/commands/{command}").status == 404
+    assert tokens.call(ann, "GET", f"/v1/sessions/{session}/commands/{command}").json["status"] == "running"
     # The operator's own token is no key to it either.
     assert tokens.call(tokens.server.token, "GET", f"/v1/sessions/{session}").status == 404
     # The name is free for another.

@@ -1,4 +1,5 @@
 """Files of sessions and whole outputs over HTTP."""
+import contextlib
 import hashlib
 import os
 import socket
@@ -18,11 +19,17 @@ def server(request, callers):
     assert s.stop() == 0, s.said
 
 
-@pytest.fixture
-def session(server):
-    with server.session() as name:
+@contextlib.contextmanager
+def opened(server, **fields):
+    with server.session(**fields) as name:
         wait_until(lambda: server.call("GET", f"/v1/sessions/{name}").json["state"] == "idle", "the session is there")
         yield f"/v1/sessions/{name}"
+
+
+@pytest.fixture
+def session(server):
+    with opened(server) as path:
+        yield path
 
 
 def cell(server, session, code, **fields):
@@ -151,11 +158,12 @@ def test_links_of_a_program_lead_nowhere(server, session):
     assert server.call("GET", f"{session}/files/l").body == b"mine"
 
 
-def test_a_full_disk_refuses_and_leaves_nothing(server, session):
-    reply = put(server, session, "big", b"x" * 80_000_000)
-    assert reply.status == 413 and reply.error["code"] == "too_large"
-    assert server.call("GET", f"{session}/files").json["files"] == []
-    assert put(server, session, "small", b"x").status == 200
+def test_a_full_disk_refuses_and_leaves_nothing(server):
+    with opened(server, disk_mb=64) as session:
+        reply = put(server, session, "big", b"x" * 80_000_000)
+        assert reply.status == 413 and reply.error["code"] == "too_large"
+        assert server.call("GET", f"{session}/files").json["files"] == []
+        assert put(server, session, "small", b"x").status == 200
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(server, session):

@@ -4,7 +4,7 @@ import secrets
 
 import pytest
 
-from serving import Server
+from serving import Server, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -117,4 +117,39 @@ def test_a_kernel_that_lies_is_not_believed(server, place):
     reply = server.get(f"{session}/files?path={path}")
     assert reply.status == 400 and "did not list" in reply.json["error"]["message"], reply
     assert server.get("/health").status == 200
+    server.call("DELETE", session)
+
+
+def answered(s):
+    try:
+        return s.recv(64).startswith(b"HTTP/1.1 429")
+    except OSError:
+        return False
+
+
+def test_bodies_that_are_not_finished_are_counted(server, place):
+    """A write into a granted directory is kept in memory until it is whole, like any other body. The listener passes
+    all of them on: none is forgotten while the engine is behind."""
+    _, path = place
+    session = opened(server)
+    head = f"PUT {session}/files/{path}/half HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.token}\r\nContent-Length: 716000\r\n\r\n"
+    half = head.encode() + b"x" * 715000
+    held = []
+
+    def one_more():  # 256 MiB hold some 375; those that stand still for 10 s are dropped
+        held.append(server.open())
+        try:
+            held[-1].sendall(half)
+        except OSError:
+            pass
+        held[-1].setblocking(False)
+        return any(answered(s) for s in held)
+
+    try:
+        wait_until(one_more, "one of them is refused", pause=0)
+        # The one that was refused may still be taken down.
+        wait_until(lambda: server.call("POST", "/v1/run", {"code": "print(6 * 7)"}).json.get("stdout") == "42\n", "a run")
+    finally:
+        for s in held:
+            s.close()
     server.call("DELETE", session)

@@ -70,11 +70,12 @@ class Api:
         assert self.server.post("/v1/sessions", {"name": "known"}).status == 201
         self.server.call("PUT", "/v1/sessions/known/files/there", b"0123456789")
         self.server.post("/v1/sessions/known/checkpoint", {"name": "known"})
+        self.command = self.server.post("/v1/sessions/known/commands", {"command": "true"}).json["id"]
         self.run = self.server.run("print('x' * 5000)", output_bytes=256)["id"]
         self.task = self.server.post("/execute_async", {"command": "1"}).json["task_id"]
 
     def known(self, name):
-        return {"run": self.run, "task": self.task, "path": "there"}.get(name, "known")
+        return {"run": self.run, "command": self.command, "task": self.task, "path": "there"}.get(name, "known")
 
     def resolve(self, schema):
         return {**schema, "components": self.document["components"]}
@@ -107,10 +108,13 @@ def operations():
     POST /execute | POST /execute_async | GET /tasks/{task} | POST /sessions | GET /sessions | GET /sessions/{session} | DELETE /sessions/{session}
     GET /languages | POST /api/execute | POST /api/execute_async | GET /api/tasks/{task} | POST /api/sessions | GET /api/sessions
     GET /api/sessions/{session} | DELETE /api/sessions/{session} | GET /api/languages | GET /api/health
+    POST /v1/execute | POST /v1/browser/navigate | POST /v1/browser/content | POST /v1/browser/interactions/navigate | POST /v1/browser/interactions/content
     POST /v1/sessions/session | GET /v1/sessions/session | DELETE /v1/sessions/session
-    POST /v1/run | POST /v1/check | POST /v1/batch | GET /v1/runs/{run} | GET /v1/runs/{run}/events | GET /v1/runs/{run}/output | POST /v1/runs/{run}/cancel
+    POST /v1/run | POST /v1/check | POST /v1/batch | GET /v1/runs | GET /v1/runs/{run} | GET /v1/runs/{run}/follow | GET /v1/runs/{run}/events | GET /v1/runs/{run}/output | POST /v1/runs/{run}/cancel
     POST /v1/sessions | GET /v1/sessions | GET /v1/sessions/{session} | DELETE /v1/sessions/{session}
     POST /v1/sessions/{session}/execute | POST /v1/sessions/{session}/interrupt | POST /v1/sessions/{session}/restart
+    POST /v1/sessions/{session}/commands | GET /v1/sessions/{session}/commands | GET /v1/sessions/{session}/commands/{command}
+    DELETE /v1/sessions/{session}/commands/{command} | POST /v1/sessions/{session}/commands/{command}/stdin | POST /v1/sessions/{session}/commands/{command}/signal
     POST /v1/sessions/{session}/fork | POST /v1/sessions/{session}/checkpoint | POST /v1/sessions/{session}/restore
     GET /v1/sessions/{session}/checkpoints | DELETE /v1/sessions/{session}/checkpoints/{name}
     GET /v1/undo | GET /v1/runs/{run}/changes | POST /v1/runs/{run}/undo
@@ -119,7 +123,7 @@ def operations():
     GET /v1/sessions/{session}/files | GET /v1/sessions/{session}/files/{path} | PUT /v1/sessions/{session}/files/{path} | DELETE /v1/sessions/{session}/files/{path}
     GET /v1/skills | GET /v1/skills/{skill} | PUT /v1/skills/{skill} | DELETE /v1/skills/{skill} | GET /v1/skills/{skill}/files/{path} | POST /v1/skills/{skill}/undo
     GET /v1/states | POST /v1/states | GET /v1/states/{work} | POST /v1/states/{work}/versions | DELETE /v1/states/{work}
-    POST /run | GET / | GET /health | GET /metrics | GET /v1/stats | GET /openapi.json
+    POST /run | POST /v1/sandbox/run | POST /run_code | GET / | GET /health | GET /metrics | GET /v1/stats | GET /v1/languages | GET /openapi.json
     """
     return [tuple(row.strip().split(" ")) for line in rows.strip().splitlines() for row in line.split("|")]
 

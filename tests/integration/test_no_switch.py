@@ -50,9 +50,9 @@ def test_files_of_a_grant_decide_nothing(who, planted, mode):
     plain = who.call("config", "--json").json
     assert who.call("config", "--json", cwd=planted).json == plain
     # The profile is the real one, by its name, from inside the directory as from anywhere.
-    answer = who.call("run", "--json", *allow, "-c", "import os", cwd=planted)
+    answer = who.call("run", "--json", *allow, "-c", "import ctypes", cwd=planted)
     assert answer.status == "refused" and answer.json["profile"] == "standard", answer
-    answer = who.call("run", "--json", "--profile", "strict", "-c", "import os", cwd=planted)
+    answer = who.call("run", "--json", "--profile", "strict", "-c", "import subprocess", cwd=planted)
     assert answer.status == "refused" and answer.json["profile"] == "strict", answer
     for code in (PROGRAM, "print(1)"):
         answer = who.call("run", "--json", *allow, "-c", code, cwd=planted)
@@ -73,7 +73,7 @@ def test_variables_for_the_program_are_its_own(who, planted):
         "LD_PRELOAD": str(planted / "x.so"), "LD_LIBRARY_PATH": str(planted), "LD_AUDIT": str(planted / "x.so"), "GLIBC_TUNABLES": "glibc.malloc.check=3",
     }  # fmt: skip
     words = [w for name, value in switches.items() for w in ("--env", f"{name}={value}")]
-    answer = who.call("run", "--json", *words, "-c", "import os", cwd=planted)
+    answer = who.call("run", "--json", *words, "-c", "import ctypes", cwd=planted)
     assert answer.status == "refused", answer
     answer = who.call("run", "--json", *words, "-c", "print('gh' + 'p_0123456789abcdefghijABCDEFGHIJ012345')")
     assert "REDACTED" in answer.json["stdout"] and who.call("audit", "show", answer.json["id"]).code == 0, answer
@@ -116,8 +116,8 @@ def test_a_session_cannot_change_its_profile(server):
         print(1)""")
     path = f"/v1/sessions/{made['session_id']}"
     assert server.post(path + "/execute", {"code": code}).json["stdout"] == "1\n"
-    assert server.post(path + "/execute", {"code": "import os"}).json["status"] == "refused"
-    assert server.post(path + "/execute", {"code": "import os", "profile": "open"}).json.get("status") != "success"
+    assert server.post(path + "/execute", {"code": "import subprocess"}).json["status"] == "refused"
+    assert server.post(path + "/execute", {"code": "import ctypes", "profile": "open"}).json.get("status") != "success"
     server.call("DELETE", path)
 
 
@@ -125,6 +125,6 @@ def test_an_mcp_call_cannot_loosen_the_command(who, planted):
     with mcp.Client(who, "--profile", "strict") as client:
         client.initialize()
         for more in ({}, {"profile": "open"}, {"masking": "no"}, {"config": str(planted / "config.toml")}, {"allow": ["/etc"]}):
-            result = client.call("execute_python_code", {"code": "import os\nprint(os.getpid())", **more})
+            result = client.call("execute_python_code", {"code": "import ctypes\nprint(os.getpid())", **more})
             assert result.get("isError"), (more, result)
             assert json.dumps(result).count("getpid") == 0 or "refused" in json.dumps(result), (more, result)

@@ -46,6 +46,27 @@ def test_what_is_needed_is_not_null(server):
     assert reply.status == 400 and "unknown field" in reply.json["error"]["message"], reply
 
 
+def test_fields_of_the_protocol(callers):
+    with mcp.Client(callers.get("user") or callers["root"]) as c:
+        c.send({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": None})
+        assert c.answer(1)["result"] == {}
+        begun = c.request("initialize", {"protocolVersion": mcp.LEGACY, "capabilities": None, "clientInfo": None, "_meta": None})
+        assert begun["result"]["protocolVersion"] == mcp.LEGACY
+        assert c.request("tools/list", {"cursor": None, "_meta": {"progressToken": None}})["result"]["tools"]
+        assert c.request("tools/call", {"name": "list_skills", "arguments": None, "_meta": None, "task": None})["result"]
+        assert c.request("resources/read", {"uri": None})["error"]["code"] == -32602
+        modern = {**mcp.modern(), "progressToken": None, mcp.META + "logLevel": None, mcp.META + "clientInfo": None}
+        assert c.request("tools/list", {"cursor": None, "_meta": modern})["result"]["tools"]
+
+
+@pytest.mark.parametrize("arguments", [{"code": None, "command": "print(1)"}, {"code": "print(1)", "command": None}])
+def test_the_other_name_of_a_field(callers, arguments):
+    for options in ((), ("--compat", "coderunner")):
+        with mcp.Client(callers.get("user") or callers["root"], *options) as c:
+            c.initialize()
+            assert mcp.text_of(c.call("execute_python_code", arguments)) == "1\n"
+
+
 def test_all_of_every_tool(callers):
     with mcp.Client(callers.get("user") or callers["root"]) as c:
         c.initialize()

@@ -1,6 +1,7 @@
 """The text for a model about the place where its code runs: in the instructions, the status, the first result, and hints."""
 import os
 import secrets
+import sys
 import tempfile
 
 import pytest
@@ -65,8 +66,9 @@ def test_the_status_says_everything(who, project, data, helpers):
     with mcp.Client(who, "--allow", f"{project}:rw", "--allow", f"{data}:cow", "--workdir", project, "--timeout", "7", "--memory", "300", env={"BELLJAR_HELPERS": str(helpers)}) as client:
         client.initialize()
         before = client.text("get_kernel_status")
-        for line in (f"starts in: {project}", "hosts: none", "languages: Python 3.11, Bash", "helpers: code_helpers"):
+        for line in (f"starts in: {project}", "hosts: none", "helpers: code_helpers"):
             assert line in before.splitlines(), before
+        assert f"\nlanguages: Python {sys.version_info[0]}.{sys.version_info[1]}, Bash" in before, before
         first = before.split("directories: ")[1].splitlines()[0]
         assert f"{project} (writable)" in first and f"{data} (copy-on-write)" in first and "/workspace (private)" in first, before
         assert "limits: 7 s a call, 300 MB memory" in before
@@ -90,10 +92,15 @@ def test_packages_come_with_their_versions(who):
 def test_the_first_result_of_a_session_and_no_other(who, project):
     with mcp.Client(who, "--allow", project) as client:
         client.initialize()
-        note = f"Code starts in {project} (read-only)."
-        assert note in client.text("run_code", {"code": "1"})
-        assert "[note]" not in client.text("run_code", {"code": "1"})
-        assert note in client.text("run_code", {"code": "1", "session_id": "new"})
+        mark = f"[in {project}, read-only]\n"
+        assert client.text("run_code", {"code": "1"}) == "[result] 1\n" + mark
+        assert client.text("run_code", {"code": "1"}) == "[result] 1\n"
+        assert f"Code starts in {project} (read-only)." in client.text("run_code", {"code": "1", "session_id": "new"})
+    with mcp.Client(who, "--allow", project) as client:
+        client.initialize()
+        assert client.text("run_code", {"code": "x = 1"}) == mark
+        assert client.text("run_code", {"code": "x = 1"}) == "(no output)\n"
+        assert client.text("run_code", {"code": f"print('[in {project}, writable]')"}) == f"| [in {project}, writable]\n"
     with mcp.Client(who) as client:
         client.initialize()
         assert client.text("run_code", {"code": "print(1)"}) == "1\n"

@@ -66,13 +66,14 @@ def test_every_namespace_is_its_own(alive):
             assert os.readlink(f"/proc/{pid}/ns/{name}") != os.readlink(f"/proc/self/ns/{name}"), (pid, name)
 
 
-def test_the_environment_of_the_caller_is_in_no_process_below(alive):
+def test_the_environment_of_the_caller_is_in_no_process_below(who, alive):
     p, statuses = alive
     zygotes = [pid for pid in statuses if "zygote" in host.processes()[pid][2]]
     assert zygotes
     for pid in zygotes:
-        assert belljar.SECRET not in host.read(f"/proc/{pid}/environ"), pid
-        assert "XDG_" not in host.read(f"/proc/{pid}/environ"), pid
+        found = host.read(f"/proc/{pid}/environ")
+        assert belljar.SECRET not in found and str(who.home) not in found, pid
+        assert set(re.findall(r"XDG_[^\0]*", found)) <= {"XDG_CACHE_HOME=/tmp/.cache"}, pid  # Belljar's own
 
 
 def test_a_sandbox_holds_nothing_but_its_pipes_and_its_channel(alive):

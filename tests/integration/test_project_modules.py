@@ -61,7 +61,7 @@ def test_the_library_comes_first(who, project):
 
 
 @pytest.mark.parametrize("code", [
-    "import os", "import subprocess", "import nowhere", "import ctypes", "from shop.core import os", "from shop.core import subprocess", "import shop.core\nshop.core.os.system('id')",
+    "import os\nos.system('id')", "import subprocess", "import nowhere", "import ctypes", "from shop.core import os", "from shop.core import subprocess", "import shop.core\nshop.core.os.system('id')",
     "import shop.core\nshop.core.subprocess.run(['id'])", "import shop\neval('1')",
 ])  # fmt: skip
 def test_the_program_itself_is_judged_as_before(who, project, code):
@@ -76,10 +76,21 @@ def test_a_stricter_profile_refuses_it(who, project, profile):
 
 
 def test_without_the_directory_there_is_nothing(who, project):
-    assert who.run("import shop", profile="standard").status == "refused"
-    assert who.run("import shop", "--allow", project, "--workdir", "/workspace", profile="standard").status == "refused"
-    done = who.run("open('/workspace/other.py', 'w').write('x = 1')\nimport other", "--allow", project, profile="standard")
-    assert done.status == "refused", done
+    assert who.run("import shop", profile="standard").json["error"]["name"] == "ModuleNotFoundError"
+    assert who.run("import shop", "--allow", project, "--workdir", "/workspace", profile="standard").json["error"]["name"] == "ModuleNotFoundError"
+
+
+def test_a_module_of_the_run_is_judged_like_the_program(who, project):
+    code = "open('/workspace/other.py', 'w').write({!r})\nimport other\nprint(other.x)"
+    assert who.run(code.format("import os\nx = os.path.join('a', 'b')"), "--allow", project, profile="standard").json["stdout"] == "a/b\n"
+    for profile, text in (("standard", "import subprocess\nx = 1"), ("strict", "x = eval('1')"), ("strict", "import os\nx = os.fork")):
+        error = who.run(code.format(text), profile=profile).json["error"]
+        assert error["name"] == "ImportError" and "/workspace/other.py, line " in error["message"], error
+    plant = (
+        "import os, sys, struct\nopen('/workspace/other.py', 'w').write('x = 1')\nos.makedirs('/workspace/__pycache__')\n"
+        "open('/workspace/__pycache__/other.cpython-%d%d.pyc' % sys.version_info[:2], 'wb').write(bytes(16) + b'planted')\nimport other\nprint(other.x)"
+    )
+    assert who.run(plant, profile="strict").json["stdout"] == "1\n"
 
 
 def test_native_modules_are_refused(who, project):

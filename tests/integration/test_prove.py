@@ -39,10 +39,10 @@ def add(checkout, name, body, expect="success", profile="open", more=""):
         f.write(head + more + body)
 
 
-def prove(who, checkout):
+def prove(who, checkout, *options):
     watch = host.Watch(private=[who.home / "runtime", who.home / "tmp"], uids=[belljar.USER_UID])
     p = subprocess.run(
-        [os.path.join(checkout, "build", "belljar"), "doctor", "--prove"],
+        [os.path.join(checkout, "build", "belljar"), "doctor", "--prove", *options],
         env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=300, **who.identity(),
     )  # fmt: skip
     assert not watch.leftovers(), watch.leftovers()
@@ -102,6 +102,20 @@ def test_a_missing_cgroup_excuses_another_end_and_nothing_that_got_out(who, chec
     assert "BREACH" in line(text, "test-out") and code == 1, text
     assert ("unexpected" if has_cgroup else "known gap") in line(text, "test-gap"), text
     assert totals == (2, 0, 1, 1 if has_cgroup else 0), text
+
+
+def test_only_the_weaker_level_excuses_what_it_does_not_cover(who, checkout):
+    add(checkout, "test/known.py", "print('ESC' + 'APED:')\n", more="# uncovered: a fact of the host\n")
+    add(checkout, "test/other.py", "raise SystemExit(3)\n", more="# process: names a path\n")
+    add(checkout, "test/marker.py", "print('ESC' + 'APED:')\n", more="# process: names a path\n")
+    add(checkout, "test/unknown.py", "raise SystemExit(3)\n")
+    code, totals, text = prove(who, checkout, "--isolation", "process")
+    assert code == 1 and totals[2:] == (1, 1), text
+    assert "known gap: a fact of the host" in line(text, "test-known") and "known gap: names a path" in line(text, "test-other"), text
+    assert "BREACH" in line(text, "test-marker") and "unexpected" in line(text, "test-unknown"), text
+    # In namespaces nothing excuses a program.
+    code, totals, text = prove(who, checkout)
+    assert code == 1 and totals[2:] == (2, 2), text
 
 
 def test_a_program_that_cannot_fail_is_refused(who, checkout):

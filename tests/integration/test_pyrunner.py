@@ -105,6 +105,13 @@ def test_memory_that_was_the_reason_is_the_status(server):
     assert answer["stderr"] == "Memory limit exceeded" and answer["memory_used"] > 50
 
 
+@pytest.mark.parametrize("code", ["[0] * 10**10", "import numpy as np\nnp.ones(10**11)", "bytearray(1 << 42)"])
+def test_memory_that_cannot_be_had_is_the_status_too(server, code):
+    answer = run(server, f"print('so far')\n{code}", memory_limit=128)
+    assert (answer["status"], answer["stdout"], answer["error"]) == ("memory_exceeded", "so far\n", None), answer
+    assert "MemoryError" in answer["stderr"]
+
+
 def test_memory_is_measured_for_each_program_apart(server):
     large = run(server, "data = [0] * (4 << 20)\nprint('x')", memory_limit=256)
     small = run(server, "print('x')", memory_limit=256)

@@ -118,12 +118,16 @@ from execution_runtime import ImportGuard, is_import_allowed, restrict_import
 import json
 all_of_it, usual = ImportGuard(["*"]), ImportGuard()
 got = [usual.is_allowed("json"), usual.is_allowed("os"), usual.is_allowed("os.path"), usual.is_allowed("api.filesystem"), is_import_allowed("re")]
-for guard, name in ((all_of_it, "subprocess"), (all_of_it, "os"), (usual, "sys")):
+for guard, name in ((all_of_it, "subprocess"), (usual, "sys"), (all_of_it, "os")):
     try:
-        guard.create_restricted_import()(name)
+        module = guard.create_restricted_import()(name)
         got.append("imported")
+        module.system
+        got.append("reached")
     except ImportError as error:
         got.append("refused")
+    except AttributeError as error:
+        got.append(str(error).partition(";")[0])
 got.append(all_of_it.create_restricted_import()("json").dumps(1))
 try:
     restrict_import("socket")
@@ -132,4 +136,6 @@ except ImportError as error:
 print(json.dumps(got))"""
     done = who.run(code, profile=profile, env=home)
     assert done.code == 0, done
-    assert json.loads(done.json["stdout"]) == [True, False, True, True, True, "refused", "refused", "refused", "1", "Import not allowed: socket"]
+    os_ = ["imported", "blocked by profile `standard`: `os.system`"] if profile == "standard" else ["refused"]
+    assert json.loads(done.json["stdout"]) == [
+        True, False, True, True, True, "refused", "refused", *os_, "1", "Import not allowed: socket"]  # fmt: skip

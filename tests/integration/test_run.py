@@ -65,7 +65,7 @@ def test_bash_under_strict_is_refused_with_a_reason(who):
         ("import os; os.kill(os.getpid(), 9)", "open", "error", 128 + 9),
         ("import os; os.kill(os.getpid(), 15)", "open", "error", 128 + 15),
         ("import sys; sys.exit(200)", "open", "error", 200),
-        ("import os", "strict", "refused", 126),
+        ("import subprocess", "strict", "refused", 126),
         ("raise KeyboardInterrupt", "strict", "error", None),
         ("def f(:", "strict", None, None),
     ],
@@ -185,7 +185,7 @@ RESULT_FIELDS = {
 
 @pytest.mark.smoke
 @pytest.mark.parametrize(
-    "code, profile", [("print(1)\n2", "open"), ("1 / 0", "open"), ("import os\nimport sys", "strict")]
+    "code, profile", [("print(1)\n2", "open"), ("1 / 0", "open"), ("import subprocess\nimport socket", "strict")]
 )
 def test_every_field_of_the_result_has_its_type(who, code, profile):
     answer = who.run(code, profile=profile)
@@ -266,6 +266,12 @@ def test_standard_input_from_a_file(who):
     data = who.file("in.txt", "line 1\nline 2\n")
     answer = who.run("import sys; print(sys.stdin.read().upper())", "--stdin", data)
     assert answer.json["stdout"] == "LINE 1\nLINE 2\n\n", answer
+
+
+def test_an_input_that_is_not_there_says_what_works(who):
+    answer = who.call("run", "--stdin", "nosuch", "-c", "1")
+    assert answer.code == 66 and "`--stdin -`" in answer.errors and "needs -c" not in answer.errors, answer
+    assert who.call("run", "--stdin", "-", "-c", "print(input())", input=b"piped\n").out == b"piped\n"
 
 
 def test_standard_input_is_empty_otherwise(who):

@@ -1,6 +1,7 @@
 """Arguments, standard input and the language of `belljar run`."""
 import hashlib
 import json
+import re
 import os
 import subprocess
 
@@ -105,7 +106,7 @@ def test_text_without_a_name_may_have_a_first_line(user):
     assert user.call("run", input=b"print('python')").text == "python\n"
 
 
-@pytest.mark.parametrize("name, text", [("a.js", "console.log(1)"), ("data.json", "{}"), ("noname", "print('ran')"), ("n", "#!/usr/bin/env node\nprint('ran')"), ("x", "#!"), ("y.rb", "#!\n")])
+@pytest.mark.parametrize("name, text", [("a.rb", "puts 1"), ("data.json", "{}"), ("noname", "print('ran')"), ("n", "#!/usr/bin/env ruby\nprint('ran')"), ("x", "#!"), ("y.rb", "#!\n")])
 def test_other_files_are_refused_with_the_supported_ones(who, name, text):
     path = who.file(name, text)
     answer = who.call("run", path)
@@ -122,11 +123,28 @@ def notebook(*sources):
 def test_a_notebook_runs_its_cells(who):
     path = who.file("book.ipynb", notebook(["x = 41\n", "print(x)"], "y = x + 1", ["y"]))
     assert who.call("run", path).text == "41\n42\n"
+    for language in ("python", "bash"):  # as which JSON would be read
+        answer = who.call("run", "-l", language, path.name, cwd=path.parent)
+        assert answer.code == 64 and not answer.out and f"`belljar run {path.name}`" in answer.errors, answer
     big = json.loads(notebook("print('big')"))
     big["cells"][1]["outputs"] = ["x" * 3_000_000]
     assert who.call("run", who.file("big.ipynb", json.dumps(big))).text == "big\n"
     path = who.file("wrong.ipynb", notebook("ok = 1", "1 / 0"))
     assert "ZeroDivisionError" in who.call("run", path).errors
+    cut = who.call("run", who.file("nul.ipynb", notebook("print('a')\0print('b')")))
+    assert cut.code == 64 and not cut.out and "NUL" in cut.errors, cut
+
+
+def test_magics_end_with_their_cell(who):
+    cells = ["x = 1", "%%writefile a.txt\nhello", "print(open('a.txt').read())", "%%bash\necho hi", "%%time\n!echo inner\n", "print('after', x)"]
+    answer = who.call("run", who.file("magic.ipynb", notebook(*cells)))
+    seen = re.sub(r"(time:|user|sys:|total:) [0-9.]+ [mµn]?s", r"\1 T", answer.text)
+    times = "CPU times: user T, sys: T, total: T\nWall time: T\n"
+    assert answer.code == 0 and seen == f"Writing a.txt\nhello\n\nhi\ninner\n{times}after 1\n", answer
+    answer = who.call("run", who.file("fails.ipynb", notebook("!ls", "%%bash\nexit 3", "print('never')")))
+    assert answer.code == 1 and "exit code 3" in answer.errors and not answer.out, answer
+    answer = who.call("run", who.file("line.ipynb", notebook("!ls", "%%bash\ntrue\n", "1 / 0")))
+    assert answer.code == 1 and "    1 / 0\n" in answer.errors, answer
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "{", '{"cells": 5}', '{"cells": []}', '{"cells": [5, {"cell_type": "code"}]}', "\0"])
@@ -137,6 +155,17 @@ def test_what_is_no_notebook_is_refused(user, text):
 
 def test_a_mistake_in_a_notebook_is_shown_as_it_stands_in_the_cell(who):
     """Also where its file can be read: it is JSON, and not the program."""
-    path = who.file("magic.ipynb", notebook("%matplotlib inline\n", "1"))
+    path = who.file("magic.ipynb", notebook("%nosuchmagic\n", "1"))
     answer = who.call("run", "--here", path.name, cwd=str(path.parent))
-    assert answer.code != 0 and "%matplotlib inline" in answer.errors and "nbformat" not in answer.errors, answer
+    assert answer.code != 0 and "%nosuchmagic" in answer.errors and "nbformat" not in answer.errors, answer
+
+
+def test_a_time_may_have_a_unit(user):
+    for text, seconds in (("90", 90), ("90s", 90), ("1.5m", 90), ("2h", 7200), ("1d", 86400)):
+        assert float(user.call("config", "timeout_s", env={"BELLJAR_TIMEOUT_S": text, "BELLJAR_MAX_TIMEOUT_S": "1d"}).text) == seconds, text
+    assert user.call("run", "--timeout", "5m", "-c", "print(1)").text == "1\n"
+    for text in ("1x", "1ms", "1 s", "s", "1S", "2d"):
+        answer = user.call("run", "--timeout", text, "-c", "print(1)")
+        assert answer.code == 64 and "expected a number from 1 to 86400 seconds" in answer.errors, answer
+    answer = user.call("run", "--pids", "5m", "-c", "print(1)")
+    assert answer.code == 64, answer

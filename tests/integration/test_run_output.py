@@ -12,6 +12,12 @@ import time
 import belljar
 import prompt
 
+
+
+class Run(prompt.Prompt):
+    command = "run"
+
+
 # Numbered lines, so that a piece that is missing or doubled changes the hash.
 LINES = """
 import sys
@@ -199,9 +205,37 @@ def test_a_socket_as_standard_output(user):
 
 def test_lines_of_ours_begin_on_a_line_of_their_own(user):
     """A program that leaves a colour on, or ends with a carriage return, does not write into them."""
-    class Run(prompt.Prompt):
-        command = "run"
+    for last, end in (("raise SystemExit(1)", r"\x1b\[0m\r+\n$"), ("1 / 0", r"\r\n\x1b\[0m$")):
+        with Run(user, "--profile", "open", "-c", "print('all is well \\x1b[30;40m\\r', end=''); " + last) as p:
+            before = p.wait("belljar: ")
+            assert re.search(end, before), before
 
-    with Run(user, "--profile", "open", "-c", "print('all is well \\x1b[30;40m\\r', end=''); 1 / 0") as p:
-        before = p.wait("belljar: ")
-        assert re.search(r"\x1b\[0m\r+\n", before), before
+
+MIXED = "import sys\nfor i in range(200):\n    print('out', i)\n    print('err', i, file=sys.stderr)\nprint(1 / 0)\n"
+
+
+def test_two_streams_that_end_in_one_place_keep_their_order(who):
+    """As in `program 2>&1`; the traceback comes last, once."""
+    answer = who.call("run", "-c", MIXED, stderr=subprocess.STDOUT)
+    lines = answer.text.splitlines()
+    assert lines[:400] == [f"{word} {i}" for i in range(200) for word in ("out", "err")], answer
+    assert lines[400].startswith("Traceback") and lines[-1].startswith("ZeroDivisionError") and len(lines) < 410, answer
+    answer = who.call("exec", "--", "sh", "-c", "echo a; echo b >&2; echo c; nosuch-command", stderr=subprocess.STDOUT)
+    assert answer.text.startswith("a\nb\nc\n") and "hint: " in answer.text, answer
+    answer = who.call("run", "-c", MIXED)  # two pipes
+    assert "err" not in answer.text and "out" not in answer.errors, answer
+    assert who.call("audit", "replay", "--limit", "3").code == 0
+
+
+def test_a_program_knows_the_width_of_the_terminal_it_writes_to(user):
+    code = "import os, shutil; print(*shutil.get_terminal_size(), os.environ.get('LINES'))"
+    with Run(user, "-c", code, columns=77, rows=33) as p:
+        p.wait("77 33 33")
+        assert p.end() == 0
+    with Run(user, "--env", "COLUMNS=50", "-c", code, columns=77, rows=33) as p:
+        p.wait("50 33 33")
+        assert p.end() == 0
+    assert user.call("run", "-c", code).text == "80 24 None\n"
+    with Run(user, "--seed", "1", "-c", code, columns=77) as p:  # the same everywhere
+        p.wait("80 24 None")
+        assert p.end() == 0

@@ -33,7 +33,7 @@ PROGRAMS = {
     "signal": (["--profile", "open", "-c", "import os\nos.kill(os.getpid(), 11)"], 139),
     "timeout": (["--timeout", "1", "-c", "print('so far', flush=True)\nwhile True: pass"], 124),
     "memory": (["--memory", "64", "-c", "x = ' ' * 10**9"], 137),
-    "refused": (["--profile", "strict", "-c", "import os\nimport socket"], 126),
+    "refused": (["--profile", "strict", "-c", "import subprocess\nimport socket"], 126),
     "bash": (["-l", "bash", "--profile", "open", "--env", "A=b c", "-c", "echo $A; cat; exit 4", "--stdin", "-"], 4),
     "a little too much": (["--output", "1000", "-c", "print('x' * 1200)"], 0),
     "just enough": (["--output", "1000", "-c", "print('x' * 999)"], 0),
@@ -170,14 +170,15 @@ def test_a_session_keeps_its_variables(server):
         (["--server", "http://[::1"], 64, "not the address of a server"),
         (["--server", "http://:80"], 64, "not the address of a server"),
         (["--server", "https://a/b"], 64, "not the address of a server"),
-        (["--server", "http://127.0.0.1:1"], 66, "no server is running"),
+        (["--server", "http://127.0.0.1:1"], 66, "cannot connect to the server at 127.0.0.1:1"),
         (["--server", "unix:none.sock"], 66, "no server is running"),
         (["--session", "x", "--server", "unix:none.sock"], 66, "no server is running"),
         (["--server", "http://example.invalid"], 77, "would be sent unencrypted"),
         (["--server", "http://127.0.0.1.example.invalid"], 77, "would be sent unencrypted"),
         (["--server", "http://[::2]:8222"], 77, "would be sent unencrypted"),
-        (["--server", "http://[::1]:1"], 66, "no server is running"),
-        (["--server", "http://127.0.0.2:1"], 66, "no server is running"),
+        (["--server", "http://[::1]:1"], 66, "cannot connect to the server at [::1]:1"),
+        (["--session", "x", "--server", "http://127.0.0.1:1"], 66, "cannot connect to the server at 127.0.0.1:1"),
+        (["--server", "http://127.0.0.2:1"], 66, "`belljar serve --listen 127.0.0.2:1`"),
         (["--server", "http://127.0.0.1:1", "--config", "CONFIG"], 64, "--config does not work with a server"),
         (["--server", "http://127.0.0.1:1", "--token-file", "/nonexistent"], 64, "--token-file"),
     ],
@@ -222,27 +223,31 @@ def test_a_server_is_used_only_when_it_is_asked_for(server):
     granted = server.who.directory(f"granted-{time.monotonic_ns()}")
     answer = server.who.call("run", "--server", "auto", "--allow", granted, "-c", "print(1)", env=runtime)
     assert (answer.out, done()) == (b"1\n", before + 2)
+    for flags in (["--here"], ["--config", server.who.file(f"c-{time.monotonic_ns()}.toml", "")]):  # which no server takes
+        answer = server.who.call("run", "--server", "auto", *flags, "-c", "print(1)", env=runtime, cwd=granted)
+        assert (answer.code, answer.out, done()) == (0, b"1\n", before + 2), answer
     answer = server.who.call("run", "--server", "auto", "-c", "print(1)", env={"BELLJAR_SOCKET": "/nonexistent/x"})
     assert (answer.code, answer.out, done()) == (0, b"1\n", before + 2)
 
 
-def hostile(reply):
-    """A server that says something else."""
+def hostile(*replies):
+    """A server that says something else: to each connection the next reply."""
     import socket
 
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve():
-        client, _ = listener.accept()
-        client.recv(65536)
-        try:
-            client.sendall(reply)
-            client.shutdown(socket.SHUT_WR)
-            while client.recv(65536):
+        for reply in replies:
+            client, _ = listener.accept()
+            client.recv(65536)
+            try:
+                client.sendall(reply)
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(65536):
+                    pass
+            except OSError:
                 pass
-        except OSError:
-            pass
-        client.close()
+            client.close()
         listener.close()
 
     threading.Thread(target=serve, daemon=True).start()

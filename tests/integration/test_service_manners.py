@@ -160,5 +160,5 @@ def test_profiles_stay_in_their_directory(user, settings):
     server = serving.Server(user, "--socket", "none", "--config", str(settings), stdin=subprocess.DEVNULL)
     settings.write_text(f"policies_dir = '{other}'\n")
     assert "needs_restart=policies_dir" in reload(server, "were read again")
-    assert server.run("import os")["status"] == "refused"
+    assert server.run("import subprocess")["status"] == "refused"
     assert server.stop() == 0

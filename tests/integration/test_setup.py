@@ -336,4 +336,33 @@ def test_the_client_is_asked(home, says, code):
 def test_bad_words_are_named(home):
     assert "`cursor`" in home.setup("cursr", code=64).stderr
     assert "no client" in home.setup(code=64).stderr
+    assert "did you mean `claude-code`?" in home.setup("claude", code=64).stderr
     assert "letters" in home.setup("cursor", "--name", "a.b", code=64).stderr
+
+
+def test_clients_that_are_here_are_found(home):
+    said = home.setup(code=64).stderr
+    assert "none was found here" in said, said
+    (home.path / ".cursor").mkdir()
+    (home.path / ".claude.json").write_text("{}")
+    said = home.setup(code=64).stderr
+    assert "found here: claude-code, cursor; for example `belljar setup claude-code`" in said, said
+
+
+def test_the_plugin_starts_the_server_in_the_project(home):
+    """`/plugin marketplace add` of a client reads these files, and starts the server in the directory of the project."""
+    catalog = json.loads((belljar.ROOT / ".claude-plugin" / "marketplace.json").read_text())
+    assert catalog["name"] and catalog["owner"]["name"]
+    for entry in catalog["plugins"]:
+        plugin = json.loads((belljar.ROOT / entry["source"] / ".claude-plugin" / "plugin.json").read_text())
+        assert plugin["name"] == entry["name"] and plugin["description"] == entry["description"]
+        for server in plugin["mcpServers"].values():
+            assert server["command"] == "belljar"
+            hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
+            project = home.path / "project"
+            project.mkdir()
+            done = subprocess.run([belljar.program_path(), *server["args"]], input=json.dumps(hello) + "\n", cwd=project, capture_output=True, text=True,
+                                  env={"HOME": str(home.path), "PATH": "/usr/bin:/bin"}, timeout=belljar.HANG_SECONDS)  # fmt: skip
+            told = json.loads(done.stdout.splitlines()[0])["result"]["instructions"]
+            assert f"{project} (writable)" in told, (told, done.stderr)

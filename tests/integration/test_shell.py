@@ -2,6 +2,7 @@
 import os
 import re
 import stat
+import subprocess
 
 import belljar
 import pytest
@@ -42,6 +43,22 @@ def test_blocks_end_with_an_empty_line(user):
     assert answer.text == "2\n2\n", answer
 
 
+def test_it_starts_where_it_is_told(user, watch):
+    """--here and -C as in `belljar run`; streams that end in one place keep their order."""
+    top = user.directory("place")
+    (top / "sub").mkdir()
+    (top / "own.py").write_text("import ctypes\nX = 7\n")
+    for path in (top, top / "sub", top / "own.py"):
+        user.own(path)
+    cells = "import os, sys, own\nos.getcwd(), own.X\nfor i in range(9): print(i); print('e', i, file=sys.stderr)\n\n1 / 0\n"
+    answer = piped(user, cells, "--here", cwd=top, stderr=subprocess.STDOUT)
+    lines = answer.text.splitlines()
+    assert lines[0].endswith("/place', 7)") and lines[1:19] == [w for i in range(9) for w in (f"{i}", f"e {i}")], answer
+    assert answer.text.count("ZeroDivisionError") == 1, answer
+    answer = piped(user, "from pathlib import Path; print(Path.cwd())\n", "--allow", ".", "-C", "sub", cwd=top)
+    assert answer.text.endswith("/place/sub\n"), answer
+
+
 def test_what_is_not_finished_is_run_at_the_end(user):
     answer = piped(user, "for i in range(3):\n    print(i)")
     assert answer.text == "0\n1\n2\n", answer
@@ -60,7 +77,7 @@ def test_the_exit_code_is_that_of_the_last_cell(user):
     assert piped(user, "1 / 0\n").code == 1
     assert piped(user, "1 / 0\n1\n").code == 0
     assert piped(user, "true\n(exit 7)\n", "-l", "bash").code == 7
-    assert piped(user, "import os\n", "--profile", "strict").code == 126
+    assert piped(user, "import subprocess\n", "--profile", "strict").code == 126
 
 
 def test_bash_and_python_share_files(who, watch):
@@ -392,10 +409,11 @@ def test_history_is_kept_private_and_comes_back(shell, user):
     p = shell()
     p.wait(PYTHON)
     p.type(UP)
-    p.wait("remembered = 17")
+    p.see(">>> remembered = 17")
     p.type("00\r")
-    p.wait(PYTHON)
-    assert p.cell("remembered") == "1700\n"
+    p.see(">>> remembered = 1700", ">>>")
+    p.line("remembered")
+    p.see(">>> remembered", "1700", ">>>")
 
 
 @pytest.mark.smoke
@@ -445,41 +463,45 @@ def paste(text):
     return b"\x1b[200~" + text.replace("\n", "\r").encode() + b"\x1b[201~"
 
 
-def test_a_paste_is_one_cell_empty_lines_included(shell):
+def test_a_paste_is_edited_and_runs_with_enter(shell):
     p = shell()
     p.wait(PYTHON)
     p.type(paste("def f():\n    a = 1\n\n    b = 2\n    return a + b\n\n\nprint('sum', f())\n"))
-    p.wait("sum 3")
-    p.wait(PYTHON)
+    p.see("... print('sum', f())", "...")
+    p.type("\r")
+    p.see("sum 3", ">>>")
     p.type(b"len(" + paste("'abc'") + b")\r")
-    p.wait("3\r\n")
-    p.wait(PYTHON)
-    p.type(b"print(" + paste("1,\n2,\n"))  # open: the rest is typed
-    p.wait(MORE)
+    p.see(">>> len('abc')", "3", ">>>")
+    p.type(b"print(" + paste("1,\n2,\n"))
+    p.see(">>> print(1,", "... 2,", "...")
     p.type("3)\r")
-    p.wait("1 2 3")
+    p.see(">>> print(1,", "... 2,", "... 3)", "1 2 3", ">>>")
 
 
 def test_a_large_paste_in_small_pieces(shell):
-    p = shell()
+    p = shell(columns=40, rows=10)
     p.wait(PYTHON)
-    text = "x = [\n" + "".join(f"    {i},\n" for i in range(5000)) + "]\nprint('length', len(x))\n"
+    text = "x = [\n" + "".join(f"    {i},\n" for i in range(2000)) + "]\nprint('length', len(x))"
     data = paste(text)
     for at in range(0, len(data), 1000):
         p.type(data[at : at + 1000])
         p.read(0)
-    p.wait("length 5000")
-    p.wait(PYTHON)
-    assert p.cell("x[-1]") == "4999\n"
+    p.see("...     1999,", "... ]", "... print('length', len(x))")
+    p.type("\r")
+    p.see("length 2000", ">>>")
+    p.line("x[-1]")
+    p.see(">>> x[-1]", "1999", ">>>")
 
 
 def test_a_paste_cannot_drive_the_terminal(shell):
     p = shell()
     p.wait(PYTHON)
     before = len(p.seen)
-    p.type(paste("print(1) #\x1b]0;owned\x07\nprint('se' + 'cond')\n"))
-    p.wait("second")
-    assert b"\x1b]0;owned" not in p.seen[before:]
+    p.type(paste("print(1) #\x1b]0;owned\x07\u202e\nprint('se' + 'cond')"))
+    p.see(">>> print(1) #]0;owned", "... print('se' + 'cond')")
+    p.type("\r")
+    p.see("1", "second", ">>>")
+    assert b"\x1b]0;owned" not in p.seen[before:] and "\u202e".encode() not in p.seen[before:]
 
 
 def test_what_a_program_sends_to_the_terminal_is_made_visible(shell):
@@ -574,3 +596,8 @@ def test_input_that_is_at_its_end_ends_it(user):
     for command in ("shell", "mcp"):
         answer = user.call(command)
         assert answer.code == 0 and "warn" not in answer.errors, answer
+
+
+def test_a_word_of_other_commands_names_the_one_here(user):
+    answer = piped(user, ":diff\n")
+    assert "unknown command `:diff`" in answer.errors and "did you mean `:changes`?" in answer.errors, answer

@@ -79,7 +79,10 @@ def certificates(who):
 
     issue("good", NAMES, "-days", 2)
     issue("name", "DNS:other.example.test,IP:127.0.0.9", "-days", 2)
-    issue("expired", NAMES, "-days", -1)
+    try:
+        issue("expired", NAMES, "-days", -1)
+    except subprocess.CalledProcessError:  # OpenSSL 3.5 wants the dates themselves, which older ones do not take
+        issue("expired", NAMES, "-not_before", "20200101000000Z", "-not_after", "20200102000000Z")
     issue("wildcard", "DNS:*.example.test", "-days", 2)
     issue("partial", "DNS:a*.example.test", "-days", 2)
     (place / "ca.pem").chmod(0o644)

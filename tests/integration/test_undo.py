@@ -101,7 +101,8 @@ def test_mistakes_are_told(who):
 
 def test_an_undo_is_in_the_trail(who, folder):
     run = record(who, folder)
-    assert who.call("undo", run, "--dry-run").code == 0
+    tried = who.call("undo", run, "--dry-run")
+    assert tried.code == 0 and all(line.startswith("would be ") for line in tried.text.splitlines()), tried
     assert [r for r in trail(who) if r["id"] == run] == []
     done = who.call("undo", run, "--json").json
     begun, ended = sorted((r for r in trail(who) if r["id"] == run), key=lambda r: r["seq"])

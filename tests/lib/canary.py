@@ -11,6 +11,8 @@ import socket
 import subprocess
 import tempfile
 
+import host
+
 libc = ctypes.CDLL(None, use_errno=True)
 libc.shmat.restype = ctypes.c_void_p
 IPC_CREAT = 0o1000
@@ -18,9 +20,8 @@ IPC_RMID = 0
 
 
 def make_granted():
-    """A directory that programs with `grant: ro` may read. Root's grants are idmapped mounts, which an overlay does not have."""
-    kind = subprocess.run(["stat", "-f", "-c", "%T", "/var/tmp"], capture_output=True, text=True).stdout.strip()
-    path = tempfile.mkdtemp(prefix="bjgranted-", dir="/tmp" if kind == "overlayfs" else "/var/tmp")
+    """A directory that programs with `grant: ro` may read."""
+    path = tempfile.mkdtemp(prefix="bjgranted-", dir=host.place_for_grants())
     os.chmod(path, 0o777)
     with open(os.path.join(path, "kept.txt"), "w", encoding="utf-8") as f:
         f.write("kept\n")

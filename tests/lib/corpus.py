@@ -6,11 +6,12 @@ from pathlib import Path
 
 CORPUS = Path(__file__).resolve().parents[1] / "escape" / "corpus"
 
-KEYS = {"id", "category", "profile", "threat", "expect", "require", "forbid", "limits", "runs", "differ", "needs", "grant"}
+KEYS = {"id", "category", "profile", "threat", "expect", "require", "forbid", "limits", "runs", "differ", "needs", "grant", "process", "uncovered"}
 LISTS = {"require", "forbid"}
 LIMITS = {"timeout": "--timeout", "memory": "--memory", "pids": "--pids", "disk": "--disk", "output": "--output"}
 # `invalid` is no status: Belljar takes the input for a mistake and nothing runs.
 STATUSES = {"success", "error", "timeout", "memory_exceeded", "refused", "cancelled", "invalid"}
+SUFFIXES = {".py": "python", ".sh": "bash", ".js": "javascript"}
 PROFILES = {"strict", "standard", "open"}
 
 # Signs that a program got somewhere: it says so itself (the marker is never written in one piece), or bait of the
@@ -40,10 +41,12 @@ class Program:
     differ: str = ""
     needs: str = ""
     grant: str = ""
+    process: str = ""  # why it ends in another way at isolation `process`, where it is contained as well
+    uncovered: str = ""  # what it reaches there
 
     @property
     def language(self):
-        return "bash" if self.path.suffix == ".sh" else "python"
+        return SUFFIXES[self.path.suffix]
 
     @property
     def timeout(self):
@@ -51,7 +54,7 @@ class Program:
         return limit if "timeout" in self.expect else min(limit * PATIENCE, LONGEST_TIMEOUT)
 
     def flags(self):
-        limits = {"memory": DEFAULT_MEMORY, **self.limits, "timeout": self.timeout}
+        limits = {"memory": DEFAULT_MEMORY, "pids": 64, "disk": 64, **self.limits, "timeout": self.timeout}
         words = ["--profile", self.profile, "-l", self.language]
         for name, value in limits.items():
             words += [LIMITS[name], str(value)]
@@ -62,9 +65,9 @@ def load(path):
     text = path.read_text(encoding="utf-8")
     program = Program(path, text)
     for line in text.splitlines():
-        if not line.startswith("#"):
+        if not line.startswith(("#", "//")):
             break
-        match = re.match(r"# ([a-z]+): (.*)$", line)
+        match = re.match(r"(?:#|//) ([a-z]+): (.*)$", line)
         if not match or (not program.id and match[1] != "id"):
             continue  # a coding line, which must be the first of its file
         key, value = match[1], match[2].strip()
@@ -101,6 +104,8 @@ def check(program):
         raise ValueError(f"{where}: only a cgroup can be needed")
     if program.grant not in ("", "ro"):
         raise ValueError(f"{where}: only `ro` can be granted")
+    if program.process and program.uncovered:
+        raise ValueError(f"{where}: either contained or not at isolation `process`")
     if not can_fail(program):
         raise ValueError(f"{where}: accepts success and more, and has no marker, bait, require or forbid: it cannot fail")
     # In one piece the marker would be found in every traceback that quotes the line.
@@ -111,12 +116,12 @@ def check(program):
 def can_fail(program):
     if "success" not in program.expect or len(program.expect) == 1:
         return True
-    text = "\n".join(l for l in program.body.splitlines() if not l.startswith("#"))
+    text = "\n".join(l for l in program.body.splitlines() if not l.startswith(("#", "//")))
     return bool(program.require or program.forbid or program.differ or any(s in text for s in SIGNS))
 
 
 def load_all():
-    programs = [load(p) for p in sorted(CORPUS.glob("*/*")) if p.suffix in (".py", ".sh")]
+    programs = [load(p) for p in sorted(CORPUS.glob("*/*")) if p.suffix in SUFFIXES]
     ids = [p.id for p in programs]
     doubles = {i for i in ids if ids.count(i) > 1}
     return programs, doubles

@@ -1,4 +1,5 @@
 """A person at a terminal: starts the program with a pseudo-terminal of its own, types, and waits for words."""
+import codecs
 import fcntl
 import os
 import pty
@@ -9,17 +10,19 @@ import termios
 import time
 
 import belljar
+from screen import Screen
 
 CONTROL_C, CONTROL_D, TAB, ESCAPE = b"\x03", b"\x04", b"\t", b"\x1b"
-UP = b"\x1b[A"
+UP, DOWN, RIGHT, LEFT = b"\x1b[A", b"\x1b[B", b"\x1b[C", b"\x1b[D"
+ROWS = 40
 
 
 class Prompt:
     command = "shell"
 
-    def __init__(self, who, *args, env=None, columns=100, **popen):
+    def __init__(self, who, *args, env=None, columns=100, rows=ROWS, **popen):
         self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(slave)
         env = {"TERM": "xterm", **(env or {})}
         os.fchown(slave, who.uid, who.gid) if os.getuid() == 0 else None
@@ -33,6 +36,9 @@ class Prompt:
         self.slave = slave
         self.seen = b""  # everything so far
         self.at = 0  # up to where it was waited for
+        self.screen = Screen(columns, rows)
+        self.drawn = 0  # bytes that the screen has got
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def type(self, data):
         os.write(self.master, data if isinstance(data, bytes) else data.encode())
@@ -69,6 +75,29 @@ class Prompt:
         self.line(text)
         self.wait("\n")
         return re.sub("\x1b\\[\\?2004[hl]", "", self.wait(prompt)).replace("\r\n", "\n")
+
+    def look(self):
+        """The lines on the screen."""
+        self.screen.feed(self.decoder.decode(self.seen[self.drawn :]))
+        self.drawn = len(self.seen)
+        return self.screen.lines()
+
+    def see(self, *last, hang=belljar.HANG_SECONDS):
+        """Until the screen ends with these lines, and nothing below them."""
+        until = time.monotonic() + hang
+        while self.look()[-len(last) :] != list(last):
+            if time.monotonic() > until or (not self.read(1) and self.process.poll() is not None):
+                raise AssertionError("the screen is\n" + "\n".join(self.look()) + f"\nand not\n{last}")
+        return self.screen.lines()
+
+    def cursor(self):
+        self.look()
+        return self.screen.row, self.screen.column
+
+    def resize(self, columns, rows=ROWS):
+        self.look()
+        self.screen.resize(columns, rows)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def end(self, hang=belljar.HANG_SECONDS):
         """Waits for its end and returns the exit code; the terminal has to be as it was."""

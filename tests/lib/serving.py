@@ -11,8 +11,8 @@ import time
 
 import belljar
 
-# A server for tests starts fast: nothing is imported in advance, and few sandboxes wait.
-PLAIN = {"BELLJAR_PRELOAD": "", "BELLJAR_POOL_SIZE": "2", "BELLJAR_POOL_HOT": "0"}
+# A server for tests starts fast: nothing is imported in advance, few sandboxes wait, and cells that ignore interrupts do not live long.
+PLAIN = {"BELLJAR_PRELOAD": "", "BELLJAR_POOL_SIZE": "2", "BELLJAR_POOL_HOT": "0", "BELLJAR_INTERRUPT_GRACE_S": "1"}
 
 
 class Reply:
@@ -244,11 +244,11 @@ def is_prompt(attempt, seconds, tries=4):
     return False
 
 
-def wait_until(condition, what, seconds=belljar.HANG_SECONDS):
+def wait_until(condition, what, seconds=belljar.HANG_SECONDS, pause=0.02):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         value = condition()
         if value:
             return value
-        time.sleep(0.02)
+        time.sleep(pause)
     raise AssertionError(f"not within {seconds} s: {what}")

@@ -42,7 +42,8 @@ const struct cell cells[] = {
     {"deaf", RUN_PYTHON, "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", SHORT_MS, RUN_TIMEOUT, 124,
      LOSES, TEXT, "", NULL, 1},
     {"exit", RUN_PYTHON, "import os; os._exit(3)", PATIENT_MS, RUN_ERROR, 3, LOSES, TEXT, "", NULL, 2},
-    {"exit of bash", RUN_BASH, "exit 4", PATIENT_MS, RUN_ERROR, 4, LOSES, TEXT, "", NULL, 2},
+    {"exit of a cell of bash", RUN_BASH, "exit 4", PATIENT_MS, RUN_ERROR, 4, LEAVES, TEXT, "", NULL, 2},
+    {"exit of bash", RUN_BASH, "builtin exit 4", PATIENT_MS, RUN_ERROR, 4, LOSES, TEXT, "", NULL, 2},
     {"crash", RUN_PYTHON, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", PATIENT_MS, RUN_ERROR, 139, LOSES, TEXT, "", NULL,
      1},
 };

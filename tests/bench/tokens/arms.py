@@ -211,7 +211,7 @@ class Belljar:
     def run(self, code, **more):
         """The program's output."""
         said = self.turn(("run_code", {"code": code, **more}))[0]
-        return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("[note] "))
+        return "".join(line for line in said.splitlines(keepends=True) if not line.startswith(("[note] ", "[in /")))
 
     def close(self):
         self.process.stdin.close()

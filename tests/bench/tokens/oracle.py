@@ -180,6 +180,15 @@ class Uses(ast.NodeVisitor):
             self.put(node.end_lineno, node.end_col_offset - len(self.name.encode()), kind)
         self.generic_visit(node)
 
+    def visit_Call(self, node):
+        """getattr(module, "name") and its kin speak of the name in a string."""
+        if isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr", "setattr", "delattr") and len(node.args) > 1:
+            text = node.args[1]
+            if isinstance(text, ast.Constant) and text.value == self.name and self.dotted(node.args[0]) in self.exports:
+                line = self.file.lines[text.lineno - 1].encode("utf-8")
+                self.put(text.lineno, line.index(self.name.encode(), text.col_offset), "it")
+        self.generic_visit(node)
+
     def visit_ImportFrom(self, node):
         for a in node.names:
             if a.name == self.name:
@@ -227,7 +236,7 @@ def exported(files, module, name):
     while size != len(exports):
         size = len(exports)
         for file in files:
-            for node in file.tree.body:
+            for node in own(file.tree):  # also in a `try` or an `if`
                 if isinstance(node, ast.ImportFrom) and file.source_of(node) in exports and any(a.name in (name, "*") and not a.asname for a in node.names):
                     exports.add(file.module)
     return exports

@@ -94,15 +94,17 @@ def whole(rows, identity, seed):
 
 
 BEGIN, END = "<!-- tokens: made by tests/bench/tokens/run.py --update -->", "<!-- end of tokens -->"
+OVERVIEW = "<!-- overview: made by tests/bench/tokens/run.py --update -->", "<!-- end of overview -->"
 
 
-def put(path, text):
+def put(path, text, marks=(BEGIN, END)):
     """Between the marks of a page."""
+    begin, end = marks
     with open(path, encoding="utf-8") as file:
         page = file.read()
-    before, found, rest = page.partition(BEGIN)
-    _, ended, after = rest.partition(END)
+    before, found, rest = page.partition(begin)
+    _, ended, after = rest.partition(end)
     if not found or not ended:
-        raise ValueError(f"{path} has no place for the table: {BEGIN} … {END}")
+        raise ValueError(f"{path} has no place for the table: {begin} … {end}")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{before}{BEGIN}\n{text}\n{END}{after}")
+        file.write(f"{before}{begin}\n{text}\n{end}{after}")

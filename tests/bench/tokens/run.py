@@ -4,7 +4,7 @@
 Six arms do the same tasks on a copy of Debian's standard library: `naive` reads every file it touches, `careful` searches
 first and reads little, `shell` has bash, `notebook` a kernel, `code` typed functions to call, `belljar` has `belljar mcp`. Every call is really made, every message is counted as
 it was sent, and every result is checked. docs/TOKENS.md has the method. --estimate counts bytes instead of tokens and
-needs no npm; --update writes the tables into README.md and docs/TOKENS.md.
+needs no npm; --update writes the tables into docs/TOKENS.md. README.md quotes two of the figures.
 """
 import argparse
 import hashlib
@@ -156,8 +156,9 @@ def main():
             out.write(json.dumps(row) + "\n")
     print(report.whole(rows, identity, options.seed))
     if options.update:
-        report.put(os.path.join(ROOT, "README.md"), report.short(rows))
-        report.put(os.path.join(ROOT, "docs/TOKENS.md"), report.whole(rows, identity, options.seed))
+        page = os.path.join(ROOT, "docs/TOKENS.md")
+        report.put(page, report.short(rows), report.OVERVIEW)
+        report.put(page, report.whole(rows, identity, options.seed))
     return 0
 
 

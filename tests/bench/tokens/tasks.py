@@ -193,12 +193,14 @@ class Rename:
 
     def belljar(self, agent, shown):
         agent.learn("code_transform.rename_identifier")
-        agent.run(f'from api import code_transform\nr = code_transform.rename_identifier(".", "{self.old}", "{NEW}", create_backup=False)\n'
-                  '{k: r[k] for k in ("status", "files_modified", "total_replacements", "conflicts", "unchanged")}')  # fmt: skip
+        return agent.run(f'from api import code_transform\nr = code_transform.rename_identifier(".", "{self.old}", "{NEW}", create_backup=False)\n'
+                         '{k: r[k] for k in ("status", "files_modified", "total_replacements", "conflicts", "unchanged", "skipped")}')  # fmt: skip
 
     def check(self, root, answer):
-        wanted = self.wanted()
-        return all(load(root, f.path) == wanted.get(f.path, f.data) for f in self.files)
+        """A file that is left as it was is right if the answer names it, as one that was skipped."""
+        wanted, told = self.wanted(), (answer or "").partition("'skipped': ")[2]
+        return all(have == wanted.get(f.path, f.data) or (have == f.data and f"/{f.path}'" in told)
+                   for f in self.files for have in [load(root, f.path)])  # fmt: skip
 
     def wrong(self, root):
         """Lines that are not what they must be."""
@@ -431,8 +433,8 @@ def pick(files, seed, draws):
     return [
         *Edit.pick(files, rng("edit"), draws),
         *Copy.pick(files, rng("copy"), draws),
-        *Rename.pick("rename in 9–12 files", files, rng("rename"), draws, 9, 12),
-        *Rename.pick("rename in 15–31 files", files, rng("rename"), draws, 15, 31),
+        *Rename.pick("rename in 8–12 files", files, rng("rename"), draws, 8, 12),
+        *Rename.pick("rename in 13–40 files", files, rng("rename"), draws, 13, 40),
         *Analyze.pick(files, rng("analyze"), few),
         *Audit.pick(files, rng("audit"), 1),
         *Query.pick(files, rng("query"), 1),

@@ -316,8 +316,8 @@ void hard_links_that_go(void)
     do_remove("m/q");
     do_remove("m");
     do_link("d/f", "f2");
-    do_chmod("f2", 0400);
     do_xattr("f2", "user.new", "1");
+    do_chmod("f2", 0400);
     do_write("g2", "takes its place");
     do_rename("g2", "f2");
     do_write("d/g", "changed first");
