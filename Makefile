@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test test-all soak soak-bash-cells soak-chain soak-mask lint bench bench-tokens load install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
+.PHONY: build deps demo test test-all soak soak-bash-cells soak-chain soak-mask lint bench bench-tokens load install uninstall deb wheel npm ci test-vm test-cpython test-conformance test-clients test-sdk test-packages test-suites asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -19,11 +19,11 @@ demo: ## install what is missing, build, and run examples/ in the sandbox
 
 test: ## the tests to run after every change, at most 8 minutes after the build; ends with "N passed, N failed, N skipped"
 	@tools/deps build demo test
-	@tools/test
+	@tools/test $(if $(SECOND_LOOK),--second-look)
 
 test-all: ## after `make test`, all that it leaves out: slow cases, the other caller, sanitizers, clang, conformance, soak
 	@tools/deps build demo test
-	@tools/test --rest
+	@tools/test $(if $(SECOND_LOOK),--second-look) --rest
 
 soak: ## a hundred sessions, random cells, random kills, for T seconds (60)
 	@tools/deps build demo
@@ -89,6 +89,14 @@ test-clients: ## the same, and the inspector, Claude Code, Gemini CLI and Codex
 	@tools/build $(BUILD)
 	@tests/conformance/run.py --clients $(BUILD)
 
+test-sdk: ## the npm package: types, archive, examples, with compilers from npm; RUNTIMES=1 for the oldest Node, Deno and Bun, too
+	@tools/deps build test
+	@tools/build $(BUILD)
+	@tests/sdk/run.py $(if $(RUNTIMES),--runtimes) $(BUILD)
+
+test-suites: ## the demo and the fast tests on bare machines of the other releases of Debian; SUITE=trixie for one, T=seconds for each
+	@tests/suites/run.py $(if $(T),--seconds $(T)) $(SUITE)
+
 asan: ## build with the address and undefined-behaviour checkers into build-asan/
 	@tools/deps build test
 	@tools/build build-asan --werror -Db_sanitize=address,undefined -Db_lundef=false
@@ -99,10 +107,28 @@ fuzz: ## run each fuzz target for a minute (SECONDS=n for longer)
 
 install: build ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@meson configure $(BUILD) --prefix=$(PREFIX)
-	@meson install -C $(BUILD)
+	@tools/install $(BUILD) $(PREFIX)
+	@tools/install-apparmor
+
+uninstall: ## remove exactly what `make install` wrote under PREFIX
+	@tools/install --remove $(PREFIX)
+	@tools/install-apparmor --remove
+
+deb: ## the Debian package of this checkout, into dist/
+	@tools/deps build package
+	@tools/deb dist
+
+wheel: ## a wheel with the programs and the client for Python, into dist/; made on bare machines, as root
+	@tests/packages/run.py --build --keep dist $(if $(CACHE),--cache $(CACHE)) wheel
+
+npm: ## the same for npm
+	@tests/packages/run.py --build --keep dist $(if $(CACHE),--cache $(CACHE)) npm
+
+test-packages: ## make all packages on bare machines, and install, use, upgrade and remove them on others
+	@tests/packages/run.py $(if $(CACHE),--cache $(CACHE))
 
 clean: ## remove what was built
-	@rm -rf build build-asan build-clang build-fuzz
+	@rm -rf build build-asan build-clang build-fuzz build-deb build-wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
