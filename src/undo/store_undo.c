@@ -24,7 +24,7 @@ struct work {
     struct store_meta meta;
     struct undo_grant grants[LIMIT_GRANTS];
     struct undo_twin *twins;
-    size_t n_twins, twins_size;
+    size_t n_twins, twins_size, n_undos;
     struct undo_marks marks;
     char *steps;
     size_t n_steps;
@@ -115,8 +115,9 @@ static void read_twins(struct work *w, int run)
     cleanup_free char *text = store_read_text(run, "twins", &len);
     char *rest = text, *line;
 
+    w->n_undos++;
     while (rest && (line = strsep(&rest, "\n")) && *line) {
-        struct undo_twin t;
+        struct undo_twin t = {.undo = w->n_undos};
         void *grown = array_grow(w->twins, w->n_twins, &w->twins_size, sizeof(*w->twins));
 
         if (!grown)

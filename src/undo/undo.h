@@ -65,6 +65,7 @@ struct undo_twin {
     uint32_t type;             /* S_IFMT */
     uint64_t dev, ino;         /* which it stands for */
     uint64_t new_dev, new_ino; /* what it is */
+    size_t undo;               /* in a task: which undo made it, counted up */
 };
 
 #define UNDO_ITEMS_MAX 10000

@@ -17,6 +17,7 @@ struct subject {
     bool is_ours;               /* its content is what this undo put there */
     bool was_as_left;           /* without `final_`: before this undo gave it another name */
     unsigned extra_links;       /* of a rehearsal */
+    size_t twin;                /* its place among the report's twins, from 1; 0: it has none */
     bool is_made;               /* while the journal is read: by the run */
 };
 

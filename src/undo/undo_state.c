@@ -49,27 +49,40 @@ static struct undo_twin *find_twin(const struct last_twins *l, uint32_t type, ui
     return &l->items[slot];
 }
 
-/* From the latest to the first: what a twin was replaced by is known when it is looked at, and of
- * two that stood for the same number, which was given out again, the first is meant. */
+/* What a twin was replaced by in later undos. */
+static struct undo_twin follow(const struct last_twins *later, struct undo_twin twin)
+{
+    const struct undo_twin *next = find_twin(later, twin.type, twin.new_dev, twin.new_ino);
+
+    if (next->ino) {
+        twin.new_dev = next->new_dev;
+        twin.new_ino = next->new_ino;
+    }
+    return twin;
+}
+
+/* From the latest undo to the first: what a twin was replaced by is known when it is looked at. The
+ * twins of one undo stand beside each other and do not follow one another: a file that it made may
+ * have got the number of one that is gone. Of two that stood for the same number, which was given
+ * out again, the first is meant. */
 static int resolve_twins(struct undoer *g, struct last_twins *l, struct error *err)
 {
+    size_t count = g->task->n_twins;
+    cleanup_free struct undo_twin *twins = calloc(count + 1, sizeof(*twins));
+
     l->n_slots = 64;
-    while (l->n_slots < 2 * g->task->n_twins)
+    while (l->n_slots < 2 * count)
         l->n_slots *= 2;
     l->items = calloc(l->n_slots, sizeof(*l->items));
-    if (!l->items)
+    if (!twins || !l->items)
         return error_memory(err);
-    for (size_t i = g->task->n_twins; i-- > 0;) {
-        struct undo_twin t = g->task->twins[i];
-        const struct undo_twin *next = find_twin(l, t.type, t.new_dev, t.new_ino);
-
-        if (!t.ino)
-            continue;
-        if (next->ino) {
-            t.new_dev = next->new_dev;
-            t.new_ino = next->new_ino;
-        }
-        *find_twin(l, t.type, t.dev, t.ino) = t;
+    for (size_t end = count, first; end > 0; end = first) {
+        for (first = end; first > 0 && g->task->twins[first - 1].undo == g->task->twins[end - 1].undo;
+             first--)
+            twins[first - 1] = follow(l, g->task->twins[first - 1]);
+        for (size_t i = end; i-- > first;)
+            if (twins[i].ino)
+                *find_twin(l, twins[i].type, twins[i].dev, twins[i].ino) = twins[i];
     }
     return 0;
 }
@@ -268,15 +281,15 @@ static int add_twin(struct undo_report *r, const struct undo_twin *twin)
     return 0;
 }
 
+/* One twin for a subject: from what there was before this undo to what there is after it. */
 int undoer_stands_for(struct undoer *g, const struct entry *e, const struct stat *st)
 {
     struct subject *s = undoer_subject(g, e->dev, e->ino);
     const struct undo_twin *last = find_twin(&g->twins, e->mode & S_IFMT, e->dev, e->ino);
-    bool has_last = last->ino && s->new_ino == s->ino;
     const struct undo_twin twin = {
         .type = e->mode & S_IFMT,
-        .dev = has_last ? last->new_dev : s->new_dev,
-        .ino = has_last ? last->new_ino : s->new_ino,
+        .dev = last->ino ? last->new_dev : s->dev,
+        .ino = last->ino ? last->new_ino : s->ino,
         .new_dev = st->st_dev,
         .new_ino = st->st_ino,
     };
@@ -285,7 +298,16 @@ int undoer_stands_for(struct undoer *g, const struct entry *e, const struct stat
     s->new_ino = st->st_ino;
     s->is_gone = false;
     /* Files that the run made and removed again are gone when the undo is over. */
-    return g->is_rehearsal || e->kind == ENTRY_DROP ? 0 : add_twin(g->report, &twin);
+    if (g->is_rehearsal || e->kind == ENTRY_DROP)
+        return 0;
+    if (s->twin) {
+        g->report->twins[s->twin - 1] = twin;
+        return 0;
+    }
+    if (add_twin(g->report, &twin) < 0)
+        return -1;
+    s->twin = g->report->n_twins;
+    return 0;
 }
 
 /* --- protected names --- */

@@ -32,8 +32,10 @@ static size_t gather(const char *run, struct undo_twin *twins)
             first = i + 1;
     for (size_t i = first; i < n_undos; i++)
         for (size_t k = 0; k < undos[i].n_twins; k++)
-            if (steps || strcmp(undos[i].of, run) != 0)
-                twins[count++] = undos[i].twins[k];
+            if (steps || strcmp(undos[i].of, run) != 0) {
+                twins[count] = undos[i].twins[k];
+                twins[count++].undo = i;
+            }
     return count;
 }
 
@@ -89,6 +91,17 @@ void undo(const char *run, const char *as)
     for (size_t i = 0; i < report.marks.n_slots; i++)
         assert_int_equal(undo_marks_set(&marks, &report.marks.slots[i]), 0);
     n_steps = report.n_steps;
+}
+
+/* The last undo has put another file back, whose number this one got. */
+void number_was_of_another(const char *path)
+{
+    size_t last = n_undos - 1;
+    struct stat st;
+
+    assert_int_equal(fstatat(scene.grant, path, &st, AT_SYMLINK_NOFOLLOW), 0);
+    undos[last].twins[undos[last].n_twins++] = (struct undo_twin){
+        .type = S_IFREG, .dev = st.st_dev, .ino = st.st_ino, .new_dev = st.st_dev, .new_ino = 1};
 }
 
 static void show(void)

@@ -22,6 +22,7 @@ void rehearse(const char *run);
 
 /* As if no undo of this run had been made yet; none at all. */
 void forget_steps(void);
+void number_was_of_another(const char *path);
 void forget_undos(void);
 
 void assert_as(const char *expected); /* a snapshot() */

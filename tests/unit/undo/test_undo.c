@@ -23,6 +23,26 @@ ROUND_TRIP(a_file_that_became_a_directory_is_one_again, replace_kinds)
 ROUND_TRIP(things_come_back_through_directories_that_are_gone, pass_through)
 ROUND_TRIP(a_name_used_many_times_ends_as_it_began, same_names_again)
 
+/* The number of a file that is gone is given to the next one that is made. */
+UNDO_TEST(a_file_that_got_the_number_of_another_goes_again)
+{
+    fill_grant();
+    scene_begin("run", NULL);
+    do_write("new", "x");
+    scene_seal();
+    undo("run", "undo1");
+    assert_no_conflict();
+    forget_steps();
+    undo("undo1", "undo2");
+    assert_no_conflict();
+    assert_string_equal(get("new"), "x");
+    number_was_of_another("new");
+    forget_steps();
+    undo("run", "undo3");
+    assert_no_conflict();
+    assert_false(exists("new"));
+}
+
 UNDO_TEST(odd_names_come_back)
 {
     cleanup_free char *before = NULL;
