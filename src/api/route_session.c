@@ -1,4 +1,5 @@
 /* Sessions: sandboxes that stay, and the cells that are run in them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -179,20 +180,27 @@ json_t *api_evicted_json(const char *evicted)
     return list;
 }
 
-static void answer_opened(struct request *request, const struct session *session)
+static json_t *opened_json(const struct session *session)
 {
-    const struct api *api = request->api;
-    cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
     json_t *value = api_session_json(session);
     struct session_info info;
 
     session_info(session, &info);
     (void)json_object_set_new(value, "evicted", api_evicted_json(info.evicted));
-    if (request->idempotency.is_set && value &&
-        json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
+    return value;
+}
+
+/* For a client that asks again under its key, from now on. */
+static void keep_answer(const struct request *request, const struct session *session)
+{
+    const struct api *api = request->api;
+    cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
+    json_t *value = request->idempotency.is_set ? opened_json(session) : NULL;
+
+    if (value && json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
         buf_add_str(&text, "\n", NULL) == 0)
         idempotency_keep(api->idempotency, &request->idempotency, buf_str(&text), text.len);
-    request_answer_json(request, 201, value);
+    json_decref(value);
 }
 
 static int read_clocks(const struct request *request, struct session_options *options,
@@ -206,28 +214,133 @@ static int read_clocks(const struct request *request, struct session_options *op
                           &options->lifetime_ms, err);
 }
 
+/* --- waiting for the sandbox ---
+ *
+ * The answer comes when the sandbox stands, so that whatever the client sends next finds it there:
+ * a file could not wait, since its content is already on the way.
+ */
+
+#define START_WAIT_MS 5000 /* a busy host: then the session is said to be starting */
+
+/* Lives as long as its session. */
+struct opening {
+    struct session *session;
+    struct request *request; /* that waits, or NULL */
+    struct loop_watch *timer;
+    bool has_started;
+};
+
+static void opening_free(struct opening *opening)
+{
+    if (opening)
+        loop_watch_free(opening->timer);
+    free(opening);
+}
+
+/* The request that waited; nothing will answer it any more but the caller. */
+static struct request *stop_waiting(struct opening *opening)
+{
+    struct request *request = opening->request;
+
+    loop_timer_stop(opening->timer);
+    opening->request = NULL;
+    if (request)
+        request->on_gone = NULL;
+    return request;
+}
+
+static void answer_waiting(void *arg)
+{
+    struct opening *opening = arg;
+    struct request *request = stop_waiting(opening);
+
+    if (request)
+        request_answer_json(request, 201, opened_json(opening->session));
+}
+
+static void on_session_start(void *user, struct session *session)
+{
+    struct opening *opening = user;
+
+    (void)session;
+    opening->has_started = true;
+    answer_waiting(opening);
+}
+
+static void on_session_end(void *user, struct session *session, const char *why)
+{
+    struct opening *opening = user;
+    struct request *request = stop_waiting(opening);
+    struct error err = {0};
+
+    (void)session;
+    if (request) {
+        error_set(&err, E_BUSY, "the session ended before it started: %s", why);
+        answer_unopened(request, &err);
+    }
+    opening_free(opening);
+}
+
+static void on_opener_gone(struct request *request)
+{
+    (void)stop_waiting(request->user);
+}
+
+static struct opening *opening_new(struct loop *loop, struct error *err)
+{
+    struct opening *opening = calloc(1, sizeof(*opening));
+
+    if (opening)
+        opening->timer = loop_timer(loop, answer_waiting, opening);
+    if (opening && opening->timer)
+        return opening;
+    opening_free(opening);
+    error_memory(err);
+    return NULL;
+}
+
+static void await_start(struct opening *opening, struct request *request, struct session *session)
+{
+    opening->session = session;
+    opening->request = request;
+    request->user = opening;
+    request->on_gone = on_opener_gone;
+    keep_answer(request, session);
+    if (opening->has_started)
+        answer_waiting(opening);
+    else
+        loop_timer_start(opening->timer, START_WAIT_MS);
+}
+
 static void open_session(struct request *request)
 {
     struct api *api = request->api;
     const struct admission admission = api_admission(api, request->caller);
     cleanup(run_request_done) struct run_request asked = {0};
+    struct error err = {0};
+    struct opening *opening;
     struct session_options options = {
         .name = json_string_value(json_object_get(request->json, "name")),
         .owner = request->owner,
         .evicts = admission_evicts(api->config, false),
+        .on_start = on_session_start,
+        .on_end = on_session_end,
     };
     struct session *session = NULL;
-    struct error err = {0};
 
     if (api_is_repeat(request))
         return;
-    if (read_clocks(request, &options, &err) < 0 ||
-        api_read_terms(request->json, &asked, &err) < 0 || once_claim(request, &err) < 0)
+    options.user = opening = opening_new(api->loop, &err);
+    if (!opening || read_clocks(request, &options, &err) < 0 ||
+        api_read_terms(request->json, &asked, &err) < 0 || once_claim(request, &err) < 0) {
+        opening_free(opening);
         api_refuse(request, "session", &err);
-    else if (admit_session(&admission, &asked, api->sessions, &options, &session, &err) < 0)
+    } else if (admit_session(&admission, &asked, api->sessions, &options, &session, &err) < 0) {
+        opening_free(opening);
         answer_unopened(request, &err);
-    else
-        answer_opened(request, session);
+    } else {
+        await_start(opening, request, session);
+    }
 }
 
 static void list_sessions(struct request *request)

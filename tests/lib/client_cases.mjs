@@ -37,7 +37,7 @@ async function items(value, take) {
 }
 
 // Arguments before the fields, also where a case leaves them out.
-const POSITIONS = { list: 1, apply: 1, discard: 1, fork: 1 };
+const POSITIONS = { list: 1, apply: 1, discard: 1, fork: 1, write: 1 };
 
 async function call({ do: name, args = [], fields, take, as, shape }) {
   const [, owner, method] = /^(.*)\.(\w+)$/.exec(name);

@@ -12,7 +12,7 @@ import { Lines, load } from "./transport.js";
  * Something that happened in a run. `kind` says what, `data` has the rest; `id` is the place in the stream.
  * @typedef {{ [K in keyof Data]: { kind: K, id: number | null, data: Data[K] } }[keyof Data]} Event
  */
-/** @typedef {"POST /v1/run" | "POST /v1/sessions/{session}/execute" | "GET /v1/runs/{run}/follow" | "GET /v1/runs/{run}/events"} StreamRoute */
+/** @typedef {"POST /v1/run" | "POST /v1/sessions/{session}/execute" | "POST /v1/sessions/{session}/commands" | "GET /v1/runs/{run}/follow" | "GET /v1/runs/{run}/events"} StreamRoute */
 
 /**
  * @typedef {object} Callbacks

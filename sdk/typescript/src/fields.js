@@ -20,6 +20,7 @@ import { toBase64 } from "./text.js";
 /** @typedef {Omit<Routes["POST /v1/sessions/{session}/execute"]["json"], "code" | "detach" | "files"> & Given} CellBody */
 /** @typedef {RunBody & Keyed & Asking} RunFields */
 /** @typedef {CellBody & Keyed & Asking} CellFields */
+/** @typedef {Omit<Routes["POST /v1/sessions/{session}/commands"]["json"], "command" | "args" | "background"> & Keyed & Asking} CommandFields */
 /** @typedef {Routes["POST /v1/sessions"]["json"] & Keyed & Asking} SessionFields */
 /** @typedef {Omit<Routes["POST /v1/batch"]["json"]["runs"][number], "files"> & Given} BatchRun */
 /** @typedef {Omit<Routes["POST /v1/batch"]["json"], "runs" | "files"> & Given & Keyed & Asking} BatchFields */

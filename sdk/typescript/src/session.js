@@ -3,6 +3,7 @@
  * @import { Asking, CellFields } from "./fields.js"
  * @import { Transport } from "./transport.js"
  */
+import { Commands } from "./commands.js";
 import { NotFoundError } from "./errors.js";
 import { Events } from "./events.js";
 import { withFiles } from "./fields.js";
@@ -30,6 +31,7 @@ export class Session {
      */
     this.raw = raw;
     this.files = new Files(transport, this.id);
+    this.commands = new Commands(transport, this.id);
   }
 
   get #parts() {

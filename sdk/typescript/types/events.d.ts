@@ -60,7 +60,7 @@ export type Event = { [K in keyof Data]: {
     id: number | null;
     data: Data[K];
 }; }[keyof Data];
-export type StreamRoute = "POST /v1/run" | "POST /v1/sessions/{session}/execute" | "GET /v1/runs/{run}/follow" | "GET /v1/runs/{run}/events";
+export type StreamRoute = "POST /v1/run" | "POST /v1/sessions/{session}/execute" | "POST /v1/sessions/{session}/commands" | "GET /v1/runs/{run}/follow" | "GET /v1/runs/{run}/events";
 export type Callbacks = {
     onStdout?: (text: string) => unknown;
     onStderr?: (text: string) => unknown;

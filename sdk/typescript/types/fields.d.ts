@@ -14,6 +14,7 @@
 /** @typedef {Omit<Routes["POST /v1/sessions/{session}/execute"]["json"], "code" | "detach" | "files"> & Given} CellBody */
 /** @typedef {RunBody & Keyed & Asking} RunFields */
 /** @typedef {CellBody & Keyed & Asking} CellFields */
+/** @typedef {Omit<Routes["POST /v1/sessions/{session}/commands"]["json"], "command" | "args" | "background"> & Keyed & Asking} CommandFields */
 /** @typedef {Routes["POST /v1/sessions"]["json"] & Keyed & Asking} SessionFields */
 /** @typedef {Omit<Routes["POST /v1/batch"]["json"]["runs"][number], "files"> & Given} BatchRun */
 /** @typedef {Omit<Routes["POST /v1/batch"]["json"], "runs" | "files"> & Given & Keyed & Asking} BatchFields */
@@ -51,6 +52,7 @@ export type RunBody = Omit<Routes["POST /v1/run"]["json"], "code" | "detach" | "
 export type CellBody = Omit<Routes["POST /v1/sessions/{session}/execute"]["json"], "code" | "detach" | "files"> & Given;
 export type RunFields = RunBody & Keyed & Asking;
 export type CellFields = CellBody & Keyed & Asking;
+export type CommandFields = Omit<Routes["POST /v1/sessions/{session}/commands"]["json"], "command" | "args" | "background"> & Keyed & Asking;
 export type SessionFields = Routes["POST /v1/sessions"]["json"] & Keyed & Asking;
 export type BatchRun = Omit<Routes["POST /v1/batch"]["json"]["runs"][number], "files"> & Given;
 export type BatchFields = Omit<Routes["POST /v1/batch"]["json"], "runs" | "files"> & Given & Keyed & Asking;

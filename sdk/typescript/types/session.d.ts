@@ -16,6 +16,7 @@ export class Session {
      */
     raw: Api.Session;
     files: Files;
+    commands: Commands;
     /**
      * Runs a cell to its end. See `Client.run()`.
      * @param {string} code
@@ -115,6 +116,7 @@ export class Session {
 export type ApplyBody = Api.Routes["POST /v1/sessions/{session}/apply"]["json"];
 import type * as Api from "../types/api.js";
 import { Files } from "./files.js";
+import { Commands } from "./commands.js";
 import type { CellFields } from "./fields.js";
 import { Result } from "./result.js";
 import { Events } from "./events.js";
