@@ -180,6 +180,10 @@ void files_write_abort(struct files_writer *writer); /* leaves nothing; harmless
 /* The directory and those above it; that they exist is fine. */
 int files_make_directory(const struct files *files, const char *path, struct error *err);
 
+/* Gives it another path, in one step and in place of a file that is there. Missing directories are
+ * made. */
+int files_move(const struct files *files, const char *from, const char *to, struct error *err);
+
 /* A file, a link (not what it points to), an empty directory or, with `recursive`, all below one.
  * E_TOO_LARGE: more or deeper than one call deletes; what was deleted stays deleted. */
 int files_delete(const struct files *files, const char *path, bool recursive, struct error *err);
