@@ -357,7 +357,8 @@ int files_move(const struct files *files, const char *from, const char *to, stru
         return -1;
     old = files_openat(target.dir.fd, target.name, O_PATH, 0);
     if (renameat(source, name, target.dir.fd, target.name) < 0)
-        r = files_fail(err, "move", from);
+        r = errno == EINVAL ? error_set(err, E_INVALID, "a directory cannot be moved into itself")
+                            : files_fail(err, "move", from);
     close_fd(&target.dir.fd);
     return r;
 }
