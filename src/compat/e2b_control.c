@@ -34,6 +34,7 @@ static json_t *detail_json(const struct e2b_sandbox *s)
 {
     json_t *value = e2b_sandbox_json(s);
     struct session_info info;
+    bool is_paused = e2b_sandbox_is_paused(s);
     double cpus;
 
     session_info(s->session, &info);
@@ -42,13 +43,15 @@ static json_t *detail_json(const struct e2b_sandbox *s)
     (void)json_object_del(value, "trafficAccessToken");
     json_set(value, "startedAt", date_json(s->started_ms));
     json_set(value, "endAt", date_json(s->end_ms));
-    json_set(value, "state", json_string("running"));
+    json_set(value, "state", json_string(is_paused ? "paused" : "running"));
     json_set(value, "cpuCount", json_integer(cpus >= 1 ? (json_int_t)cpus : 1));
     json_set(value, "memoryMB", json_integer((json_int_t)(info.limits->memory_bytes / MIB)));
     json_set(value, "diskSizeMB", json_integer((json_int_t)(info.limits->disk_bytes / MIB)));
     json_set(value, "metadata", json_incref(s->metadata));
     json_set(value, "allowInternetAccess", json_boolean(info.terms->net != NULL));
-    json_set(value, "lifecycle", json_pack("{s:s, s:b}", "onTimeout", "kill", "autoResume", 0));
+    json_set(value, "lifecycle",
+             json_pack("{s:s, s:b}", "onTimeout", s->pauses ? "pause" : "kill", "autoResume",
+                       (int)s->resumes));
     json_set(value, "volumeMounts", json_array());
     return value;
 }
@@ -160,10 +163,7 @@ static int refuse_extras(const json_t *body, struct error *err)
             return error_hint(err, "leave it out");
         }
     }
-    if (!json_is_true(json_object_get(body, "autoPause")))
-        return 0;
-    error_set(err, E_INVALID, "`autoPause`: sandboxes end when their time is up");
-    return error_hint(err, "leave it out, and give a longer timeout");
+    return 0;
 }
 
 /* --- making, ending --- */
@@ -177,6 +177,8 @@ void e2b_create(struct request *request)
 
     if (!body)
         return;
+    order.pauses = json_is_true(json_object_get(body, "autoPause"));
+    order.resumes = json_is_true(json_object_get(json_object_get(body, "autoResume"), "enabled"));
     if (read_template(request, body, &order, &err) < 0 || refuse_extras(body, &err) < 0 ||
         read_timeout(request, body, "timeout", is_old ? TIMEOUT_V1_S : TIMEOUT_S, &order.timeout_ms,
                      &err) < 0 ||
@@ -191,6 +193,7 @@ void e2b_connect(struct request *request)
     struct e2b_sandbox *s = find(request);
     json_t *body = s ? e2b_body(request) : NULL;
     uint64_t timeout_ms = 0;
+    bool was_paused;
     struct error err = {0};
 
     if (!body)
@@ -199,9 +202,32 @@ void e2b_connect(struct request *request)
         request_answer_error(request, &err);
         return;
     }
-    if (time(NULL) * 1000 + (time_t)timeout_ms > (time_t)s->end_ms) /* only ever later */
+    was_paused = e2b_sandbox_is_paused(s);
+    if (was_paused && session_resume(s->session, &err) < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    /* The end of one that runs is only ever moved later. */
+    if (was_paused || time(NULL) * 1000 + (time_t)timeout_ms > (time_t)s->end_ms)
         e2b_sandbox_set_end(s, timeout_ms);
-    request_answer_json(request, 200, e2b_sandbox_json(s));
+    request_answer_json(request, was_paused ? 201 : 200, e2b_sandbox_json(s));
+}
+
+void e2b_pause(struct request *request)
+{
+    struct e2b_sandbox *s = find(request);
+    struct error err = {0};
+
+    if (!s)
+        return;
+    if (e2b_sandbox_is_paused(s)) {
+        error_set(&err, E_INVALID, "sandbox %s is already paused", s->id);
+        request_answer_error_as(request, 409, NULL, &err);
+    } else if (e2b_sandbox_pause(s, &err) < 0) {
+        request_answer_error(request, &err);
+    } else {
+        request_answer_empty(request, 204);
+    }
 }
 
 void e2b_kill(struct request *request)
@@ -289,14 +315,15 @@ static bool has_metadata(const struct e2b_sandbox *s, const char *filter)
     return true;
 }
 
-static bool wants_running(const json_t *states)
+static bool has_state(const struct e2b_sandbox *s, const json_t *states)
 {
+    const char *own = e2b_sandbox_is_paused(s) ? "paused" : "running";
     const json_t *state;
     size_t i;
 
     json_array_foreach(states, i, state)
     {
-        if (strstr(json_string_value(state), "running"))
+        if (strstr(json_string_value(state), own))
             return true;
     }
     return !json_array_size(states);
@@ -309,7 +336,7 @@ void e2b_list(struct request *request)
     size_t most = limit ? (size_t)json_integer_value(limit) : PAGE_MAX;
     bool is_rising = strcmp(json_get_text(query, "order"), "asc") == 0, has_more = false;
     uint64_t after = strtoull(json_get_text(query, "nextToken"), NULL, 10), last = 0;
-    bool has_running = wants_running(json_object_get(query, "state"));
+    const json_t *states = json_object_get(query, "state");
     const char *template = json_get_text(query, "template");
     json_t *list = json_array();
     char header[64];
@@ -318,7 +345,8 @@ void e2b_list(struct request *request)
                                                  : TAILQ_FIRST(&api->e2b->sandboxes);
          s; s = is_rising ? TAILQ_PREV(s, e2b_sandboxes, link) : TAILQ_NEXT(s, link)) {
         if (strcmp(s->caller->name, request->owner) != 0 || s->waiting || s->is_ending ||
-            !has_running || (after && (is_rising ? s->serial <= after : s->serial >= after)) ||
+            !has_state(s, states) ||
+            (after && (is_rising ? s->serial <= after : s->serial >= after)) ||
             (*template && strcmp(template, s->template) != 0) ||
             !has_metadata(s, json_get_text(query, "metadata")))
             continue;

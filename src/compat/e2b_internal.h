@@ -87,6 +87,9 @@ struct e2b_sandbox {
     json_t *metadata;
     char *template;
     uint64_t started_ms, end_ms; /* since 1970 */
+    uint64_t timeout_ms;         /* as it was asked for */
+    bool pauses;                 /* at its end, instead of ending, */
+    bool resumes;                /* and goes on when somebody wants something of it */
     struct loop_watch *end;
     bool is_ending;          /* nobody finds it any more */
     struct request *waiting; /* for its beginning; NULL: it has been answered */
@@ -103,6 +106,7 @@ struct e2b_order {
     json_t *metadata;        /* borrowed, or NULL */
     json_t *env;             /* likewise */
     uint64_t timeout_ms;
+    bool pauses, resumes; /* as in struct e2b_sandbox */
 };
 
 /* Opens one for the request, which is answered when it stands. */
@@ -113,6 +117,9 @@ struct e2b_sandbox *e2b_sandbox_find(const struct e2b *e2b, const char *id, size
                                      const char *owner);
 
 void e2b_sandbox_close(struct e2b_sandbox *sandbox, const char *why);
+
+bool e2b_sandbox_is_paused(const struct e2b_sandbox *sandbox);
+int e2b_sandbox_pause(struct e2b_sandbox *sandbox, struct error *err);
 
 /* It ends so long from now; a longer time than the session may live is cut. */
 void e2b_sandbox_set_end(struct e2b_sandbox *sandbox, uint64_t timeout_ms);
@@ -217,6 +224,8 @@ void e2b_connect(struct request *request);
 void e2b_list(struct request *request);
 void e2b_show(struct request *request);
 void e2b_kill(struct request *request);
+void e2b_pause(struct request *request);
+void e2b_fork(struct request *request);
 void e2b_set_timeout(struct request *request);
 void e2b_refresh(struct request *request);
 void e2b_show_metrics(struct request *request);

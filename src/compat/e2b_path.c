@@ -1,31 +1,10 @@
-/* Paths: the home directory of E2B's programs is /home/user, which is /workspace here. */
+/* Paths: the home directory of E2B's programs is /home/user, the second name of /workspace. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "compat/e2b_internal.h"
 #include "engine/session_files.h"
-
-static const char *const homes[] = {E2B_HOME, "/workspace"};
-
-/* What follows the directory; NULL: the path is elsewhere. */
-static const char *below(const char *path, const char *directory)
-{
-    size_t len = strlen(directory);
-
-    if (strncmp(path, directory, len) != 0 || (path[len] && path[len] != '/'))
-        return NULL;
-    return path + len + strspn(path + len, "/");
-}
-
-static const char *below_home(const char *path)
-{
-    const char *rest = NULL;
-
-    for (size_t i = 0; i < ARRAY_SIZE(homes) && !rest; i++)
-        rest = below(path, homes[i]);
-    return rest;
-}
 
 /* `~`, as a shell reads it. NULL: it is somebody else's home. */
 static const char *skip_tilde(const char *given)
@@ -41,9 +20,7 @@ int e2b_path_read(const char *given, char ret_path[PATH_MAX], struct error *err)
 
     if (!rest)
         return error_set(err, E_INVALID, "there is only one home directory: `~`");
-    if (*rest == '/')
-        rest = below_home(rest);
-    if (!rest) {
+    if (!files_path_is_inside(rest)) {
         error_set(err, E_DENIED, "only files below %s can be reached from outside", E2B_HOME);
         return error_hint(err, "run a command in the sandbox to reach others");
     }
@@ -61,12 +38,10 @@ int e2b_path_directory(const char *given, char ret_path[PATH_MAX], struct error 
 
     if (!rest)
         return error_set(err, E_INVALID, "there is only one home directory: `~`");
-    if (*rest != '/')
-        n = snprintf(ret_path, PATH_MAX, "/workspace/%s", rest);
-    else if (below_home(rest))
-        n = snprintf(ret_path, PATH_MAX, "/workspace/%s", below_home(rest));
-    else
+    if (*rest == '/')
         n = snprintf(ret_path, PATH_MAX, "%s", rest);
+    else
+        n = snprintf(ret_path, PATH_MAX, "%s%s%s", E2B_HOME, *rest ? "/" : "", rest);
     return n < PATH_MAX ? 0 : error_set(err, E_INVALID, "the path is too long");
 }
 

@@ -373,7 +373,7 @@ static int read_env(json_t *process, struct run_request *asked, struct error *er
 
 /* A directory of the home has to be there; what is elsewhere only Linux knows. */
 static int read_directory(const struct e2b_sandbox *sandbox, const json_t *process,
-                          char directory[PATH_MAX], struct error *err)
+                          struct run_request *asked, char directory[PATH_MAX], struct error *err)
 {
     const char *cwd = e2b_text(process, "cwd", NULL);
     const struct files *files = session_need_files(sandbox->session, err);
@@ -381,6 +381,9 @@ static int read_directory(const struct e2b_sandbox *sandbox, const json_t *proce
     char path[PATH_MAX];
 
     if (!files || e2b_path_directory(cwd, directory, err) < 0)
+        return -1;
+    /* A shell shows the name by which it came there. */
+    if (run_request_add_variable(asked, (struct span){"PWD", 3}, directory, err) < 0)
         return -1;
     if (!*cwd || e2b_path_read(cwd, path, NULL) < 0 || !*path)
         return 0;
@@ -419,9 +422,9 @@ static int make_run(struct request *request, struct e2b_sandbox *sandbox, json_t
     }
     if (check_user(request, err) < 0 || read_words(process, &words, err) < 0 ||
         api_read_words(words, &asked, &line, err) < 0 || read_env(process, &asked, err) < 0 ||
-        read_directory(sandbox, process, directory, err) < 0)
+        read_directory(sandbox, process, &asked, directory, err) < 0)
         return -1;
-    asked.workdir = directory;
+    asked.workdir = *e2b_text(process, "cwd", NULL) ? directory : NULL;
     asked.is_input_open = !json_is_false(json_object_get(body, "stdin"));
     if (asked.is_input_open)
         asked.input = (struct span){"", 0};

@@ -102,7 +102,26 @@ void e2b_sandbox_close(struct e2b_sandbox *sandbox, const char *why)
 
 static void on_time(void *arg)
 {
-    e2b_sandbox_close(arg, "its time was up");
+    struct e2b_sandbox *sandbox = arg;
+
+    if (!sandbox->pauses || session_pause(sandbox->session, NULL) < 0)
+        e2b_sandbox_close(sandbox, "its time was up");
+}
+
+bool e2b_sandbox_is_paused(const struct e2b_sandbox *sandbox)
+{
+    struct session_info info;
+
+    session_info(sandbox->session, &info);
+    return info.state == SESSION_PAUSED;
+}
+
+int e2b_sandbox_pause(struct e2b_sandbox *sandbox, struct error *err)
+{
+    if (session_pause(sandbox->session, err) < 0)
+        return -1;
+    loop_timer_stop(sandbox->end); /* until it goes on */
+    return 0;
 }
 
 void e2b_sandbox_set_end(struct e2b_sandbox *sandbox, uint64_t timeout_ms)
@@ -210,6 +229,19 @@ static int add_variables(json_t *env, struct run_request *asked, struct error *e
     return 0;
 }
 
+/* By the name that E2B's programs know. */
+static int add_home(const json_t *env, struct run_request *asked, struct error *err)
+{
+    static const char *const names[] = {"HOME", "PWD"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (!json_object_get(env, names[i]) &&
+            run_request_add_variable(asked, (struct span){names[i], strlen(names[i])}, E2B_HOME,
+                                     err) < 0)
+            return -1;
+    return 0;
+}
+
 int e2b_sandbox_open(struct request *request, const struct e2b_order *order, struct error *err)
 {
     struct api *api = request->api;
@@ -232,12 +264,15 @@ int e2b_sandbox_open(struct request *request, const struct e2b_order *order, str
     sandbox->waiting = request;
     request->user = sandbox;
     request->on_gone = on_creator_gone;
-    if (add_variables(order->env, &asked, err) < 0 ||
+    if (add_home(order->env, &asked, err) < 0 || add_variables(order->env, &asked, err) < 0 ||
         admit_session(&admission, &asked, api->sessions, &options, &sandbox->session, err) < 0) {
         request->on_gone = NULL;
         free_sandbox(sandbox);
         return -1;
     }
+    sandbox->pauses = order->pauses;
+    sandbox->resumes = order->resumes;
+    sandbox->timeout_ms = order->timeout_ms;
     e2b_sandbox_set_end(sandbox, order->timeout_ms);
     return 0;
 }
@@ -285,6 +320,17 @@ static int let_in(struct request *request, const struct e2b_sandbox *sandbox,
     return 0;
 }
 
+/* It runs, or goes on now because somebody wants something of it. */
+static bool is_awake(struct e2b_sandbox *sandbox)
+{
+    if (!e2b_sandbox_is_paused(sandbox))
+        return true;
+    if (!sandbox->resumes || session_resume(sandbox->session, NULL) < 0)
+        return false;
+    e2b_sandbox_set_end(sandbox, sandbox->timeout_ms);
+    return true;
+}
+
 /* The sandbox that the headers name. NULL: the answer has been given. */
 static struct e2b_sandbox *find_named(struct request *request, enum e2b_port port)
 {
@@ -297,7 +343,7 @@ static struct e2b_sandbox *find_named(struct request *request, enum e2b_port por
     if (sandbox &&
         (!sandbox->caller->is_known || sandbox->caller->generation != sandbox->generation))
         sandbox = NULL;
-    if (!sandbox) {
+    if (!sandbox || !is_awake(sandbox)) {
         e2b_answer_gone(request, id, "The sandbox was not found");
         return NULL;
     }
@@ -395,7 +441,7 @@ int e2b_identify_files(struct request *request, struct caller **ret_caller, stru
         if (!s->waiting && !s->is_ending && s->caller->is_known &&
             s->caller->generation == s->generation &&
             (!id.data || e2b_sandbox_find(api->e2b, id.data, id.len, NULL) == s) &&
-            is_signed(request, s))
+            is_signed(request, s) && is_awake(s))
             return let_in(request, s, ret_caller, err);
     error_set(err, E_AUTH, "the signature is wrong or has expired, or its sandbox has ended");
     return error_hint(err, "make a new address");

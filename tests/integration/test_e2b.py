@@ -142,6 +142,26 @@ def test_its_end_can_be_moved_and_is_kept(server):
         wait_until(lambda: control(server, "GET", f"/sandboxes/{s.id}").status == 404, "the sandbox ends")
 
 
+def test_it_pauses_and_goes_on(server):
+    with made(server) as s:
+        s.execute("x = 5")
+        if (reply := control(server, "POST", f"/sandboxes/{s.id}/pause")).status == 501:
+            pytest.skip(reply.json["message"])
+        assert reply.status == 204, reply
+        assert control(server, "POST", f"/sandboxes/{s.id}/pause").json["code"] == 409
+        assert control(server, "GET", f"/sandboxes/{s.id}").json["state"] == "paused"
+        assert [i["sandboxID"] for i in control(server, "GET", "/v2/sandboxes?state=paused").json] == [s.id]
+        assert s.call("GET", "/health").status == 502 and s.call("GET", "/files?path=x").status == 502
+        assert control(server, "POST", f"/sandboxes/{s.id}/connect", {"timeout": 60}).status == 201
+        assert s.execute("x")[0]["text"] == "5"
+    with made(server, autoPause=True, autoResume={"enabled": True}) as s:
+        s.execute("y = 6")
+        assert control(server, "POST", f"/sandboxes/{s.id}/timeout", {"timeout": 0}).status == 204
+        wait_until(lambda: control(server, "GET", f"/sandboxes/{s.id}").json["state"] == "paused", "it pauses")
+        assert s.execute("y")[0]["text"] == "6"
+        assert control(server, "GET", f"/sandboxes/{s.id}").json["lifecycle"] == {"onTimeout": "pause", "autoResume": True}
+
+
 def test_errors_of_the_control_plane(server):
     for body, status, word in [
         ({}, 400, "templateID"), ({"templateID": "nope"}, 404, "template 'nope' not found"), ({"templateID": "base", "timeout": -1}, 400, "timeout"),
@@ -235,6 +255,8 @@ def test_files_are_written_read_and_looked_at(sandbox):
     form = b'--x\r\nContent-Disposition: form-data; name="file"; filename="/home/user/c/d"\r\n\r\nform\r\n--x--\r\n'
     reply = sandbox.call("POST", "/files", form, Content_Type="multipart/form-data; boundary=x")
     assert reply.json[0]["path"] == "/home/user/c/d" and read(sandbox, "c/d").body == b"form", reply
+    assert sandbox.run("pwd; echo $HOME; cd ~ && pwd")[0] == "/home/user\n" * 3
+    assert sandbox.execute("import os; os.path.expanduser('~')")[0]["text"] == "/home/user"
     assert sandbox.run("cat c/d; echo more >> c/d")[0] == "form" and read(sandbox, "c/d").body == b"formmore\n"
 
 
