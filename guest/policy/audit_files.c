@@ -1,5 +1,6 @@
 /* Events about files: what a profile without that power lets programs and libraries do. */
 #include "guest/policy/internal.h"
+#include "sandbox/places.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -116,7 +117,8 @@ static bool is_in_workspace(struct span path)
         if (start && is_at_or_below(path, start))
             return true;
     }
-    return is_at_or_below(path, "/workspace") || is_at_or_below(path, "/tmp");
+    return is_at_or_below(path, "/workspace") || is_at_or_below(path, "/tmp") ||
+           (is_at_or_below(path, PLACES_HOME) && places_has_home());
 }
 
 /* Libraries that need a scratch file ask tempfile for it. It lies in a /tmp that nobody else sees.

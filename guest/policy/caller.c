@@ -8,6 +8,7 @@
  */
 #include "base/span.h"
 #include "guest/policy/internal.h"
+#include "sandbox/places.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -44,6 +45,8 @@ static int add_prefix(const char *dir)
     for (size_t i = 0; i < COUNT_OF(writable); i++)
         if (strcmp(dir, writable[i]) == 0 || starts_with_dir(path, writable[i]))
             return 0;
+    if (places_has_home() && (strcmp(dir, PLACES_HOME) == 0 || starts_with_dir(path, PLACES_HOME)))
+        return 0;
     for (size_t i = 0; i < n_prefixes; i++)
         if (strcmp(prefixes[i], dir) == 0)
             return 0;

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/paths.h"
+#include "sandbox/places.h"
 
 #define WORKSPACE "/workspace"
 
@@ -34,7 +35,10 @@ static int take_named(const char *named, struct run *run, bool *ret_found, struc
         return 0;
     real = realpath(named, NULL);
     *ret_found = real && is_granted(run, real);
-    return *ret_found ? take(real, run, err) : 0;
+    if (*ret_found)
+        return take(real, run, err);
+    *ret_found = strcmp(named, PLACES_HOME) == 0;
+    return 0;
 }
 
 static int refuse(const char *named, const struct run *run, struct error *err)

@@ -26,6 +26,7 @@ struct api {
     struct profiles *profiles;
     struct jobs *jobs;
     struct coderunner *coderunner;
+    struct e2b *e2b;
     struct queue *queue;
     struct auth *auth;
     struct metrics *metrics;
@@ -168,6 +169,10 @@ void api_answer_masked_with(struct request *request, int status, json_t *value, 
 /* Masks a copy of these bytes, which are text, and sends them as a file. */
 void api_send_masked(struct request *request, struct span data);
 
+/* Answers with the bytes of an open file, or the part that `Range` names; takes the descriptor
+ * over. A program's bytes are never a page of ours: the type says only that they are bytes. */
+void api_send_file(struct request *request, int fd, uint64_t size);
+
 /* The session of the path, or NULL and the answer has been given. */
 struct session *api_find_session(struct request *request);
 
@@ -181,6 +186,11 @@ int api_read_request(const json_t *body, const struct multipart *parts, struct r
 
 /* Reads the request without the program: rights and limits. */
 int api_read_terms(const json_t *body, struct run_request *asked, struct error *err);
+
+/* Makes it a command: the program and its arguments, which are an array of strings with at least
+ * one. Both the array and `line`, which is filled, outlive the request. */
+int api_read_words(const json_t *words, struct run_request *asked, struct buf *line,
+                   struct error *err);
 
 /* For requests of this caller, which have a sandbox of their own and neither skills nor states
  * until one says otherwise. */

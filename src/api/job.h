@@ -149,6 +149,9 @@ struct job *jobs_find_command(struct jobs *jobs, const char *owner, const char *
 int job_input(struct job *job, const char *data, size_t len, bool closes, struct error *err);
 int job_signal(struct job *job, int sig, struct error *err);
 
+/* Whether its output is left unread for now: whoever is given it is behind. */
+void job_hold(struct job *job, bool is_held);
+
 /* Answers the request with what is known of it. */
 void job_show(struct job *job, struct request *request);
 

@@ -41,3 +41,11 @@ int job_signal(struct job *job, int sig, struct error *err)
 
     return session ? session_signal(session, job->run, sig, err) : -1;
 }
+
+void job_hold(struct job *job, bool is_held)
+{
+    if (!job->run || is_held == job->is_held)
+        return;
+    job->is_held = is_held;
+    pool_hold(job->run, is_held);
+}

@@ -21,12 +21,7 @@
 
 static void hold(struct job *job)
 {
-    bool is_held = sse_is_behind(&job->events);
-
-    if (!job->run || is_held == job->is_held)
-        return;
-    job->is_held = is_held;
-    pool_hold(job->run, is_held);
+    job_hold(job, sse_is_behind(&job->events));
 }
 
 /* --- events --- */

@@ -128,31 +128,16 @@ static const char *first_word(const json_t *words)
     return word && *word ? word : NULL;
 }
 
-/* `line` outlives the request. */
-static int read_words(const json_t *body, struct run_request *asked, struct buf *line,
-                      struct error *err)
+int api_read_words(const json_t *words, struct run_request *asked, struct buf *line,
+                   struct error *err)
 {
-    const json_t *command = json_object_get(body, "command"),
-                 *words = json_object_get(body, "args");
     const json_t *word;
     size_t i;
 
-    if (!command == !words || (words && !first_word(words)) ||
-        (command && strspn(json_string_value(command), " \t\r\n") == json_string_length(command))) {
-        error_set(err, E_INVALID, "expected either `command` or `args`, which is not empty");
-        return error_hint(err, "`{\"command\": \"ls | wc\"}`, or `{\"args\": [\"ls\", \"-l\"]}`");
-    }
-    asked->language = RUN_COMMAND;
-    asked->max_code = LIMIT_COMMAND_LINE;
-    if (command) {
-        asked->code = (struct span){json_string_value(command), json_string_length(command)};
-        asked->filename = "bash";
-        return run_request_add(&asked->args, "-c", err) < 0
-                   ? -1
-                   : run_request_add(&asked->args, asked->code.data, err);
-    }
     if (write_line(words, line, err) < 0)
         return -1;
+    asked->language = RUN_COMMAND;
+    asked->max_code = LIMIT_COMMAND_LINE;
     asked->code = (struct span){buf_str(line), line->len};
     asked->filename = json_string_value(json_array_get(words, 0));
     json_array_foreach(words, i, word)
@@ -161,6 +146,29 @@ static int read_words(const json_t *body, struct run_request *asked, struct buf 
             return -1;
     }
     return 0;
+}
+
+/* `line` outlives the request. */
+static int read_words(const json_t *body, struct run_request *asked, struct buf *line,
+                      struct error *err)
+{
+    const json_t *command = json_object_get(body, "command"),
+                 *words = json_object_get(body, "args");
+
+    if (!command == !words || (words && !first_word(words)) ||
+        (command && strspn(json_string_value(command), " \t\r\n") == json_string_length(command))) {
+        error_set(err, E_INVALID, "expected either `command` or `args`, which is not empty");
+        return error_hint(err, "`{\"command\": \"ls | wc\"}`, or `{\"args\": [\"ls\", \"-l\"]}`");
+    }
+    if (words)
+        return api_read_words(words, asked, line, err);
+    asked->language = RUN_COMMAND;
+    asked->max_code = LIMIT_COMMAND_LINE;
+    asked->code = (struct span){json_string_value(command), json_string_length(command)};
+    asked->filename = "bash";
+    return run_request_add(&asked->args, "-c", err) < 0
+               ? -1
+               : run_request_add(&asked->args, asked->code.data, err);
 }
 
 static int read_command(const json_t *body, struct run_request *asked, struct buf *line,

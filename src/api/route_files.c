@@ -333,8 +333,7 @@ static void refuse_range(struct request *request, uint64_t size)
     request_answer_error_as(request, 416, header, &err);
 }
 
-/* A program's bytes are never a page of ours: the type says only that they are bytes. */
-static void send_file(struct request *request, int fd, uint64_t size)
+void api_send_file(struct request *request, int fd, uint64_t size)
 {
     struct download *download = calloc(1, sizeof(*download));
     char headers[160] = "Accept-Ranges: bytes\r\n";
@@ -390,7 +389,7 @@ static void get_file(struct request *request)
         files_open(session_files(session), path, &fd, &entry, &err) < 0)
         request_answer_error(request, &err);
     else
-        send_file(request, fd, entry.size);
+        api_send_file(request, fd, entry.size);
 }
 
 /* --- writing --- */

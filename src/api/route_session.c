@@ -101,7 +101,11 @@ static json_t *net_json(const struct net *net)
 json_t *api_session_json(const struct session *session)
 {
     static const char *const states[] = {
-        [SESSION_STARTING] = "starting", [SESSION_IDLE] = "idle", [SESSION_BUSY] = "busy"};
+        [SESSION_STARTING] = "starting",
+        [SESSION_IDLE] = "idle",
+        [SESSION_BUSY] = "busy",
+        [SESSION_PAUSED] = "paused",
+    };
     struct session_info info;
     const char *start;
 
@@ -414,6 +418,32 @@ static void interrupt(struct request *request)
                             json_pack("{s:b}", "interrupted", (int)session_interrupt(session)));
 }
 
+/* Answers with the session as it is then. */
+static void set_paused(struct request *request, int (*set)(struct session *, struct error *))
+{
+    struct session *session = api_find_session(request);
+    struct error err = {0};
+
+    if (!session)
+        return;
+    if (admission_check_session(request->caller, session, &err) < 0)
+        api_refuse(request, "session", &err);
+    else if (set(session, &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_json(request, 200, api_session_json(session));
+}
+
+static void pause_session(struct request *request)
+{
+    set_paused(request, session_pause);
+}
+
+static void resume_session(struct request *request)
+{
+    set_paused(request, session_resume);
+}
+
 static void restart(struct request *request)
 {
     struct session *session = api_find_session(request);
@@ -444,6 +474,12 @@ const struct route api_session_routes[] = {
     {"POST", "/v1/sessions/{session}/interrupt", interrupt, .body = nothing, .max_body = KIB,
      .answers = "Interrupted", .status = 200, .tag = "sessions",
      .summary = "stop the cell that runs, as Ctrl-C does; variables stay"},
+    {"POST", "/v1/sessions/{session}/pause", pause_session, .body = nothing, .max_body = KIB,
+     .answers = "Session", .status = 200, .tag = "sessions",
+     .summary = "stop everything in the sandbox; memory and files stay, no CPU time is used"},
+    {"POST", "/v1/sessions/{session}/resume", resume_session, .body = nothing, .max_body = KIB,
+     .answers = "Session", .status = 200, .tag = "sessions",
+     .summary = "let a paused session go on"},
     {"POST", "/v1/sessions/{session}/restart", restart, .body = restart_fields, .max_body = KIB,
      .answers = "Session", .status = 200, .tag = "sessions",
      .summary = "a fresh kernel of that language; variables are lost, files stay"},

@@ -238,8 +238,10 @@ static int pick_route(const struct router *router, struct request *request)
     struct error err = {0};
 
     find_route(router, request, &allow);
-    if (request->route)
+    if (request->route) {
+        request->on_error = request->route->on_error;
         return 0;
+    }
     if (!allow.len) {
         error_set(&err, E_NOT_FOUND, "there is nothing at this path");
         error_hint(&err, "/openapi.json lists all routes");
@@ -293,21 +295,33 @@ static void log_refused_token(struct router *router, const struct request *reque
     router->auth_unlogged = 0;
 }
 
-static int authenticate(struct router *router, struct request *request)
+/* By the token that the request came with. */
+static int check_token(const struct router *router, struct request *request, struct error *err)
 {
-    char header_text[512];
     struct span header = request_header(request, "authorization");
     struct auth_claim claim = {.is_unix = request->is_unix, .uid = request->peer_uid};
-    struct error err = {0};
 
     if (header.len > 7 && strncasecmp(header.data, "Bearer ", 7) == 0)
         claim.token = (struct span){header.data + 7, header.len - 7};
     else if (!header.data) /* as clients of other systems send it */
         claim.token = request_header(request, "x-api-key");
-    if (access_check_caller(router->auth, router->recorder, &claim, &request->caller, &err) < 0) {
+    return access_check_caller(router->auth, router->recorder, &claim, &request->caller, err);
+}
+
+static int authenticate(struct router *router, struct request *request)
+{
+    const struct route *route = request->route;
+    char header_text[512];
+    struct error err = {0};
+    int r = route->identify ? route->identify(request, &request->caller, &err)
+                            : check_token(router, request, &err);
+
+    if (r > 0)
+        return -1;
+    if (r < 0) {
         router->metrics->refusals[METRICS_AUTH]++;
         log_refused_token(router, request, &err);
-        return refuse(request, 401,
+        return refuse(request, error_code_http(err.code),
                       where_tokens_are(router->config, header_text, sizeof(header_text)), &err);
     }
     (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
@@ -359,6 +373,12 @@ static bool is_taken(const struct request *request)
 {
     struct span type = request_header(request, "content-type");
 
+    if (type.data && request->route->body_type) {
+        struct span plain = {type.data, span_until(type, "; \t")};
+
+        if (span_is_nocase(plain, request->route->body_type))
+            return true;
+    }
     return is_json(type) || is_form(request) || (request->route->reads_body && !type.data);
 }
 
@@ -378,7 +398,7 @@ static int check_body(struct request *request)
         error_hint(&err, "send it with `Content-Type: application/json`");
         return refuse(request, 415, NULL, &err);
     }
-    if (request_header(request, "content-encoding").data) {
+    if (!route->takes_encodings && request_header(request, "content-encoding").data) {
         error_set(&err, E_INVALID, "a body with a content encoding is not supported");
         return refuse(request, 415, NULL, &err);
     }

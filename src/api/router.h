@@ -39,14 +39,21 @@ struct route {
     json_t *(*load)(const char *text, size_t len, json_t **ret_mistake);
     bool passes_over; /* and what it does not know */
     enum route_access access;
-    bool takes_key;      /* knows `Idempotency-Key`; elsewhere a POST with one is refused */
-    bool gives_lines;    /* answers `Accept: application/x-ndjson` with lines */
-    bool streams;        /* answers `Accept: text/event-stream` with events */
-    const char *answers; /* which object of /openapi.json's components; NULL: no JSON */
-    const char *type;    /* of an answer that is not JSON; NULL: there is none, or it is empty */
-    bool has_ranges;     /* `Range` is answered with 206 */
-    int status;          /* of a good answer */
-    const char *summary; /* one sentence, for /openapi.json */
+    /* Of another protocol, which has credentials of its own: finds the caller instead of the check
+     * of a token. 1: the request has been answered. */
+    int (*identify)(struct request *request, struct caller **ret_caller, struct error *err);
+    /* Answers a failure in that protocol's words (struct request, on_error); NULL: in ours. */
+    void (*on_error)(struct request *request, int status, struct error *err);
+    const char *body_type; /* another type than JSON that `body` may have */
+    bool takes_encodings;  /* the handler reads `Content-Encoding` itself */
+    bool takes_key;        /* knows `Idempotency-Key`; elsewhere a POST with one is refused */
+    bool gives_lines;      /* answers `Accept: application/x-ndjson` with lines */
+    bool streams;          /* answers `Accept: text/event-stream` with events */
+    const char *answers;   /* which object of /openapi.json's components; NULL: no JSON */
+    const char *type;      /* of an answer that is not JSON; NULL: there is none, or it is empty */
+    bool has_ranges;       /* `Range` is answered with 206 */
+    int status;            /* of a good answer */
+    const char *summary;   /* one sentence, for /openapi.json */
     const char *tag;
     bool is_unlisted; /* of another protocol, which /openapi.json has no words for */
 };

@@ -77,6 +77,7 @@ void compat_show_health(struct request *request);
 /* Reads their bodies (struct route, load). */
 json_t *compat_parse(const char *text, size_t len, json_t **ret_mistake);
 
+extern const struct route e2b_routes[];
 extern const struct route pyrunner_routes[];
 extern const struct route coderunner_routes[];
 extern const struct route dify_routes[];

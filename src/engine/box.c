@@ -398,6 +398,7 @@ void box_free(struct box *b)
     loop_watch_free(b->output_timer);
     loop_watch_free(b->check_timer);
     loop_watch_free(b->quiet);
+    loop_watch_free(b->pause_timer);
     box_refresh_end(b);
     input_pipe_close(&b->input);
     close_fd(&b->terminal);

@@ -116,6 +116,13 @@ void box_command_cancel(struct run *command);
 /* Commands that are not answered yet, NULL past the end. */
 const struct run *box_command_at(const struct box *box, size_t index);
 
+/* --- pauses (box_pause.c) --- */
+
+/* Stops every process in it; the clocks of commands stand. Only between cells. Twice is once.
+ * E_UNSUPPORTED: this host cannot. A paused box can be killed, and takes no cell or command. */
+int box_pause(struct box *box, struct error *err);
+int box_resume(struct box *box, struct error *err);
+
 /* /workspace, or NULL when there is none (yet). Whoever asks may change it: what is there when the
  * next cell begins is not that cell's doing. */
 struct files *box_files(struct box *box);

@@ -212,13 +212,19 @@ void box_free_commands(struct box *b)
     loop_watch_free(b->commands_tick);
 }
 
+static void kill_command(struct box_command *c)
+{
+    loop_timer_start(c->deadline, DEATH_PATIENCE_MS);
+    box_signal_process(c->kernel.box, WIRE_KERNELS + c->slot, SIGKILL);
+}
+
 static void end_command(struct box_command *c, enum box_verdict verdict)
 {
     if (c->verdict != BOX_NO_VERDICT || c->has_exited || is_answering(c))
         return;
     c->verdict = verdict;
-    loop_timer_start(c->deadline, DEATH_PATIENCE_MS);
-    box_signal_process(c->kernel.box, WIRE_KERNELS + c->slot, SIGKILL);
+    if (!c->kernel.box->is_paused) /* else when it goes on: pid 1 may be frozen, too */
+        kill_command(c);
 }
 
 void box_command_spend(struct box_command *c, uint64_t cpu_ns)
@@ -421,11 +427,39 @@ int box_command(struct box *b, struct run *run, struct error *err)
     b->had_commands = b->has_run_code = b->is_seen_stale = true;
     if (!b->run)
         box_own_gate(b, run);
+    c->began_ns = loop_now_ns();
     if (run->terms.limits.timeout_ms)
         loop_timer_start(c->deadline, run->terms.limits.timeout_ms);
     if (b->commands_tick)
         loop_timer_start(b->commands_tick, TICK_MS);
     return 0;
+}
+
+void box_pause_commands(struct box *b)
+{
+    for (uint32_t i = 0; i < WIRE_COMMANDS; i++)
+        if (b->commands[i] && !is_answering(b->commands[i]))
+            loop_timer_stop(b->commands[i]->deadline);
+}
+
+void box_resume_commands(struct box *b, uint64_t paused_ns)
+{
+    for (uint32_t i = 0; i < WIRE_COMMANDS; i++) {
+        struct box_command *c = b->commands[i];
+        uint64_t used_ms, limit_ms;
+
+        if (!c || c->has_exited || is_answering(c))
+            continue;
+        if (c->verdict != BOX_NO_VERDICT) {
+            kill_command(c);
+            continue;
+        }
+        c->began_ns += paused_ns; /* that time is not its own */
+        used_ms = (loop_now_ns() - c->began_ns) / 1000000;
+        limit_ms = c->run->terms.limits.timeout_ms;
+        if (limit_ms)
+            loop_timer_start(c->deadline, used_ms < limit_ms ? limit_ms - used_ms : 0);
+    }
 }
 
 void box_leave_out_commands(struct box *b)

@@ -55,6 +55,7 @@ struct box_command {
     uint64_t oom_before; /* processes that were killed for memory when it began */
     uint64_t work_ns;    /* CPU time of ours that it has taken so far */
     size_t drained;      /* bytes read of its output since its end */
+    uint64_t began_ns;   /* pauses of the session left out */
 };
 
 /* The gate to granted hosts, and what went through it. */
@@ -142,9 +143,13 @@ struct box {
     struct loop_work going;     /* it is gone, which is to be told */
 
     /* Of a session. */
-    const struct run_terms *terms; /* of every cell; NULL: the box is not kept */
-    uint32_t cells;                /* so far */
-    uint32_t signals;              /* asked for and not sent yet, of this cell or the one before */
+    const struct run_terms *terms;  /* of every cell; NULL: the box is not kept */
+    uint32_t cells;                 /* so far */
+    uint32_t signals;               /* asked for and not sent yet, of this cell or the one before */
+    bool is_paused;                 /* nothing in it runs (box_pause.c) */
+    uint64_t paused_ns;             /* since when */
+    uint32_t pause_look_ms;         /* until the next look whether that is so */
+    struct loop_watch *pause_timer; /* or NULL */
     bool has_run_code; /* a program has run here: what kernels say is a program's word */
     struct loop_watch *refresh_watch; /* a child refreshes its overlays; NULL: none does */
     int refresh_fd;
@@ -334,6 +339,10 @@ void box_command_spend(struct box_command *c, uint64_t cpu_ns);
 /* The sandbox is gone: they are answered. Or freed, without an answer. */
 void box_end_commands(struct box *b);
 void box_free_commands(struct box *b);
+
+/* Their clocks stand, and go on. */
+void box_pause_commands(struct box *b);
+void box_resume_commands(struct box *b, uint64_t paused_ns);
 
 /* A cell is about to begin: what commands have used until now is not its doing. */
 void box_leave_out_commands(struct box *b);

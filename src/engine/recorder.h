@@ -74,8 +74,9 @@ int recorder_session(struct recorder *recorder, const struct recorder_session *e
                      struct error *err);
 
 struct recorder_file {
-    const char *event; /* "write", "delete" */
+    const char *event; /* "write", "delete", "make_directory", "move" */
     const char *owner, *session, *path;
+    const char *to; /* of "move": the new path */
     uint64_t bytes;
     const uint8_t *digest;     /* SHA-256 of what is written, or NULL */
     const struct error *error; /* it came to nothing, which is a record of its own */

@@ -47,6 +47,8 @@ int recorder_file(struct recorder *recorder, const struct recorder_file *event, 
     record_word(&r, "session", event->session);
     recorder_add(recorder, &r, "owner", event->owner && *event->owner ? event->owner : OWNER_LOCAL);
     recorder_add(recorder, &r, "path", event->path);
+    if (event->to)
+        recorder_add(recorder, &r, "to", event->to);
     if (event->digest) {
         record_number(&r, "bytes", event->bytes);
         record_digest(&r, "sha256", event->digest);

@@ -166,7 +166,7 @@ void session_go_on(struct session *s)
         error_move(&run->result.error, &err);
         session_answer(s->table, cell);
     }
-    if (!s->current && !s->n_commands && s->box && !session_copy_holds(s))
+    if (!s->current && !s->n_commands && s->box && !s->is_paused && !session_copy_holds(s))
         rest(s);
 }
 
@@ -196,6 +196,8 @@ bool session_take(struct session *s, struct run *cell)
         session_set_ended(s, err);
         return false;
     }
+    if (session_check_awake(s, err) < 0)
+        return false;
     /* A NUL ends a cell for a shell, and what follows would be read as something else. Python's
      * policy has words of its own for it. */
     if (cell->program.language == RUN_BASH &&
@@ -267,6 +269,8 @@ void session_cancel(struct session *s, struct run *run)
 
 int session_restart(struct session *s, enum run_language language, struct error *err)
 {
+    if (session_check_awake(s, err) < 0)
+        return -1;
     if (s->copy || s->fork)
         return error_set(err, E_BUSY, "the session is being copied");
     if (s->current) {
@@ -650,7 +654,8 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .profile = s->terms.profile,
         .terms = &s->terms,
         .uses_grants = s->terms.uses_grants,
-        .state = !s->box || s->fork      ? SESSION_STARTING
+        .state = s->is_paused            ? SESSION_PAUSED
+                 : !s->box || s->fork    ? SESSION_STARTING
                  : s->current || s->copy ? SESSION_BUSY
                                          : SESSION_IDLE,
         .cells = s->cells,

@@ -87,7 +87,7 @@ struct session *sessions_find(struct sessions *sessions, const char *owner, cons
 /* All sessions, oldest first; NULL begins and ends. */
 struct session *sessions_next(const struct sessions *sessions, const struct session *after);
 
-enum session_state { SESSION_STARTING, SESSION_IDLE, SESSION_BUSY };
+enum session_state { SESSION_STARTING, SESSION_IDLE, SESSION_BUSY, SESSION_PAUSED };
 
 struct session_info {
     const char *id;      /* "ses_" + 26 characters */
@@ -132,6 +132,13 @@ int session_input(struct session *session, struct run *command, const char *data
 
 /* For its process group. E_BUSY: it has not begun. */
 int session_signal(struct session *session, struct run *command, int sig, struct error *err);
+
+/* Stops everything in its sandbox, or lets it go on (session_pause.c). Memory, variables and files
+ * stay; cells, commands and copies are refused meanwhile. The idle clock and the clocks of commands
+ * stand, the lifetime goes on. Twice is once. E_BUSY: a cell runs or waits, or it is being copied.
+ * E_UNSUPPORTED: this host cannot. */
+int session_pause(struct session *session, struct error *err);
+int session_resume(struct session *session, struct error *err);
 
 /* A fresh kernel of that language: variables are lost, files stay. E_BUSY while a cell runs. */
 int session_restart(struct session *session, enum run_language language, struct error *err);

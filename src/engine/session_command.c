@@ -46,7 +46,7 @@ void session_submit_command(struct session *s, struct session_cell *command)
 
 static bool can_start(const struct session *s)
 {
-    return !s->is_closing && s->box && !s->fork && !session_copy_holds(s) &&
+    return !s->is_closing && s->box && !s->is_paused && !s->fork && !session_copy_holds(s) &&
            (box_state(s->box) == BOX_KEPT || box_state(s->box) == BOX_RUNNING);
 }
 
@@ -108,7 +108,8 @@ int session_input(struct session *s, struct run *run, const char *data, size_t l
 
 int session_signal(struct session *s, struct run *run, int sig, struct error *err)
 {
-    (void)s;
+    if (session_check_awake(s, err) < 0)
+        return -1;
     if (!run->command)
         return error_set(err, E_BUSY, "the command has not begun");
     box_command_signal(run, sig);

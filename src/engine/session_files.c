@@ -111,3 +111,46 @@ int session_delete_file(struct session *session, const char *path, bool is_recur
     return files_delete(&own, path, is_recursive, err) < 0 ? tell_failure(recorder, &event, err)
                                                            : 0;
 }
+
+/* Work that is done in one go, recorded before. */
+static int act(struct session *session, struct recorder_file *event,
+               int (*fn)(const struct files *files, const struct recorder_file *event,
+                         struct error *err),
+               struct error *err)
+{
+    const struct files *files = session_need_files(session, err);
+    struct recorder *recorder = session->table->recorder;
+    struct session_info info;
+
+    session_info(session, &info);
+    event->session = info.id;
+    event->owner = info.owner ? info.owner : "";
+    if (!files || recorder_file(recorder, event, err) < 0)
+        return -1;
+    return fn(files, event, err) < 0 ? tell_failure(recorder, event, err) : 0;
+}
+
+static int make_directory(const struct files *files, const struct recorder_file *event,
+                          struct error *err)
+{
+    return files_make_directory(files, event->path, err);
+}
+
+int session_make_directory(struct session *session, const char *path, struct error *err)
+{
+    struct recorder_file event = {.event = "make_directory", .path = path};
+
+    return act(session, &event, make_directory, err);
+}
+
+static int move(const struct files *files, const struct recorder_file *event, struct error *err)
+{
+    return files_move(files, event->path, event->to, err);
+}
+
+int session_move_file(struct session *session, const char *from, const char *to, struct error *err)
+{
+    struct recorder_file event = {.event = "move", .path = from, .to = to};
+
+    return act(session, &event, move, err);
+}

@@ -35,5 +35,8 @@ void session_write_abort(
 int session_delete_file(struct session *session, const char *path, bool is_recursive,
                         struct error *err);
 
+int session_make_directory(struct session *session, const char *path, struct error *err);
+int session_move_file(struct session *session, const char *from, const char *to, struct error *err);
+
 /* session_files(); NULL with E_BUSY while the session starts. */
 const struct files *session_need_files(struct session *session, struct error *err);

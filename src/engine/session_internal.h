@@ -50,6 +50,7 @@ struct session {
     unsigned losses;  /* sandboxes that died before they were used */
     bool evicts;      /* as in struct session_options */
     bool is_kept;     /* it does not end for another one */
+    bool is_paused;   /* nothing in its sandbox runs (session_pause.c) */
     char *evicted;    /* the ids of those that ended for it, or NULL */
     bool is_closing;
     char *why;                   /* it is closing */
@@ -136,6 +137,11 @@ void session_drop_commands(struct session *s);
 
 /* E_INVALID, with their names: it has some, and cannot be copied. */
 int session_check_commands(const struct session *s, struct error *err);
+
+/* --- session_pause.c --- */
+
+/* E_INVALID: it is paused. */
+int session_check_awake(const struct session *s, struct error *err);
 
 /* --- session_room.c --- */
 

@@ -41,8 +41,8 @@ static bool has_others(const struct sessions *table)
 static bool is_evictable(const struct session *s, const struct session_options *options,
                          const struct session *source)
 {
-    return s->evicts && !s->is_kept && !s->checkpoints && s != source && is_idle(s) &&
-           strcmp(s->owner, options->owner) == 0 &&
+    return s->evicts && !s->is_kept && !s->is_paused && !s->checkpoints && s != source &&
+           is_idle(s) && strcmp(s->owner, options->owner) == 0 &&
            !(options->spares && strcmp(s->id, options->spares) == 0);
 }
 

@@ -43,7 +43,9 @@ static const struct {
     {501, "Not Implemented"},
     {502, "Bad Gateway"},
     {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
     {505, "HTTP Version Not Supported"},
+    {507, "Insufficient Storage"},
 };
 
 static const char *reason_of(int status)
@@ -209,8 +211,13 @@ void request_answer_json_with(struct request *request, int status, const char *h
 void request_answer_error_as(struct request *request, int status, const char *headers,
                              struct error *err)
 {
-    json_t *value = error_json(err, request_reader(request));
+    json_t *value;
 
+    if (request->on_error) {
+        request->on_error(request, status, err);
+        return;
+    }
+    value = error_json(err, request_reader(request));
     if (!headers && status == 401)
         headers = "WWW-Authenticate: Bearer realm=\"belljar\"\r\n";
     error_done(err);

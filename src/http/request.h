@@ -65,6 +65,8 @@ struct request {
     unsigned retry_s; /* what 429 and 503 say as Retry-After; 0: a second */
     bool is_cors;     /* its page may read the answer: `origins` has it */
     void *api;        /* what all handlers share */
+    /* Answers a failure in the words of another protocol, and empties the error; NULL: in ours. */
+    void (*on_error)(struct request *request, int status, struct error *err);
 
     struct buf body;
     uint64_t body_limit;

@@ -107,11 +107,9 @@ void mcp_with_files(struct mcp_call *call, struct session *session,
 /* A path from the root on that is nowhere in reach. */
 static bool is_elsewhere(const struct mcp_call *call)
 {
-    static const char root[] = "/workspace";
     const char *given = json_string_value(json_object_get(call->arguments, "path"));
 
-    return given && *given == '/' &&
-           !(strncmp(given, root, strlen(root)) == 0 && strchr("/", given[strlen(root)]));
+    return given && !files_path_is_inside(given);
 }
 
 static void refuse_elsewhere(struct mcp_call *call, struct session *session)
@@ -146,22 +144,10 @@ static void begin(struct mcp_call *call, enum mcp_file_work work,
 /* The path as the tool was given it. Models like to write it from the root on. */
 static int read_path(const struct mcp_call *call, char path[PATH_MAX], struct error *err)
 {
-    static const char root[] = "/workspace";
     const char *given = json_string_value(json_object_get(call->arguments, "path"));
 
-    if (!given) {
-        path[0] = '\0';
-        return 0;
-    }
-    if (strncmp(given, root, strlen(root)) == 0 &&
-        (given[strlen(root)] == '/' || !given[strlen(root)])) {
-        given += strlen(root);
-        given += strspn(given, "/");
-    }
-    if (!*given) {
-        path[0] = '\0';
-        return 0;
-    }
+    if (!given)
+        given = "";
     if (files_path_check(given, strlen(given), path, err) < 0) {
         error_wrap(err, "`path`");
         return error_hint(err, "name a file in /workspace or in a granted directory; "

@@ -201,8 +201,10 @@ struct session *mcp_session_need(struct mcp_call *call, struct error *err)
 
 /* --- status --- */
 
-static const char *const state_words[] = {
-    [SESSION_STARTING] = "starting", [SESSION_IDLE] = "idle", [SESSION_BUSY] = "running code"};
+static const char *const state_words[] = {[SESSION_STARTING] = "starting",
+                                          [SESSION_IDLE] = "idle",
+                                          [SESSION_BUSY] = "running code",
+                                          [SESSION_PAUSED] = "paused"};
 
 static void answer_session(struct mcp_call *call, struct session *session, const char *said,
                            bool has_place)

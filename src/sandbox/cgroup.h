@@ -92,6 +92,14 @@ void cgroup_kill(const struct cgroup *group);
  */
 void cgroup_kill_others(const struct cgroup *group, pid_t spared);
 
+/* Stops everything inside but `spared`, which the freezer of v2 stops as well: it uses no CPU time,
+ * keeps its memory, and can be killed. *ret_is_quiet: nothing runs any more; else ask again soon.
+ * E_UNSUPPORTED: there is no group. */
+int cgroup_freeze(struct cgroup *group, pid_t spared, bool *ret_is_quiet, struct error *err);
+
+/* Lets it go on. What the program itself had stopped stays so. */
+int cgroup_thaw(struct cgroup *group, pid_t spared, struct error *err);
+
 /* Removes the group. -EBUSY while something in it still lives: ask again later. Frees the object on
  * success only. */
 int cgroup_remove(struct cgroup *group);

@@ -42,6 +42,9 @@ struct cgroup_place {
  * many that descriptors become scarce. */
 #define CGROUP_COUNTERS 64
 
+/* Processes that a program stopped itself and that are left so: those beyond go on. */
+#define CGROUP_STOPPED_MAX 32
+
 struct cgroup_counter {
     const struct cgroup *group; /* NULL: the slot is empty */
     const char *file;
@@ -77,6 +80,9 @@ struct cgroup {
     struct cgroup_limits limits; /* as they stand */
     bool is_limited;             /* `limits` has been written */
     uint64_t memory_peak_bytes;  /* highest sample, where Linux keeps none */
+    bool is_frozen;
+    pid_t stopped[CGROUP_STOPPED_MAX]; /* before it was frozen */
+    size_t n_stopped;
 };
 
 struct cgroup_ops {

@@ -72,9 +72,13 @@ void files_close_bill(const struct files *files);
 
 /* --- paths --- */
 
-/* Checks what a stranger wrote and brings it into the one form used here: no `.`, no doubled or
- * final slash. E_INVALID: absolute, `..`, a NUL, or too long. */
+/* Checks what a stranger wrote and brings it into the one form used here: relative to /workspace,
+ * no `.`, no doubled or final slash. It may be written from /workspace or /home/user on.
+ * E_INVALID: absolute and elsewhere, `..`, a NUL, or too long. */
 int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err);
+
+/* Relative, or written from /workspace or /home/user on. */
+bool files_path_is_inside(const char *path);
 
 /* As text of one line: what is not UTF-8, control characters and the backslash become \xNN. */
 int files_path_escape(const char *path, struct buf *out, struct error *err);
@@ -179,6 +183,10 @@ void files_write_abort(struct files_writer *writer); /* leaves nothing; harmless
 
 /* The directory and those above it; that they exist is fine. */
 int files_make_directory(const struct files *files, const char *path, struct error *err);
+
+/* Gives it another path, in one step and in place of a file that is there. Missing directories are
+ * made. */
+int files_move(const struct files *files, const char *from, const char *to, struct error *err);
 
 /* A file, a link (not what it points to), an empty directory or, with `recursive`, all below one.
  * E_TOO_LARGE: more or deeper than one call deletes; what was deleted stays deleted. */

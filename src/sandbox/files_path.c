@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/utf8.h"
+#include "sandbox/places.h"
 
 static int refuse(struct error *err, const char *why)
 {
@@ -31,6 +33,25 @@ static int add_part(const char *part, size_t len, char *path, size_t at, struct 
     return (int)(slash + len);
 }
 
+/* The length of "/workspace/" or of its second name at the beginning, with or without the slash. */
+static size_t root_len(const char *path, size_t len)
+{
+    static const char *const roots[] = {"/workspace", PLACES_HOME};
+
+    for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+        size_t root = strlen(roots[i]);
+
+        if (len >= root && memcmp(path, roots[i], root) == 0 && (len == root || path[root] == '/'))
+            return root + (len > root);
+    }
+    return 0;
+}
+
+bool files_path_is_inside(const char *path)
+{
+    return path[0] != '/' || root_len(path, strlen(path)) > 0;
+}
+
 int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err)
 {
     char clean[PATH_MAX];
@@ -38,9 +59,9 @@ int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], stru
 
     if (memchr(path, '\0', len))
         return refuse(err, "a path must not contain NUL");
-    if (len && path[0] == '/')
-        return refuse(err, "the path is absolute");
-    for (size_t from = 0; from < len;) {
+    if (len && path[0] == '/' && !root_len(path, len))
+        return refuse(err, "the path is absolute, and not in /workspace");
+    for (size_t from = root_len(path, len); from < len;) {
         const char *slash = memchr(path + from, '/', len - from);
         size_t part = slash ? (size_t)(slash - path) - from : len - from;
         int n = add_part(path + from, part, clean, at, err);

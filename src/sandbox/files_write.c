@@ -335,3 +335,30 @@ void files_write_abort(struct files_writer *writer)
 {
     writer_done(writer);
 }
+
+/* --- another name --- */
+
+int files_move(const struct files *files, const char *from, const char *to, struct error *err)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    struct files_writer target = {.dir = {.fd = -1}, .fd = -1};
+    cleanup_close int source = -1;
+    cleanup(closer_close_file) int old = -1; /* its pages are not freed in our turn of the loop */
+    char name[NAME_MAX + 1];
+    int r = 0;
+
+    if (check_new_name(to, err) < 0 || charge(files->bill, files->fd, PAGE, err) < 0 ||
+        files_enter(&guard, files, err) < 0 ||
+        files_open_parent(files, from, &source, name, err) < 0)
+        return -1;
+    if (faccessat(source, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+        return files_fail(err, "move", from);
+    if (open_directory(&target, files, to, true, err) < 0)
+        return -1;
+    old = files_openat(target.dir.fd, target.name, O_PATH, 0);
+    if (renameat(source, name, target.dir.fd, target.name) < 0)
+        r = errno == EINVAL ? error_set(err, E_INVALID, "a directory cannot be moved into itself")
+                            : files_fail(err, "move", from);
+    close_fd(&target.dir.fd);
+    return r;
+}

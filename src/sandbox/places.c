@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,15 @@ const char *places_tmp(void)
 bool places_are_on_host(void)
 {
     return is_on_host;
+}
+
+bool places_has_home(void)
+{
+    char target[sizeof(PLACES_HOME_TARGET)];
+    ssize_t n = is_on_host ? -1 : readlink(PLACES_HOME, target, sizeof(target));
+
+    return n == (ssize_t)strlen(PLACES_HOME_TARGET) &&
+           memcmp(target, PLACES_HOME_TARGET, (size_t)n) == 0;
 }
 
 uint64_t places_data_bytes(void)

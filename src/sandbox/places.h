@@ -11,11 +11,19 @@
 
 #include "base/error.h"
 
+/* A second name of /workspace: a link in namespaces, unless something of the host is shown there.
+ */
+#define PLACES_HOME        "/home/user"
+#define PLACES_HOME_TARGET "../workspace"
+
 const char *places_workspace(void);
 const char *places_tmp(void);
 
 /* The paths are the host's. */
 bool places_are_on_host(void);
+
+/* PLACES_HOME is the workspace here. */
+bool places_has_home(void);
 
 /* On the host: private memory of this process, which its kernels share. */
 uint64_t places_data_bytes(void);

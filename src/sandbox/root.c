@@ -14,9 +14,11 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/span.h"
 #include "sandbox/cover.h"
 #include "sandbox/mount.h"
 #include "sandbox/overlay.h"
+#include "sandbox/places.h"
 
 /* The directory in which the new root is built: it exists everywhere, and nobody grants it. */
 #define WORKBENCH "/sys"
@@ -283,6 +285,15 @@ static int stand_in(const struct root_python *python, struct error *err)
     return 0; /* what is still missing is missed when Python starts */
 }
 
+/* A second name of the workspace, which programs written for other sandboxes expect. Not where an
+ * environment of the host is shown below it. Relative: the template is still built elsewhere. */
+static int show_home(struct error *err)
+{
+    if (symlink(PLACES_HOME_TARGET, &PLACES_HOME[1]) < 0 && errno != EEXIST)
+        return error_errno(err, "symlink " PLACES_HOME);
+    return 0;
+}
+
 int root_build(const struct wire_strings *binds, const struct root_file *files,
                const struct root_python *python, int steady_fd, struct error *err)
 {
@@ -302,7 +313,8 @@ int root_build(const struct wire_strings *binds, const struct root_file *files,
             return error_errno(err, "symlink %s", links[i].path);
     if (show_system(err) < 0 || show_etc(err) < 0 || show_python_start(python->version, err) < 0 ||
         show_devices(err) < 0 || show_library(files, err) < 0 || show_binds(binds, err) < 0 ||
-        stand_in(python, err) < 0 || (steady_fd >= 0 && copy_fd(steady_fd, ROOT_STEADY, err) < 0))
+        stand_in(python, err) < 0 || show_home(err) < 0 ||
+        (steady_fd >= 0 && copy_fd(steady_fd, ROOT_STEADY, err) < 0))
         return -1;
 
     /* The zygote's own /proc. It has to be whole: Linux lets a sandbox mount one of its own
@@ -456,6 +468,17 @@ static bool is_above_grant(const struct wire_spawn *spec, const char *path)
     return false;
 }
 
+/* The host has such a directory, and the program gets it, or a part of it: it keeps its place. */
+static bool is_granted_home(const struct wire_spawn *spec, const char *path)
+{
+    if (strcmp(path, PLACES_HOME) != 0)
+        return false;
+    for (uint32_t i = 0; i < spec->n_grants; i++)
+        if (span_is(spec->grants[i].path, path))
+            return true;
+    return is_above_grant(spec, path);
+}
+
 static int carry_link(const char *from, const char *to, struct error *err)
 {
     char target[PATH_MAX];
@@ -480,7 +503,7 @@ static int carry(const struct wire_spawn *spec, const char *path, dev_t own, str
     if (lstat(path, &st) < 0)
         return error_errno(err, "look at %s", path);
     if (S_ISLNK(st.st_mode))
-        return carry_link(path, to, err);
+        return is_granted_home(spec, path) ? 0 : carry_link(path, to, err);
     if (mount_make_point(to, S_ISDIR(st.st_mode), err) < 0)
         return -1;
     if (strcmp(path, BENCH) == 0)

@@ -6,6 +6,7 @@
 
 /* The first row that matches a path answers it. */
 const struct route *const serve_routes[] = {
+    e2b_routes,
     coderunner_routes,
     api_command_routes,
     api_run_routes,

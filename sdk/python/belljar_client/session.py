@@ -72,6 +72,16 @@ class SessionMethods(Generic[SessionT, EventsT, FilesT, JobT, CommandsT]):
         """Starts again with fresh variables. Files stay."""
         await self._transport.call(self._request(routes.RESTART, body({"language": language})))
 
+    @call
+    async def pause(self) -> None:
+        """Stops everything in its sandbox. Variables and files stay; cells are refused until `resume()`."""
+        await self._transport.call(self._request(routes.PAUSE, {}))
+
+    @call
+    async def resume(self) -> None:
+        """Lets a paused session go on."""
+        await self._transport.call(self._request(routes.RESUME, {}))
+
     # --- copies ---
 
     @call

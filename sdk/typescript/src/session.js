@@ -95,6 +95,24 @@ export class Session {
     await this.#transport.call("POST /v1/sessions/{session}/restart", { parts: this.#parts, json, signal });
   }
 
+  /**
+   * Stops everything in its sandbox. Variables and files stay; cells are refused until `resume()`.
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async pause({ signal } = {}) {
+    await this.#transport.call("POST /v1/sessions/{session}/pause", { parts: this.#parts, json: {}, signal });
+  }
+
+  /**
+   * Lets a paused session go on.
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async resume({ signal } = {}) {
+    await this.#transport.call("POST /v1/sessions/{session}/resume", { parts: this.#parts, json: {}, signal });
+  }
+
   // --- copies ---
 
   /**

@@ -207,7 +207,7 @@ export type Session = {
   parent?: string | null;
   name: string;
   profile?: string;
-  state: "starting" | "idle" | "busy";
+  state: "starting" | "idle" | "busy" | "paused";
   cells?: number;
   waiting?: number;
   /** commands that run beside its kernels */
@@ -1186,6 +1186,28 @@ export interface Routes {
     bytes: false;
     key: false;
     answer: Interrupted;
+  };
+  /** stop everything in the sandbox; memory and files stay, no CPU time is used */
+  "POST /v1/sessions/{session}/pause": {
+    parts: {
+      session: string;
+    };
+    query: { [name: string]: never };
+    json: { [name: string]: never };
+    bytes: false;
+    key: false;
+    answer: Session;
+  };
+  /** let a paused session go on */
+  "POST /v1/sessions/{session}/resume": {
+    parts: {
+      session: string;
+    };
+    query: { [name: string]: never };
+    json: { [name: string]: never };
+    bytes: false;
+    key: false;
+    answer: Session;
   };
   /** a fresh kernel of that language; variables are lost, files stay */
   "POST /v1/sessions/{session}/restart": {

@@ -47,6 +47,18 @@ export class Session {
      */
     restart({ signal, ...json }?: Api.Routes["POST /v1/sessions/{session}/restart"]["json"] & Asking): Promise<void>;
     /**
+     * Stops everything in its sandbox. Variables and files stay; cells are refused until `resume()`.
+     * @param {Asking} [asking]
+     * @returns {Promise<void>}
+     */
+    pause({ signal }?: Asking): Promise<void>;
+    /**
+     * Lets a paused session go on.
+     * @param {Asking} [asking]
+     * @returns {Promise<void>}
+     */
+    resume({ signal }?: Asking): Promise<void>;
+    /**
      * Independent copies, with variables and files as they are now.
      * @param {number} [n]
      * @param {Asking} [asking]

@@ -99,6 +99,40 @@ static int count_processes_to_the_limit(void)
     return count;
 }
 
+static char state_of(pid_t pid)
+{
+    char path[32], text[512];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    return file_read(AT_FDCWD, path, text, sizeof(text)) > 0 ? strrchr(text, ')')[2] : 0;
+}
+
+TEST(what_is_frozen_stops_and_goes_on_and_can_be_killed)
+{
+    struct cgroup_host *host = open_host();
+    struct cgroup *group = new_group(host, "a", &roomy);
+    pid_t spared = settle(group), other = settle(group), own = settle(group);
+    bool is_quiet = false;
+
+    assert_int_equal(kill(own, SIGSTOP), 0);
+    wait_until(state_of(own) == 'T');
+    if (cgroup_host_kind(host) == CGROUP_V1) {
+        wait_until(cgroup_freeze(group, spared, &is_quiet, NULL) == 0 && is_quiet);
+        assert_int_equal(state_of(other), 'T');
+        assert_int_not_equal(state_of(spared), 'T');
+        assert_int_equal(cgroup_thaw(group, spared, NULL), 0);
+        wait_until(state_of(other) == 'S');
+        assert_int_equal(state_of(own), 'T');
+    }
+    assert_int_equal(cgroup_freeze(group, spared, &is_quiet, NULL), 0);
+    cgroup_kill(group);
+    reap(spared);
+    reap(other);
+    reap(own);
+    remove_group(group);
+    cgroup_host_free(host);
+}
+
 TEST(processes_are_limited_and_counted)
 {
     struct cgroup_host *host = open_host();

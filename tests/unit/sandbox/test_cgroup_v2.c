@@ -54,6 +54,7 @@ static const char *const control_files[][2] = {
     {"cgroup.controllers", "cpuset cpu io memory hugetlb pids"},
     {"cgroup.subtree_control", ""},
     {"cgroup.kill", ""},
+    {"cgroup.freeze", "0"},
     {"memory.max", "max"},
     {"memory.swap.max", "max"},
     {"memory.oom.group", "0"},
@@ -465,6 +466,25 @@ TEST_WITH(a_group_is_killed_by_one_write, set_up, tear_down)
 }
 
 /* --- mount tables --- */
+
+TEST_WITH(a_group_is_frozen_by_the_kernel, set_up, tear_down)
+{
+    struct cgroup_host *host = simple_host();
+    struct cgroup *group = NULL;
+    struct cgroup_limits limits = {.memory_bytes = 1 << 20, .processes = 5};
+    bool is_quiet = false;
+
+    assert_int_equal(cgroup_new(host, "a", &limits, &group, NULL), 0);
+    written[0] = '\0';
+    assert_int_equal(cgroup_freeze(group, 1, &is_quiet, NULL), 0);
+    assert_true(is_quiet);
+    WRITTEN(host, "cg/app/@/a/cgroup.freeze=1");
+    written[0] = '\0';
+    assert_int_equal(cgroup_thaw(group, 1, NULL), 0);
+    WRITTEN(host, "cg/app/@/a/cgroup.freeze=0");
+    assert_int_equal(cgroup_remove(group), 0);
+    cgroup_host_free(host);
+}
 
 static struct cgroup_host *probe(const char *mounts, const char *groups)
 {

@@ -343,6 +343,35 @@ IN_WORKSPACE(directories_are_made_all_the_way)
     assert_int_equal(access("../outside/x", F_OK), -1);
 }
 
+IN_WORKSPACE(moving_stays_inside_and_replaces_files)
+{
+    struct files_entry entry;
+    struct error err = {0};
+
+    write_plain("a", "1");
+    write_plain("b", "22");
+    assert_int_equal(files_move(&files, "a", "new/dir/c", &err), 0);
+    assert_int_equal(files_stat(&files, "new/dir/c", &entry, &err), 0);
+    assert_int_equal(entry.size, 1);
+    assert_int_equal(files_move(&files, "b", "new/dir/c", &err), 0);
+    assert_int_equal(files_stat(&files, "new/dir/c", &entry, &err), 0);
+    assert_int_equal(entry.size, 2);
+    assert_int_equal(files_move(&files, "a", "d", &err), -1);
+    assert_error(&err, E_NOT_FOUND, "no such file");
+    assert_int_equal(files_move(&files, "new", "new/dir/x", &err), -1);
+    assert_error(&err, E_INVALID, "into itself");
+    assert_int_equal(files_move(&files, "", "x", &err), -1);
+    assert_error(&err, E_INVALID, "itself");
+    assert_int_equal(symlink("../outside", "link"), 0);
+    assert_int_equal(files_move(&files, "new/dir/c", "link/x", &err), -1);
+    assert_true(err.code == E_DENIED || err.code == E_INVALID);
+    error_done(&err);
+    assert_int_equal(access("../outside/x", F_OK), -1);
+    assert_int_equal(files_move(&files, "link", "moved", &err), 0); /* the link itself */
+    assert_int_equal(files_stat(&files, "moved", &entry, &err), 0);
+    assert_int_equal(entry.kind, FILES_LINK);
+}
+
 IN_WORKSPACE(deleting_removes_links_and_not_what_they_point_to)
 {
     struct error err = {0};

@@ -7,8 +7,20 @@ TEST(paths_are_brought_into_one_form)
     static const struct {
         const char *in, *out;
     } cases[] = {
-        {"a", "a"}, {"a/b", "a/b"}, {"./a//b/./c/", "a/b/c"}, {"", ""},         {".", ""},
-        {"./", ""}, {"...", "..."}, {"..a/b..", "..a/b.."},   {"a\nb", "a\nb"}, {"\xff", "\xff"},
+        {"a", "a"},
+        {"a/b", "a/b"},
+        {"./a//b/./c/", "a/b/c"},
+        {"", ""},
+        {".", ""},
+        {"./", ""},
+        {"...", "..."},
+        {"..a/b..", "..a/b.."},
+        {"a\nb", "a\nb"},
+        {"\xff", "\xff"},
+        {"/workspace", ""},
+        {"/workspace//a", "a"},
+        {"/home/user/a/b", "a/b"},
+        {"/home/user/", ""},
     };
     struct error err = {0};
     char path[PATH_MAX];
@@ -28,6 +40,11 @@ TEST(paths_that_are_none_are_refused)
     } cases[] = {
         {"/etc/passwd", 11, "absolute"},
         {"/", 1, "absolute"},
+        {"/workspaces", 11, "absolute"},
+        {"/home/user2/a", 13, "absolute"},
+        {"//workspace/a", 13, "absolute"},
+        {"/home/user/../a", 15, "`..`"},
+        {"/workspace/\0", 12, "NUL"},
         {"..", 2, "`..`"},
         {"a/../b", 6, "`..`"},
         {"a/..", 4, "`..`"},

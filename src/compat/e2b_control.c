@@ -1,0 +1,389 @@
+/* The control plane of E2B: making, finding and ending sandboxes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/date.h"
+#include "base/json.h"
+#include "compat/e2b_internal.h"
+#include "engine/environment.h"
+
+#define TIMEOUT_S    300
+#define TIMEOUT_V1_S 15
+
+/* Sandboxes on a page of a list. */
+#define PAGE_MAX 100
+
+#define METADATA_MAX   64
+#define METADATA_BYTES ((size_t)16 * KIB)
+
+/* --- as JSON --- */
+
+static json_t *date_json(uint64_t ms)
+{
+    const struct timespec at = {.tv_sec = (time_t)(ms / 1000),
+                                .tv_nsec = (long)(ms % 1000) * 1000000};
+    char text[DATE_SIZE];
+
+    date_millis(&at, text);
+    return json_string(text);
+}
+
+static json_t *detail_json(const struct e2b_sandbox *s)
+{
+    json_t *value = e2b_sandbox_json(s);
+    struct session_info info;
+    bool is_paused = e2b_sandbox_is_paused(s);
+    double cpus;
+
+    session_info(s->session, &info);
+    cpus = run_limit_get(info.limits, &run_limit_table[RUN_LIMIT_ROW_cpus]);
+    /* Whoever lists them has no need of all their tokens. */
+    (void)json_object_del(value, "trafficAccessToken");
+    json_set(value, "startedAt", date_json(s->started_ms));
+    json_set(value, "endAt", date_json(s->end_ms));
+    json_set(value, "state", json_string(is_paused ? "paused" : "running"));
+    json_set(value, "cpuCount", json_integer(cpus >= 1 ? (json_int_t)cpus : 1));
+    json_set(value, "memoryMB", json_integer((json_int_t)(info.limits->memory_bytes / MIB)));
+    json_set(value, "diskSizeMB", json_integer((json_int_t)(info.limits->disk_bytes / MIB)));
+    json_set(value, "metadata", json_incref(s->metadata));
+    json_set(value, "allowInternetAccess", json_boolean(info.terms->net != NULL));
+    json_set(value, "lifecycle",
+             json_pack("{s:s, s:b}", "onTimeout", s->pauses ? "pause" : "kill", "autoResume",
+                       (int)s->resumes));
+    json_set(value, "volumeMounts", json_array());
+    return value;
+}
+
+/* --- reading --- */
+
+static struct e2b_sandbox *find(struct request *request)
+{
+    const struct api *api = request->api;
+    const char *id = request->params[0];
+    struct e2b_sandbox *s = e2b_sandbox_find(api->e2b, id, strlen(id), request->owner);
+    struct error err = {0};
+
+    if (s)
+        return s;
+    error_set(&err, E_NOT_FOUND, "sandbox \"%.64s\" doesn't exist or you don't have access to it",
+              id);
+    request_answer_error(request, &err);
+    return NULL;
+}
+
+/* Seconds; without a member `usual_s`. */
+static int read_timeout(const struct request *request, const json_t *body, const char *name,
+                        unsigned usual_s, uint64_t *ret_ms, struct error *err)
+{
+    const struct api *api = request->api;
+    const json_t *value = json_object_get(body, name);
+    double seconds = value && !json_is_null(value) ? json_number_value(value) : usual_s;
+    double most = api->config->session_lifetime_s;
+
+    if (value && !json_is_null(value) && !json_is_number(value))
+        return error_set(err, E_INVALID, "`%s`: expected a number of seconds", name);
+    if (!(seconds >= 0 && seconds <= 2592000))
+        return error_set(err, E_INVALID, "`%s`: expected 0 to 2592000 seconds", name);
+    if (most > 0 && seconds > most && value) {
+        error_set(err, E_INVALID, "`%s`: the operator allows at most %.15g seconds", name, most);
+        return error_hint(err, "ask for less, or have `session_lifetime_s` raised");
+    }
+    *ret_ms = (uint64_t)(seconds * 1000);
+    return 0;
+}
+
+/* An object whose values are texts; NULL: there is none. */
+static int read_map(const json_t *body, const char *name, size_t max, json_t **ret_map,
+                    struct error *err)
+{
+    json_t *map = json_object_get(body, name), *value;
+    const char *key;
+    size_t bytes = 0;
+
+    *ret_map = NULL;
+    if (!map || json_is_null(map))
+        return 0;
+    if (!json_is_object(map) || json_object_size(map) > max)
+        return error_set(err, E_INVALID, "`%s`: expected an object with at most %zu texts", name,
+                         max);
+    json_object_foreach(map, key, value)
+    {
+        bytes += strlen(key) + json_string_length(value);
+        if (!json_is_string(value))
+            return error_set(err, E_INVALID, "`%s`: expected an object whose values are texts",
+                             name);
+    }
+    if (bytes > METADATA_BYTES)
+        return error_set(err, E_TOO_LARGE, "`%s`: more than %zu bytes", name, METADATA_BYTES);
+    *ret_map = map;
+    return 0;
+}
+
+/* A template is an environment of ours; these are E2B's own, and stand for the usual one. */
+static int read_template(const struct request *request, const json_t *body, struct e2b_order *order,
+                         struct error *err)
+{
+    static const char *const usual[] = {"base", "code-interpreter-v1", "code-interpreter",
+                                        "code-interpreter-stateful"};
+    const struct api *api = request->api;
+    const char *name = e2b_text(body, "templateID", NULL);
+
+    if (!*name)
+        return error_set(err, E_INVALID, "`templateID` is missing");
+    order->template = name;
+    for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+        if (strcmp(name, usual[i]) == 0)
+            return 0;
+    order->environment = name;
+    if (environment_check_name(api->config, name, NULL) == 0)
+        return 0;
+    error_set(err, E_NOT_FOUND, "template '%.64s' not found", name);
+    return error_hint(err, "it is the name of an environment: `belljar environment list`");
+}
+
+/* Asked for, and not to be had: a program that relies on it should know at once. */
+static int refuse_extras(const json_t *body, struct error *err)
+{
+    static const struct {
+        const char *name, *what;
+    } extras[] = {
+        {"volumeMounts", "volumes"},
+        {"mcp", "the MCP gateway"},
+        {"iam", "identities"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(extras); i++) {
+        const json_t *value = json_object_get(body, extras[i].name);
+
+        if (json_object_size(value) || json_array_size(value)) {
+            error_set(err, E_INVALID, "`%s`: Belljar has no %s for E2B's clients", extras[i].name,
+                      extras[i].what);
+            return error_hint(err, "leave it out");
+        }
+    }
+    return 0;
+}
+
+/* --- making, ending --- */
+
+void e2b_create(struct request *request)
+{
+    bool is_old = span_is(request->head.path, "/e2b/sandboxes");
+    json_t *body = e2b_body(request);
+    struct e2b_order order = {0};
+    struct error err = {0};
+
+    if (!body)
+        return;
+    order.pauses = json_is_true(json_object_get(body, "autoPause"));
+    order.resumes = json_is_true(json_object_get(json_object_get(body, "autoResume"), "enabled"));
+    if (read_template(request, body, &order, &err) < 0 || refuse_extras(body, &err) < 0 ||
+        read_timeout(request, body, "timeout", is_old ? TIMEOUT_V1_S : TIMEOUT_S, &order.timeout_ms,
+                     &err) < 0 ||
+        read_map(body, "metadata", METADATA_MAX, &order.metadata, &err) < 0 ||
+        read_map(body, "envVars", LIMIT_ENV_COUNT, &order.env, &err) < 0 ||
+        e2b_sandbox_open(request, &order, &err) < 0)
+        api_refuse(request, "session", &err);
+}
+
+void e2b_connect(struct request *request)
+{
+    struct e2b_sandbox *s = find(request);
+    json_t *body = s ? e2b_body(request) : NULL;
+    uint64_t timeout_ms = 0;
+    bool was_paused;
+    struct error err = {0};
+
+    if (!body)
+        return;
+    if (read_timeout(request, body, "timeout", TIMEOUT_S, &timeout_ms, &err) < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    was_paused = e2b_sandbox_is_paused(s);
+    if (was_paused && session_resume(s->session, &err) < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    /* The end of one that runs is only ever moved later. */
+    if (was_paused || time(NULL) * 1000 + (time_t)timeout_ms > (time_t)s->end_ms)
+        e2b_sandbox_set_end(s, timeout_ms);
+    request_answer_json(request, was_paused ? 201 : 200, e2b_sandbox_json(s));
+}
+
+void e2b_pause(struct request *request)
+{
+    struct e2b_sandbox *s = find(request);
+    struct error err = {0};
+
+    if (!s)
+        return;
+    if (e2b_sandbox_is_paused(s)) {
+        error_set(&err, E_INVALID, "sandbox %s is already paused", s->id);
+        request_answer_error_as(request, 409, NULL, &err);
+    } else if (e2b_sandbox_pause(s, &err) < 0) {
+        request_answer_error(request, &err);
+    } else {
+        request_answer_empty(request, 204);
+    }
+}
+
+void e2b_kill(struct request *request)
+{
+    struct e2b_sandbox *s = find(request);
+
+    if (!s)
+        return;
+    e2b_sandbox_close(s, "it was closed by its owner");
+    request_answer_empty(request, 204);
+}
+
+static void move_end(struct request *request, const char *name)
+{
+    struct e2b_sandbox *s = find(request);
+    json_t *body = s ? e2b_body(request) : NULL;
+    uint64_t timeout_ms = 0;
+    struct error err = {0};
+
+    if (!body)
+        return;
+    if (read_timeout(request, body, name, TIMEOUT_S, &timeout_ms, &err) < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    e2b_sandbox_set_end(s, timeout_ms);
+    request_answer_empty(request, 204);
+}
+
+void e2b_set_timeout(struct request *request)
+{
+    move_end(request, "timeout");
+}
+
+void e2b_refresh(struct request *request)
+{
+    move_end(request, "duration");
+}
+
+/* --- looking --- */
+
+void e2b_show(struct request *request)
+{
+    const struct e2b_sandbox *s = find(request);
+
+    if (s)
+        request_answer_json(request, 200, detail_json(s));
+}
+
+/* No figures are kept, and an empty list says so. */
+void e2b_show_metrics(struct request *request)
+{
+    if (find(request))
+        request_answer_json(request, 200, json_array());
+}
+
+/* Key or value of the filter, which is encoded twice. The caller frees it. */
+static char *decode_part(const char *text, size_t len)
+{
+    char *once = malloc(len + 1), *twice = malloc(len + 1);
+    size_t n;
+
+    if (once && twice) {
+        n = schema_decode((struct span){text, len}, true, once);
+        (void)schema_decode((struct span){once, n}, false, twice);
+    }
+    free(once);
+    return twice;
+}
+
+/* "k=v&k=v": whether the sandbox has all of them. */
+static bool has_metadata(const struct e2b_sandbox *s, const char *filter)
+{
+    while (*filter) {
+        size_t len = strcspn(filter, "&"), at = strcspn(filter, "=&");
+        cleanup_free char *key = decode_part(filter, at);
+        cleanup_free char *value =
+            at < len ? decode_part(filter + at + 1, len - at - 1) : strdup("");
+        const char *own = key ? json_string_value(json_object_get(s->metadata, key)) : NULL;
+
+        if (!own || !value || strcmp(own, value) != 0)
+            return false;
+        filter += len + (filter[len] == '&');
+    }
+    return true;
+}
+
+static bool has_state(const struct e2b_sandbox *s, const json_t *states)
+{
+    const char *own = e2b_sandbox_is_paused(s) ? "paused" : "running";
+    const json_t *state;
+    size_t i;
+
+    json_array_foreach(states, i, state)
+    {
+        if (strstr(json_string_value(state), own))
+            return true;
+    }
+    return !json_array_size(states);
+}
+
+void e2b_list(struct request *request)
+{
+    const struct api *api = request->api;
+    const json_t *query = request->query, *limit = json_object_get(query, "limit");
+    size_t most = limit ? (size_t)json_integer_value(limit) : PAGE_MAX;
+    bool is_rising = strcmp(json_get_text(query, "order"), "asc") == 0, has_more = false;
+    uint64_t after = strtoull(json_get_text(query, "nextToken"), NULL, 10), last = 0;
+    const json_t *states = json_object_get(query, "state");
+    const char *template = json_get_text(query, "template");
+    json_t *list = json_array();
+    char header[64];
+
+    for (const struct e2b_sandbox *s = is_rising ? TAILQ_LAST(&api->e2b->sandboxes, e2b_sandboxes)
+                                                 : TAILQ_FIRST(&api->e2b->sandboxes);
+         s; s = is_rising ? TAILQ_PREV(s, e2b_sandboxes, link) : TAILQ_NEXT(s, link)) {
+        if (strcmp(s->caller->name, request->owner) != 0 || s->waiting || s->is_ending ||
+            !has_state(s, states) ||
+            (after && (is_rising ? s->serial <= after : s->serial >= after)) ||
+            (*template && strcmp(template, s->template) != 0) ||
+            !has_metadata(s, json_get_text(query, "metadata")))
+            continue;
+        has_more = json_array_size(list) == most;
+        if (has_more)
+            break;
+        (void)json_array_append_new(list, detail_json(s));
+        last = s->serial;
+    }
+    (void)snprintf(header, sizeof(header), "X-Next-Token: %llu\r\n", (unsigned long long)last);
+    request_answer_json_with(request, 200, has_more ? header : NULL, list);
+}
+
+void e2b_unsupported(struct request *request)
+{
+    struct error err = {0};
+
+    error_set(&err, E_UNSUPPORTED, "Belljar does not offer this part of E2B's interface");
+    error_hint(&err,
+               "docs/guide/e2b.md lists what works; environments take the place of templates");
+    request_answer_error(request, &err);
+}
+
+/* A port of the sandbox that no program of ours answers, or a path that nobody knows. */
+void e2b_unknown(struct request *request)
+{
+    const struct api *api = request->api;
+    struct span id = request_header(request, "e2b-sandbox-id");
+    struct error err = {0};
+
+    if (id.data) {
+        e2b_answer_gone(request, id,
+                        e2b_sandbox_find(api->e2b, id.data, id.len, NULL)
+                            ? "The sandbox is running but port is not open"
+                            : "The sandbox was not found");
+        return;
+    }
+    error_set(&err, E_NOT_FOUND, "there is nothing at this path");
+    request_answer_error(request, &err);
+}

@@ -1,0 +1,511 @@
+/* The table of E2B's sandboxes: sessions with another name, tokens and an end of their own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "admit/access.h"
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/hex.h"
+#include "base/json.h"
+#include "base/sha256.h"
+#include "base/span.h"
+#include "compat/e2b_internal.h"
+
+#define PROFILE "open"
+
+#define KEY_PREFIX "e2b_"
+
+/* The last of a request's params: the id of the sandbox that it was let in to. */
+#define ID_PARAM (REQUEST_PARAMS_MAX - 1)
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* --- names and secrets --- */
+
+static int make_id(char id[E2B_ID_LEN + 1])
+{
+    static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
+    uint8_t chance[E2B_ID_LEN];
+
+    if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+        return -1;
+    for (size_t i = 0; i < E2B_ID_LEN; i++)
+        id[i] = alphabet[chance[i] & 31];
+    id[E2B_ID_LEN] = '\0';
+    return 0;
+}
+
+static int make_token(char token[E2B_TOKEN_LEN + 1], const char prefix[4])
+{
+    uint8_t chance[SHA256_BYTES];
+
+    if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+        return -1;
+    memcpy(token, prefix, 4);
+    hex_write(chance, sizeof(chance), token + 4);
+    return 0;
+}
+
+bool e2b_is_secret(struct span given, const char *secret)
+{
+    uint8_t a[SHA256_BYTES], b[SHA256_BYTES];
+
+    if (!given.data)
+        return false;
+    sha256(given.data, given.len, a);
+    sha256(secret, strlen(secret), b);
+    return !sha256_differs(a, b);
+}
+
+/* --- the table --- */
+
+static void free_sandbox(struct e2b_sandbox *sandbox)
+{
+    TAILQ_REMOVE(&sandbox->e2b->sandboxes, sandbox, link);
+    loop_watch_free(sandbox->end);
+    json_decref(sandbox->metadata);
+    free(sandbox->template);
+    explicit_bzero(sandbox->access_token, sizeof(sandbox->access_token));
+    explicit_bzero(sandbox->traffic_token, sizeof(sandbox->traffic_token));
+    free(sandbox);
+}
+
+struct e2b_sandbox *e2b_sandbox_find(const struct e2b *e2b, const char *id, size_t len,
+                                     const char *owner)
+{
+    const char *hyphen = memchr(id, '-', len); /* old clients add the name of a host */
+    struct e2b_sandbox *s;
+
+    if (hyphen)
+        len = (size_t)(hyphen - id);
+    TAILQ_FOREACH(s, &e2b->sandboxes, link)
+        if (len == E2B_ID_LEN && memcmp(s->id, id, len) == 0 && !s->waiting && !s->is_ending &&
+            (!owner || strcmp(s->caller->name, owner) == 0))
+            return s;
+    return NULL;
+}
+
+void e2b_sandbox_close(struct e2b_sandbox *sandbox, const char *why)
+{
+    sandbox->is_ending = true;
+    session_close(sandbox->session, why);
+}
+
+static void on_time(void *arg)
+{
+    struct e2b_sandbox *sandbox = arg;
+
+    if (!sandbox->pauses || session_pause(sandbox->session, NULL) < 0)
+        e2b_sandbox_close(sandbox, "its time was up");
+}
+
+bool e2b_sandbox_is_paused(const struct e2b_sandbox *sandbox)
+{
+    struct session_info info;
+
+    session_info(sandbox->session, &info);
+    return info.state == SESSION_PAUSED;
+}
+
+int e2b_sandbox_pause(struct e2b_sandbox *sandbox, struct error *err)
+{
+    if (session_pause(sandbox->session, err) < 0)
+        return -1;
+    loop_timer_stop(sandbox->end); /* until it goes on */
+    return 0;
+}
+
+void e2b_sandbox_set_end(struct e2b_sandbox *sandbox, uint64_t timeout_ms)
+{
+    struct session_info info;
+    uint64_t left;
+
+    session_info(sandbox->session, &info);
+    left = info.lifetime_ms > info.age_ms ? info.lifetime_ms - info.age_ms : 0;
+    if (info.lifetime_ms && timeout_ms > left)
+        timeout_ms = left;
+    sandbox->end_ms = now_ms() + timeout_ms;
+    loop_timer_start(sandbox->end, timeout_ms);
+}
+
+json_t *e2b_sandbox_json(const struct e2b_sandbox *sandbox)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:n}", "templateID", sandbox->template,
+                     "sandboxID", sandbox->id, "clientID", "belljar", "envdVersion", E2B_VERSION,
+                     "envdAccessToken", sandbox->access_token, "trafficAccessToken",
+                     sandbox->traffic_token, "domain");
+}
+
+/* --- opening --- */
+
+static void on_start(void *user, struct session *session)
+{
+    struct e2b_sandbox *sandbox = user;
+    struct request *request = sandbox->waiting;
+
+    (void)session;
+    sandbox->waiting = NULL;
+    if (!request)
+        return;
+    request->on_gone = NULL;
+    request_answer_json(request, 201, e2b_sandbox_json(sandbox));
+}
+
+static void on_end(void *user, struct session *session, const char *why)
+{
+    struct e2b_sandbox *sandbox = user;
+    struct request *request = take_ptr(sandbox->waiting);
+    struct error err = {0};
+
+    (void)session;
+    e2b_processes_done(sandbox);
+    if (request) {
+        request->on_gone = NULL;
+        error_set(&err, E_SYSTEM, "the sandbox could not be started: %s", why);
+        request_answer_error(request, &err);
+    }
+    free_sandbox(sandbox);
+}
+
+/* Nobody knows of it. */
+static void on_creator_gone(struct request *request)
+{
+    struct e2b_sandbox *sandbox = request->user;
+
+    sandbox->waiting = NULL;
+    e2b_sandbox_close(sandbox, "its client has gone");
+}
+
+static struct e2b_sandbox *new_sandbox(const struct request *request, const struct e2b_order *order,
+                                       struct error *err)
+{
+    const struct api *api = request->api;
+    struct e2b *e2b = api->e2b;
+    struct e2b_sandbox *sandbox = calloc(1, sizeof(*sandbox));
+
+    if (!sandbox) {
+        error_memory(err);
+        return NULL;
+    }
+    TAILQ_INIT(&sandbox->processes);
+    TAILQ_INSERT_HEAD(&e2b->sandboxes, sandbox, link);
+    sandbox->e2b = e2b;
+    sandbox->serial = ++e2b->last_serial;
+    sandbox->caller = request->caller;
+    sandbox->generation = request->generation;
+    sandbox->started_ms = now_ms();
+    sandbox->template = strdup(order->template);
+    sandbox->metadata = order->metadata ? json_incref(order->metadata) : json_object();
+    sandbox->end = loop_timer(e2b->loop, on_time, sandbox);
+    if (sandbox->template && sandbox->metadata && sandbox->end && make_id(sandbox->id) == 0 &&
+        make_token(sandbox->access_token, "sbx_") == 0 &&
+        make_token(sandbox->traffic_token, "trf_") == 0)
+        return sandbox;
+    free_sandbox(sandbox);
+    error_memory(err);
+    return NULL;
+}
+
+static int add_variables(json_t *env, struct run_request *asked, struct error *err)
+{
+    const json_t *value;
+    const char *name;
+
+    json_object_foreach(env, name, value)
+    {
+        if (run_request_add_variable(asked, (struct span){name, strlen(name)},
+                                     json_string_value(value), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* By the name that E2B's programs know. */
+static int add_home(const json_t *env, struct run_request *asked, struct error *err)
+{
+    static const char *const names[] = {"HOME", "PWD"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (!json_object_get(env, names[i]) &&
+            run_request_add_variable(asked, (struct span){names[i], strlen(names[i])}, E2B_HOME,
+                                     err) < 0)
+            return -1;
+    return 0;
+}
+
+int e2b_sandbox_open(struct request *request, const struct e2b_order *order, struct error *err)
+{
+    struct api *api = request->api;
+    const struct admission admission = api_admission(api, request->caller);
+    cleanup(run_request_done) struct run_request asked = {.profile = PROFILE,
+                                                          .environment = order->environment};
+    struct e2b_sandbox *sandbox = new_sandbox(request, order, err);
+    /* Its own end takes the place of the idle clock. */
+    const struct session_options options = {
+        .owner = request->owner,
+        .lifetime_ms = (uint64_t)(api->config->session_lifetime_s * 1000),
+        .on_start = on_start,
+        .on_end = on_end,
+        .user = sandbox,
+    };
+
+    if (!sandbox)
+        return -1;
+    /* Where a sandbox is ready, the answer is given in this call. */
+    sandbox->waiting = request;
+    request->user = sandbox;
+    request->on_gone = on_creator_gone;
+    if (add_home(order->env, &asked, err) < 0 || add_variables(order->env, &asked, err) < 0 ||
+        admit_session(&admission, &asked, api->sessions, &options, &sandbox->session, err) < 0) {
+        request->on_gone = NULL;
+        free_sandbox(sandbox);
+        return -1;
+    }
+    sandbox->pauses = order->pauses;
+    sandbox->resumes = order->resumes;
+    sandbox->timeout_ms = order->timeout_ms;
+    e2b_sandbox_set_end(sandbox, order->timeout_ms);
+    return 0;
+}
+
+/* --- who asks --- */
+
+/* Clients check that a key has the form of E2B's: the digits are those of a token of ours. */
+int e2b_identify_owner(struct request *request, struct caller **ret_caller, struct error *err)
+{
+    struct api *api = request->api;
+    struct auth_claim claim = {.is_unix = request->is_unix, .uid = request->peer_uid};
+    struct span key = request_header(request, "x-api-key");
+    struct span bearer = request_header(request, "authorization");
+    char token[TOKEN_LEN + 1];
+    int r;
+
+    if (!key.data && bearer.len > 7 && strncasecmp(bearer.data, "Bearer ", 7) == 0)
+        key = (struct span){bearer.data + 7, bearer.len - 7};
+    claim.token = key;
+    if (key.data && span_starts_with(key, KEY_PREFIX) &&
+        key.len == TOKEN_LEN - strlen("bj_") + strlen(KEY_PREFIX)) {
+        (void)snprintf(token, sizeof(token), "bj_%.*s", (int)(key.len - strlen(KEY_PREFIX)),
+                       key.data + strlen(KEY_PREFIX));
+        claim.token = (struct span){token, TOKEN_LEN};
+    }
+    r = access_check_caller(api->auth, api->recorder, &claim, ret_caller, err);
+    explicit_bzero(token, sizeof(token));
+    return r;
+}
+
+static void forget_id(struct request *request)
+{
+    free(request->params[ID_PARAM]);
+    request->params[ID_PARAM] = NULL;
+}
+
+static int let_in(struct request *request, const struct e2b_sandbox *sandbox,
+                  struct caller **ret_caller, struct error *err)
+{
+    forget_id(request);
+    request->params[ID_PARAM] = strdup(sandbox->id);
+    if (!request->params[ID_PARAM])
+        return error_memory(err);
+    *ret_caller = sandbox->caller;
+    return 0;
+}
+
+/* It runs, or goes on now because somebody wants something of it. */
+static bool is_awake(struct e2b_sandbox *sandbox)
+{
+    if (!e2b_sandbox_is_paused(sandbox))
+        return true;
+    if (!sandbox->resumes || session_resume(sandbox->session, NULL) < 0)
+        return false;
+    e2b_sandbox_set_end(sandbox, sandbox->timeout_ms);
+    return true;
+}
+
+/* The sandbox that the headers name. NULL: the answer has been given. */
+static struct e2b_sandbox *find_named(struct request *request, enum e2b_port port)
+{
+    const struct api *api = request->api;
+    struct span id = request_header(request, "e2b-sandbox-id");
+    struct span asked = request_header(request, "e2b-sandbox-port");
+    struct e2b_sandbox *sandbox =
+        id.data ? e2b_sandbox_find(api->e2b, id.data, id.len, NULL) : NULL;
+
+    if (sandbox &&
+        (!sandbox->caller->is_known || sandbox->caller->generation != sandbox->generation))
+        sandbox = NULL;
+    if (!sandbox || !is_awake(sandbox)) {
+        e2b_answer_gone(request, id, "The sandbox was not found");
+        return NULL;
+    }
+    if (asked.data && e2b_header_number(request, "e2b-sandbox-port") != (uint64_t)port) {
+        e2b_answer_gone(request, id, "The sandbox is running but port is not open");
+        return NULL;
+    }
+    return sandbox;
+}
+
+int e2b_identify_envd(struct request *request, struct caller **ret_caller, struct error *err)
+{
+    struct e2b_sandbox *sandbox = find_named(request, E2B_PORT_ENVD);
+
+    if (!sandbox)
+        return 1;
+    if (!e2b_is_secret(request_header(request, "x-access-token"), sandbox->access_token))
+        return error_set(err, E_AUTH, "the access token of the sandbox is missing or wrong");
+    return let_in(request, sandbox, ret_caller, err);
+}
+
+int e2b_identify_interpreter(struct request *request, struct caller **ret_caller, struct error *err)
+{
+    struct e2b_sandbox *sandbox = find_named(request, E2B_PORT_INTERPRETER);
+
+    if (!sandbox)
+        return 1;
+    if (!e2b_is_secret(request_header(request, "e2b-traffic-access-token"),
+                       sandbox->traffic_token) &&
+        !e2b_is_secret(request_header(request, "x-access-token"), sandbox->access_token))
+        return error_set(err, E_DENIED, "the access token of the sandbox is missing or wrong");
+    return let_in(request, sandbox, ret_caller, err);
+}
+
+/* --- signed addresses --- */
+
+/* A field of the query, decoded. data NULL: there is none, or it is too long. */
+static struct span query_field(const struct request *request, const char *name, char text[PATH_MAX])
+{
+    struct span left = request->head.query;
+    size_t n = strlen(name);
+
+    while (left.len) {
+        struct span part = {left.data, span_until(left, "&")};
+
+        if (part.len > n && part.len < PATH_MAX && memcmp(part.data, name, n) == 0 &&
+            part.data[n] == '=')
+            return (struct span){
+                text,
+                schema_decode((struct span){part.data + n + 1, part.len - n - 1}, true, text)};
+        left.data += part.len + (part.len < left.len);
+        left.len -= part.len + (part.len < left.len);
+    }
+    return (struct span){NULL, 0};
+}
+
+/* "v1_" and the base64 of a hash, without its padding. */
+static bool is_signed(const struct request *request, const struct e2b_sandbox *sandbox)
+{
+    cleanup(buf_done) struct buf text = BUF_OF(4 * PATH_MAX), expected = BUF_OF(128);
+    char path[PATH_MAX], user[PATH_MAX], end[PATH_MAX], signature[PATH_MAX];
+    struct span p = query_field(request, "path", path), u = query_field(request, "username", user),
+                e = query_field(request, "signature_expiration", end),
+                s = query_field(request, "signature", signature);
+    uint8_t digest[SHA256_BYTES];
+    char *last;
+
+    if (!s.data || (e.data && (uint64_t)strtoull(end, &last, 10) * 1000 < now_ms()))
+        return false;
+    if (buf_printf(&text, NULL, "%.*s:%s:%.*s:%s%s%.*s", (int)p.len, p.data ? p.data : "",
+                   span_is(request->head.method, "GET") ? "read" : "write", (int)u.len,
+                   u.data ? u.data : "", sandbox->access_token, e.data ? ":" : "", (int)e.len,
+                   e.data ? e.data : "") < 0)
+        return false;
+    sha256(buf_str(&text), text.len, digest);
+    explicit_bzero(text.data, text.len);
+    if (buf_add_str(&expected, "v1_", NULL) < 0 ||
+        base64_add(&expected, digest, sizeof(digest), NULL) < 0)
+        return false;
+    while (expected.len && expected.data[expected.len - 1] == '=')
+        expected.data[--expected.len] = '\0';
+    return e2b_is_secret(s, buf_str(&expected));
+}
+
+/* Such an address may name no sandbox: then it is the one whose token made the signature. */
+int e2b_identify_files(struct request *request, struct caller **ret_caller, struct error *err)
+{
+    const struct api *api = request->api;
+    struct span id = request_header(request, "e2b-sandbox-id");
+    struct e2b_sandbox *s;
+
+    if (!span_contains(request->head.query, "signature="))
+        return e2b_identify_envd(request, ret_caller, err);
+    TAILQ_FOREACH(s, &api->e2b->sandboxes, link)
+        if (!s->waiting && !s->is_ending && s->caller->is_known &&
+            s->caller->generation == s->generation &&
+            (!id.data || e2b_sandbox_find(api->e2b, id.data, id.len, NULL) == s) &&
+            is_signed(request, s) && is_awake(s))
+            return let_in(request, s, ret_caller, err);
+    error_set(err, E_AUTH, "the signature is wrong or has expired, or its sandbox has ended");
+    return error_hint(err, "make a new address");
+}
+
+struct e2b_sandbox *e2b_sandbox_of(struct request *request)
+{
+    struct api *api = request->api;
+    const char *id = request->params[ID_PARAM];
+    struct e2b_sandbox *sandbox = e2b_sandbox_find(api->e2b, id, strlen(id), request->owner);
+    struct error err = {0};
+
+    if (!sandbox)
+        e2b_answer_gone(request, (struct span){id, strlen(id)}, "The sandbox was not found");
+    else if (admission_check_session(request->caller, sandbox->session, &err) == 0)
+        return sandbox;
+    else
+        request_answer_error(request, &err);
+    return NULL;
+}
+
+void e2b_show_health(struct request *request)
+{
+    bool is_interpreter =
+        e2b_header_number(request, "e2b-sandbox-port") == (uint64_t)E2B_PORT_INTERPRETER;
+
+    if (!find_named(request, is_interpreter ? E2B_PORT_INTERPRETER : E2B_PORT_ENVD))
+        return;
+    if (is_interpreter)
+        e2b_answer_plain(request, 200, "\"OK\"");
+    else
+        request_answer_empty(request, 204);
+}
+
+/* --- the memory --- */
+
+int e2b_new(struct loop *loop, struct e2b **ret_e2b, struct error *err)
+{
+    struct e2b *e2b = calloc(1, sizeof(*e2b));
+
+    if (e2b)
+        e2b->tick = loop_timer(loop, e2b_stream_tick, e2b);
+    if (!e2b || !e2b->tick) {
+        free(e2b);
+        return error_memory(err);
+    }
+    e2b->loop = loop;
+    TAILQ_INIT(&e2b->sandboxes);
+    TAILQ_INIT(&e2b->orphans);
+    *ret_e2b = e2b;
+    return 0;
+}
+
+void e2b_free(struct e2b *e2b)
+{
+    if (!e2b)
+        return;
+    while (!TAILQ_EMPTY(&e2b->sandboxes)) {
+        struct e2b_sandbox *sandbox = TAILQ_FIRST(&e2b->sandboxes);
+
+        e2b_processes_free(&sandbox->processes);
+        free_sandbox(sandbox);
+    }
+    e2b_processes_free(&e2b->orphans);
+    loop_watch_free(e2b->tick);
+    free(e2b);
+}

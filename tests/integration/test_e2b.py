@@ -1,0 +1,387 @@
+"""The interface of E2B, in its own protocols and without its packages (tests/e2b/run.py has those)."""
+import base64
+import contextlib
+import hashlib
+import json
+import struct
+import time
+import urllib.parse
+
+import pytest
+from serving import Server, wait_until
+
+ENVD, INTERPRETER = "49983", "49999"
+
+
+def key(server):
+    return {"X-API-KEY": "e2b_" + server.token.removeprefix("bj_"), "Authorization": None}
+
+
+def control(server, method, path, body=None, headers=None):
+    return server.call(method, f"/e2b{path}", body, {**key(server), **(headers or {})})
+
+
+class Sandbox:
+    """One sandbox and the ways to talk to it."""
+
+    def __init__(self, server, **fields):
+        self.server = server
+        reply = control(server, "POST", "/v2/sandboxes", {"templateID": "base", "timeout": 60, **fields})
+        assert reply.status == 201, reply
+        self.made = reply.json
+        self.id = self.made["sandboxID"]
+
+    def headers(self, port=ENVD, **more):
+        return {
+            "Authorization": "Basic " + base64.b64encode(b"user:").decode(), "E2b-Sandbox-Id": self.id, "E2b-Sandbox-Port": port,
+            "X-Access-Token": self.made["envdAccessToken"], **more,
+        }  # fmt: skip
+
+    def call(self, method, path, body=None, port=ENVD, **headers):
+        return self.server.call(method, f"/e2b{path}", body, self.headers(port, **{k.replace("_", "-"): v for k, v in headers.items()}))
+
+    def rpc(self, method, body=None, **headers):
+        return self.call("POST", f"/{method}", body or {}, **headers)
+
+    def stream_raw(self, method, data, **headers):
+        return self.call("POST", f"/{method}", data, Content_Type="application/connect+json", **headers)
+
+    def stream(self, method, body, **headers):
+        """The messages of a stream, and how it ended."""
+        message = json.dumps(body).encode()
+        reply = self.stream_raw(method, struct.pack(">BI", 0, len(message)) + message, **headers)
+        assert reply.status == 200, reply
+        return split(reply.body)
+
+    def run(self, line, limit_ms=None, **fields):
+        """(stdout, stderr, the end event or the error)"""
+        headers = {"Connect_Timeout_Ms": str(limit_ms)} if limit_ms else {}
+        messages, end = self.stream("process.Process/Start", {"process": {"cmd": "/bin/bash", "args": ["-c", line]}, "stdin": False, **fields}, **headers)
+        events = [m["event"] for m in messages]
+        assert events[0]["start"]["pid"] > 0, events
+        data = [e["data"] for e in events if "data" in e]
+        out, err = (b"".join(base64.b64decode(d[name]) for d in data if name in d).decode() for name in ("stdout", "stderr"))
+        return out, err, end.get("error") or events[-1]["end"]
+
+    def execute(self, code, **fields):
+        reply = self.call("POST", "/execute", {"code": code, **fields}, port=INTERPRETER)
+        assert reply.status == 200, reply
+        assert reply.body.isascii() and b"\n\n" not in reply.body
+        lines = [json.loads(line) for line in reply.body.decode("ascii").splitlines()]
+        assert lines[0]["type"] == "number_of_executions" and lines[-1] == {"type": "end_of_execution"}, lines
+        return lines[1:-1]
+
+
+def split(data):
+    """The messages of envelopes, and the last one."""
+    messages = []
+    while data:
+        flags, length = struct.unpack(">BI", data[:5])
+        message, data = json.loads(data[5 : 5 + length]), data[5 + length :]
+        if flags == 2:
+            assert not data, data
+            return messages, message
+        assert flags == 0, flags
+        messages.append(message)
+    raise AssertionError(f"a stream without an end: {messages}")
+
+
+@contextlib.contextmanager
+def made(server, **fields):
+    sandbox = Sandbox(server, **fields)
+    yield sandbox
+    control(server, "DELETE", f"/sandboxes/{sandbox.id}")
+
+
+@pytest.fixture
+def sandbox(server):
+    with made(server) as s:
+        yield s
+
+
+# --- control plane ---
+
+
+def test_a_sandbox_is_made_shown_listed_and_ended(server):
+    with made(server, metadata={"who": "a b"}, envVars={"X": "y"}) as s:
+        assert s.made["envdVersion"].count(".") == 2 and s.id.isalnum() and len(s.id) <= 57, s.made
+        info = control(server, "GET", f"/sandboxes/{s.id}").json
+        assert (info["state"], info["metadata"], info["templateID"]) == ("running", {"who": "a b"}, "base"), info
+        assert {"startedAt", "endAt", "cpuCount", "memoryMB", "diskSizeMB", "clientID", "sandboxID", "envdVersion"} <= set(info)
+        assert s.run("echo $X")[0] == "y\n"
+        with made(server, metadata={"who": "c&d"}) as other:
+            def ids(**query):
+                reply = control(server, "GET", "/v2/sandboxes?" + urllib.parse.urlencode(query))
+                return [i["sandboxID"] for i in reply.json], reply.headers.get("x-next-token")
+            twice = urllib.parse.quote(urllib.parse.quote("c&d"))
+            assert ids(metadata=f"who={twice}") == ([other.id], None)
+            assert ids(metadata="who=none") == ([], None)
+            first, token = ids(limit=1)
+            assert first == [other.id] and ids(limit=1, nextToken=token) == ([s.id], None)
+            assert ids(limit=1, order="asc")[0] == [s.id]
+            assert ids(state="paused")[0] == []
+        assert s.call("GET", "/health").status == 204
+        assert control(server, "DELETE", f"/sandboxes/{s.id}").status == 204
+        assert control(server, "DELETE", f"/sandboxes/{s.id}").json["code"] == 404
+        assert s.call("GET", "/health").status == 502
+        gone = s.rpc("filesystem.Filesystem/Stat", {"path": ""})
+        assert gone.status == 502 and gone.json == {"sandboxId": s.id, "message": "The sandbox was not found", "code": 502}
+
+
+def test_its_end_can_be_moved_and_is_kept(server):
+    with made(server, timeout=50) as s:
+        def end():
+            return control(server, "GET", f"/sandboxes/{s.id}").json["endAt"]
+        before = end()
+        assert control(server, "POST", f"/sandboxes/{s.id}/connect", {"timeout": 1}).status == 200 and end() == before
+        assert control(server, "POST", f"/v2/sandboxes/{s.id}/connect", {"timeout": 90}).json["envdAccessToken"] == s.made["envdAccessToken"]
+        assert end() > before
+        assert control(server, "POST", f"/sandboxes/{s.id}/refreshes", {"duration": 20}).status == 204 and end() < before
+        assert control(server, "POST", f"/sandboxes/{s.id}/timeout", {"timeout": 1e9}).json["code"] == 400
+        assert control(server, "POST", f"/sandboxes/{s.id}/timeout", {"timeout": 0}).status == 204
+        wait_until(lambda: control(server, "GET", f"/sandboxes/{s.id}").status == 404, "the sandbox ends")
+
+
+def test_it_pauses_and_goes_on(server):
+    with made(server) as s:
+        s.execute("x = 5")
+        if (reply := control(server, "POST", f"/sandboxes/{s.id}/pause")).status == 501:
+            pytest.skip(reply.json["message"])
+        assert reply.status == 204, reply
+        assert control(server, "POST", f"/sandboxes/{s.id}/pause").json["code"] == 409
+        assert control(server, "GET", f"/sandboxes/{s.id}").json["state"] == "paused"
+        assert [i["sandboxID"] for i in control(server, "GET", "/v2/sandboxes?state=paused").json] == [s.id]
+        assert s.call("GET", "/health").status == 502 and s.call("GET", "/files?path=x").status == 502
+        assert control(server, "POST", f"/sandboxes/{s.id}/connect", {"timeout": 60}).status == 201
+        assert s.execute("x")[0]["text"] == "5"
+    with made(server, autoPause=True, autoResume={"enabled": True}) as s:
+        s.execute("y = 6")
+        assert control(server, "POST", f"/sandboxes/{s.id}/timeout", {"timeout": 0}).status == 204
+        wait_until(lambda: control(server, "GET", f"/sandboxes/{s.id}").json["state"] == "paused", "it pauses")
+        assert s.execute("y")[0]["text"] == "6"
+        assert control(server, "GET", f"/sandboxes/{s.id}").json["lifecycle"] == {"onTimeout": "pause", "autoResume": True}
+
+
+def test_errors_of_the_control_plane(server):
+    for body, status, word in [
+        ({}, 400, "templateID"), ({"templateID": "nope"}, 404, "template 'nope' not found"), ({"templateID": "base", "timeout": -1}, 400, "timeout"),
+        ({"templateID": "base", "metadata": {"a": 1}}, 400, "metadata"), ({"templateID": "base", "envVars": ["a"]}, 400, "envVars"),
+        ({"templateID": "base", "volumeMounts": [{"name": "v", "path": "/v"}]}, 400, "volume"), ([], 400, "object"), (b"{", 400, "body"),
+    ]:  # fmt: skip
+        reply = control(server, "POST", "/sandboxes", body, {"Content-Type": "application/json"})
+        assert reply.status == status and reply.json["code"] == status and word in reply.json["message"], (body, reply)
+    for method, path in [("POST", "/v3/templates"), ("GET", "/volumes"), ("POST", "/sandboxes/x/snapshots")]:
+        reply = control(server, method, path)
+        assert reply.status == 501 and "environment" in reply.json["message"], reply
+    assert control(server, "GET", "/nothing").json["code"] == 404
+    for wrong in ("e2b_" + "0" * 64, "bj_x", "", "e2b_"):
+        reply = control(server, "GET", "/v2/sandboxes", headers={"X-API-KEY": wrong})
+        assert reply.status == 401 and reply.json["code"] == 401, reply
+    assert control(server, "GET", "/v2/sandboxes", headers={"X-API-KEY": server.token}).status == 200
+
+
+# --- programs ---
+
+
+def test_a_program_has_output_and_an_end(sandbox):
+    out, err, end = sandbox.run("echo out; echo err >&2; exit 3")
+    assert (out, err) == ("out\n", "err\n") and end == {"exitCode": 3, "exited": True, "status": "exit status 3", "error": "exit status 3"}
+    assert sandbox.run("true")[2] == {"exitCode": 0, "exited": True, "status": "exit status 0"}
+    assert sandbox.run("kill -9 $$")[2] == {"exitCode": -1, "exited": False, "status": "signal: killed", "error": "signal: killed"}
+    assert sandbox.run("sleep 60", limit_ms=100)[2]["code"] == "deadline_exceeded"
+    secret = "ghp_" + "a1B2" * 9
+    assert secret not in sandbox.run(f"echo {secret}")[0]
+
+
+def test_a_program_goes_on_without_its_client(server, sandbox):
+    body = json.dumps({"process": {"cmd": "/bin/bash", "args": ["-c", "echo $$ >&2; read x; echo got $x"]}, "tag": "mine"}).encode()
+    c = server.connect()
+    c.request("POST", "/e2b/process.Process/Start", struct.pack(">BI", 0, len(body)) + body, sandbox.headers(**{"Content-Type": "application/connect+json"}))
+    answer = c.getresponse()
+    head = answer.read(5)
+    pid = json.loads(answer.read(struct.unpack(">BI", head)[1]))["event"]["start"]["pid"]
+    c.close()
+    listed = sandbox.rpc("process.Process/List").json["processes"]
+    assert [(p["pid"], p["tag"], p["config"]["cmd"]) for p in listed] == [(pid, "mine", "/bin/bash")], listed
+    given = sandbox.rpc("process.Process/SendInput", {"process": {"tag": "mine"}, "input": {"stdin": base64.b64encode(b"it\n").decode()}})
+    assert given.status == 200 and given.json == {}, given
+    messages, end = sandbox.stream("process.Process/Connect", {"process": {"pid": pid}})
+    assert end == {} and messages[0] == {"event": {"start": {"pid": pid}}} and messages[-1]["event"]["end"]["exitCode"] == 0, messages
+    assert sandbox.rpc("process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"}).json["code"] == "not_found"
+
+
+def test_mistakes_in_messages(server, sandbox):
+    good = json.dumps({"process": {"cmd": "true"}}).encode()
+    for data in (b"", b"\0", b"\0\0\0\0\xff" + good, b"\0\xff\xff\xff\xff" + good, b"\1" + struct.pack(">I", len(good)) + good, b"\x80\0\0\0\2{}",
+                 b"\0\0\0\0\2{}" * 2, b"\0\0\0\0\2[]", b"\0\0\0\0\1{", b"\0\0\0\0\2{}"):  # fmt: skip
+        reply = sandbox.stream_raw("process.Process/Start", data)
+        assert reply.status == 200, (data, reply)
+        messages, end = split(reply.body)
+        assert not messages and end["error"]["code"] == "invalid_argument" and end["error"]["message"], (data, end)
+    for fields in ({"cmd": 1}, {"cmd": "a", "args": "b"}, {"cmd": "a", "args": [1]}, {"cmd": "a", "envs": {"A": 1}}, {"cmd": "a", "cwd": "nowhere"}):
+        assert sandbox.stream("process.Process/Start", {"process": fields})[1]["error"]["code"] == "invalid_argument", fields
+    assert sandbox.stream("process.Process/Start", {"process": {"cmd": "true"}, "pty": {"size": {"cols": 80, "rows": 25}}})[1]["error"]["code"] == "unimplemented"
+    user = {"Authorization": "Basic " + base64.b64encode(b"nobody:").decode()}
+    assert sandbox.stream("process.Process/Start", {"process": {"cmd": "true"}}, **user)[1]["error"]["code"] == "unauthenticated"
+    assert sandbox.stream("process.Process/Connect", {"process": {"pid": 7}})[1]["error"]["code"] == "not_found"
+    assert sandbox.rpc("process.Process/SendInput", {"process": {"pid": "7"}}).json["code"] == "not_found"
+    assert sandbox.call("POST", "/filesystem.Filesystem/Stat", b"[1]", Content_Type="application/json").json["code"] == "invalid_argument"
+    assert sandbox.rpc("filesystem.Filesystem/Nonsense").json["code"] == "unimplemented"
+    assert sandbox.run("echo alive")[0] == "alive\n"
+
+
+# --- files ---
+
+
+def entry(sandbox, path):
+    return sandbox.rpc("filesystem.Filesystem/Stat", {"path": path})
+
+
+def write(sandbox, path, data):
+    return sandbox.call("POST", "/files?" + urllib.parse.urlencode({"path": path}), data, Content_Type="application/octet-stream")
+
+
+def read(sandbox, path):
+    return sandbox.call("GET", "/files?" + urllib.parse.urlencode({"path": path}))
+
+
+def test_files_are_written_read_and_looked_at(sandbox):
+    reply = write(sandbox, "a/b", b"12345")
+    assert reply.status == 200 and reply.json == [{"name": "b", "path": "/home/user/a/b", "type": "file"}], reply
+    assert read(sandbox, "/home/user/a/b").body == b"12345" and read(sandbox, "~/a/b").body == b"12345"
+    got = entry(sandbox, "a/b").json["entry"]
+    assert (got["name"], got["type"], got["size"], got["permissions"]) == ("b", "FILE_TYPE_FILE", "5", "-rw-r--r--"), got
+    assert write(sandbox, "empty", b"").status == 200 and read(sandbox, "empty").headers["content-length"] == "0"
+    form = b'--x\r\nContent-Disposition: form-data; name="file"; filename="/home/user/c/d"\r\n\r\nform\r\n--x--\r\n'
+    reply = sandbox.call("POST", "/files", form, Content_Type="multipart/form-data; boundary=x")
+    assert reply.json[0]["path"] == "/home/user/c/d" and read(sandbox, "c/d").body == b"form", reply
+    assert sandbox.run("pwd; echo $HOME; cd ~ && pwd")[0] == "/home/user\n" * 3
+    assert sandbox.execute("import os; os.path.expanduser('~')")[0]["text"] == "/home/user"
+    assert sandbox.run("cat c/d; echo more >> c/d")[0] == "form" and read(sandbox, "c/d").body == b"formmore\n"
+
+
+def test_directories_are_made_listed_moved_and_removed(sandbox):
+    call = lambda method, **body: sandbox.rpc(f"filesystem.Filesystem/{method}", body)  # noqa: E731
+    assert call("MakeDir", path="d/e").json["entry"]["type"] == "FILE_TYPE_DIRECTORY"
+    again = call("MakeDir", path="d/e")
+    assert again.status == 409 and again.json["code"] == "already_exists"
+    write(sandbox, "d/f", b"x")
+    assert call("MakeDir", path="d/f").json["code"] == "invalid_argument"
+    assert [e["path"] for e in call("ListDir", path="d", depth=1).json["entries"]] == ["/home/user/d/e", "/home/user/d/f"]
+    assert call("ListDir", path="d/f").json["code"] == "invalid_argument" and call("ListDir", path="none").json["code"] == "not_found"
+    assert call("Move", source="d/f", destination="new/g").json["entry"]["path"] == "/home/user/new/g"
+    assert call("Move", source="d/f", destination="h").json["code"] == "not_found"
+    assert call("Move", source="d", destination="d/e/x").json["code"] == "invalid_argument"
+    assert call("Remove", path="d").json == {} and call("Remove", path="d").json == {}
+    assert [e["name"] for e in call("ListDir", path="", depth=2).json["entries"]] == ["new", "g"]
+
+
+def test_paths_do_not_leave_the_home_directory(sandbox):
+    sandbox.run("ln -s /etc/passwd link; ln -s / dirlink; ln -s . here")
+    for path in ("/etc/passwd", "../etc/passwd", "/home/user/../../etc/passwd", "link", "dirlink/etc/passwd", "here/../../etc/passwd", "~root/x", "/proc/self/environ"):
+        reply = read(sandbox, path)
+        assert reply.status in (400, 403, 404) and b"root:" not in reply.body and reply.json["code"] == reply.status, (path, reply)
+        assert entry(sandbox, path).status in (200, 400, 403, 404)
+        if path != "link":  # the name itself may be written
+            assert write(sandbox, path, b"x").status in (400, 403), path
+        for body in ({"source": path, "destination": "x"}, {"source": "here", "destination": path}):
+            reply = sandbox.rpc("filesystem.Filesystem/Move", body)
+            assert reply.status != 200 or "link" in path, (body, reply)
+    assert read(sandbox, "").status == 400
+    assert sandbox.rpc("filesystem.Filesystem/Remove", {"path": ""}).status == 400
+
+
+def test_signed_addresses(server, sandbox):
+    write(sandbox, "s", b"signed")
+
+    def address(path, operation="read", until=None, token=sandbox.made["envdAccessToken"]):
+        text = f"{path}:{operation}::{token}" + (f":{until}" if until else "")
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+        return "/files?" + urllib.parse.urlencode({"path": path, "signature": f"v1_{digest}", **({"signature_expiration": until} if until else {})})
+
+    def fetch(path, method="GET", body=None):
+        return server.call(method, path, body, {"Authorization": None, "Content-Type": "application/octet-stream"})
+
+    assert fetch(address("s")).body == b"signed" and fetch("/e2b" + address("s")).body == b"signed"
+    assert fetch(address("s", until=int(time.time()) + 60)).status == 200
+    assert fetch(address("t", "write"), "POST", b"t").status == 200 and read(sandbox, "t").body == b"t"
+    for wrong in (address("s", until=1), address("s", token="sbx_x"), address("s", "write"), address("s").replace("path=s", "path=t"), address("s")[:-1], "/files?path=s"):
+        assert fetch(wrong).status in (401, 502), wrong
+
+
+# --- cells ---
+
+
+def test_cells_have_output_results_and_errors(sandbox):
+    lines = sandbox.execute("print('ü')\nx = 41\nx + 1")
+    assert (lines[0]["type"], lines[0]["text"], lines[0]["timestamp"][-1]) == ("stdout", "ü\n", "Z"), lines
+    assert lines[1] == {"type": "result", "is_main_result": True, "text": "42"}, lines
+    assert sandbox.execute("y = 1") == [] and sandbox.execute("None") == []
+    assert sandbox.execute("'a'")[0]["text"] == "a" and sandbox.execute("{'a': [1]}")[0]["json"] == {"a": [1]}
+    error = [line for line in sandbox.execute("1/0") if line["type"] == "error"]
+    assert [(e["name"], e["value"], bool(e["traceback"])) for e in error] == [("ZeroDivisionError", "division by zero", True)]
+    shown = sandbox.execute("from IPython.display import display, HTML\ndisplay(HTML('<i>'))")
+    assert [(s["html"], s["is_main_result"]) for s in shown if s["type"] == "result"] == [("<i>", False)], shown
+    assert sandbox.execute("echo $((6*7))", language="bash")[0]["text"] == "42\n"
+    contexts = sandbox.call("GET", "/contexts", port=INTERPRETER).json
+    assert contexts[0] == {"id": "python", "language": "python", "cwd": "/home/user"}
+    assert sandbox.execute("x", context_id=contexts[0]["id"])[0]["text"] == "41"
+    for body, status, word in [({"code": "1", "context_id": "no"}, 404, "Context no not found"), ({"code": "1", "language": "cobol"}, 501, "cobol"), ({}, 400, "code")]:
+        reply = sandbox.call("POST", "/execute", body, port=INTERPRETER)
+        assert reply.status == status and word in reply.body.decode() and reply.headers["content-type"].startswith("text/plain"), reply
+
+
+def test_a_client_that_goes_interrupts_its_cell(server, sandbox):
+    sandbox.execute("kept = 5")
+    c = server.connect()
+    c.request("POST", "/e2b/execute", json.dumps({"code": "print('on', flush=True)\nwhile True: pass"}), sandbox.headers(INTERPRETER, **{"Content-Type": "application/json"}))
+    answer = c.getresponse()
+    while b'"on' not in answer.readline():
+        pass
+    c.close()
+    assert sandbox.execute("kept")[0]["text"] == "5"
+
+
+# --- whose ---
+
+
+def test_nobody_reaches_another_sandbox(server, sandbox):
+    with made(server) as other:
+        write(other, "mine", b"x")
+        for token in (None, "", "sbx_" + "0" * 64, sandbox.made["envdAccessToken"], sandbox.made["trafficAccessToken"], server.token):
+            headers = {"X_Access_Token": token}
+            assert other.call("GET", "/files?path=mine", **headers).json["code"] == 401
+            assert other.rpc("filesystem.Filesystem/Stat", {"path": "mine"}, **headers).json["code"] == "unauthenticated"
+            assert other.stream("process.Process/Start", {"process": {"cmd": "true"}}, **headers)[1]["error"]["code"] == "unauthenticated"
+            assert other.call("POST", "/execute", {"code": "1"}, port=INTERPRETER, **headers).status == 403
+            assert other.call("GET", "/contexts", port=INTERPRETER, **headers, E2B_Traffic_Access_Token=token).status == 403
+        assert other.call("GET", "/contexts", port=INTERPRETER, X_Access_Token=None, E2B_Traffic_Access_Token=other.made["trafficAccessToken"]).status == 200
+        assert other.call("GET", "/files?path=mine", port="3000").status == 502
+        pid = other.stream("process.Process/Start", {"process": {"cmd": "true"}})[0][0]["event"]["start"]["pid"]
+        own = sandbox.stream("process.Process/Connect", {"process": {"pid": pid + 1}})
+        assert own[1]["error"]["code"] == "not_found"
+    assert server.call("GET", "/e2b/health", headers={"E2b-Sandbox-Id": "x" * 5000}).status in (431, 502)
+
+
+def test_sandboxes_belong_to_the_token_that_made_them(user):
+    place = user.home / "state" / f"e2b-{time.monotonic_ns()}"
+    place.mkdir(mode=0o700)
+    user.own(place)
+    env = {"XDG_STATE_HOME": str(place), "XDG_RUNTIME_DIR": str(place)}
+    server = Server(user, env=env)
+    try:
+        added = user.call("token", "add", "other", env=env)
+        other = {"X-API-KEY": "e2b_" + added.text.strip().removeprefix("bj_")}
+        with made(server) as s:
+            assert control(server, "GET", f"/sandboxes/{s.id}-client").status == 200  # as old clients write it
+            assert control(server, "GET", f"/sandboxes/{s.id}", headers=other).json["code"] == 404
+            assert control(server, "DELETE", f"/sandboxes/{s.id}", headers=other).json["code"] == 404
+            assert control(server, "POST", f"/sandboxes/{s.id}/timeout", {"timeout": 1}, other).json["code"] == 404
+            assert control(server, "GET", "/v2/sandboxes", headers=other).json == []
+            theirs = control(server, "POST", "/sandboxes", {"templateID": "base"}, other).json["sandboxID"]
+            assert user.call("token", "rm", "other", env=env).code == 0
+            assert control(server, "GET", "/v2/sandboxes", headers=other).status == 401
+            wait_until(lambda: server.call("GET", "/e2b/health", headers={"E2b-Sandbox-Id": theirs}).status == 502, "its sandbox ends")
+            assert s.run("echo on")[0] == "on\n"
+    finally:
+        assert server.stop() == 0, server.said

@@ -1,0 +1,96 @@
+#include "unit.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "compat/e2b_internal.h"
+
+TEST(a_line_is_ascii)
+{
+    cleanup(buf_done) struct buf out = BUF_OF(200);
+
+    assert_int_equal(e2b_line_add(&out,
+                                  json_pack("{s:s}", "a",
+                                            "x\xc3\xbc\xe2\x82\xac"
+                                            "\xf0\x9f\x98\x80\n"),
+                                  NULL),
+                     0);
+    assert_string_equal(buf_str(&out), "{\"a\":\"x\\u00fc\\u20ac\\ud83d\\ude00\\n\"}\n");
+}
+
+static json_t *display(const char *mime, const char *data)
+{
+    struct run_form form = {(char *)mime, (char *)data, strlen(data)};
+    const struct run_display shown = {.forms = &form, .n_forms = 1};
+
+    return e2b_display_json(&shown);
+}
+
+static void assert_member(json_t *value, const char *name, const char *wanted)
+{
+    cleanup(buf_done) struct buf text = BUF_OF(10000);
+    const json_t *member = json_object_get(value, name);
+
+    assert_non_null(member);
+    if (json_is_string(member)) {
+        assert_string_equal(json_string_value(member), wanted);
+    } else {
+        assert_int_equal(json_text_dump(member, JSON_TEXT_COMPACT, &text, NULL), 0);
+        assert_string_equal(buf_str(&text), wanted);
+    }
+    json_decref(value);
+}
+
+TEST(forms_have_fields)
+{
+    assert_member(display("text/plain", "x"), "text", "x");
+    assert_member(display("text/html", "<b>"), "html", "<b>");
+    assert_member(display("image/png", "abc"), "png", "YWJj");
+    assert_member(display("application/json", "[1]"), "json", "[1]");
+    assert_member(display("text/csv", "a,b"), "extra", "{\"text/csv\":\"a,b\"}");
+    assert_member(display("text/plain", "x"), "is_main_result", "false");
+}
+
+#define CHART "application/vnd.belljar.chart+json"
+
+TEST(charts_are_rewritten)
+{
+    assert_member(
+        display(CHART, "[{\"type\":\"line\",\"title\":\"T\",\"x_label\":\"time (s)\","
+                       "\"y_label\":\"\",\"series\":[{\"label\":\"\",\"x\":[1,2],\"y\":[3,4]}]}]"),
+        "chart",
+        "{\"type\":\"line\",\"title\":\"T\",\"elements\":[{\"label\":\"Line 0\",\"points\":[[1,3],"
+        "[2,4]]}],\"x_label\":\"time (s)\",\"y_label\":null,\"x_unit\":\"s\",\"y_unit\":null}");
+    assert_member(display(CHART, "[{\"type\":\"pie\",\"title\":\"\",\"series\":[{\"label\":\"a\","
+                                 "\"fraction\":0.25}]}]"),
+                  "chart",
+                  "{\"type\":\"pie\",\"title\":null,\"elements\":[{\"label\":\"a\",\"angle\":90.0,"
+                  "\"radius\":1}]}");
+    assert_member(display(CHART, "[{\"type\":\"odd\"},{\"type\":\"odd\"}]"), "chart",
+                  "{\"type\":\"superchart\",\"title\":null,\"elements\":[{\"type\":\"unknown\","
+                  "\"title\":null,\"elements\":[]},{\"type\":\"unknown\",\"title\":null,"
+                  "\"elements\":[]}]}");
+}
+
+/* It is the program's word: whatever it says, the answer is JSON. */
+TEST(chart_data_of_any_shape_is_survived)
+{
+    static const char *const odd[] = {
+        "[]",
+        "{}",
+        "[1]",
+        "[null,[]]",
+        "[{\"type\":\"bar\",\"series\":{\"x\":1}}]",
+        "[{\"type\":\"line\",\"series\":[1,null,{\"x\":\"no\",\"y\":[1]}]}]",
+        "[{\"type\":\"box\",\"series\":[{}],\"x_label\":7}]",
+        "[{\"type\":\"pie\",\"series\":[{\"fraction\":\"half\"}]}]",
+        "not JSON",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+        cleanup(buf_done) struct buf out = BUF_OF(10000);
+
+        assert_int_equal(e2b_line_add(&out, display(CHART, odd[i]), NULL), 0);
+    }
+}
+
+UNIT_MAIN()
