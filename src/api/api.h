@@ -26,6 +26,7 @@ struct api {
     struct profiles *profiles;
     struct jobs *jobs;
     struct coderunner *coderunner;
+    struct jupyter *jupyter;
     struct queue *queue;
     struct auth *auth;
     struct metrics *metrics;

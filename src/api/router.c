@@ -293,9 +293,53 @@ static void log_refused_token(struct router *router, const struct request *reque
     router->auth_unlogged = 0;
 }
 
+/* `token=...` of a query, decoded into `text`; or nothing. */
+static struct span token_of_query(struct span query, char *text, size_t size)
+{
+    while (query.len) {
+        size_t n = span_until(query, "&");
+
+        if (n > 6 && n < size && memcmp(query.data, "token=", 6) == 0)
+            return (struct span){text,
+                                 schema_decode((struct span){query.data + 6, n - 6}, true, text)};
+        n += n < query.len;
+        query.data += n;
+        query.len -= n;
+    }
+    return (struct span){0};
+}
+
+/* Jupyter's subprotocol for browsers, which cannot set headers of a WebSocket. */
+static struct span token_of_protocol(const struct request *request)
+{
+    static const char prefix[] = "v1.token.websocket.jupyter.org.";
+    struct span list = request_header(request, "sec-websocket-protocol");
+
+    while (list.len) {
+        size_t n = span_until(list, ", \t");
+
+        if (span_starts_with((struct span){list.data, n}, prefix))
+            return (struct span){list.data + sizeof(prefix) - 1, n - (sizeof(prefix) - 1)};
+        n += n < list.len;
+        list.data += n;
+        list.len -= n;
+    }
+    return (struct span){0};
+}
+
+static struct span token_of_url(const struct request *request, char *text, size_t size)
+{
+    struct span header = request_header(request, "authorization"), token;
+
+    if (header.len > 6 && strncasecmp(header.data, "token ", 6) == 0)
+        return (struct span){header.data + 6, header.len - 6};
+    token = token_of_query(request->head.query, text, size);
+    return token.data ? token : token_of_protocol(request);
+}
+
 static int authenticate(struct router *router, struct request *request)
 {
-    char header_text[512];
+    char header_text[512], url_text[512];
     struct span header = request_header(request, "authorization");
     struct auth_claim claim = {.is_unix = request->is_unix, .uid = request->peer_uid};
     struct error err = {0};
@@ -304,6 +348,8 @@ static int authenticate(struct router *router, struct request *request)
         claim.token = (struct span){header.data + 7, header.len - 7};
     else if (!header.data) /* as clients of other systems send it */
         claim.token = request_header(request, "x-api-key");
+    if (!claim.token.data && request->route->takes_url_token)
+        claim.token = token_of_url(request, url_text, sizeof(url_text));
     if (access_check_caller(router->auth, router->recorder, &claim, &request->caller, &err) < 0) {
         router->metrics->refusals[METRICS_AUTH]++;
         log_refused_token(router, request, &err);
@@ -449,7 +495,8 @@ int route_on_head(void *user, struct request *request)
         error_set(&err, E_BUSY, "the server is stopping");
         return refuse(request, 503, NULL, &err);
     }
-    if (schema_read_query(request->route->query, request->head.query, &request->query, &err) < 0) {
+    if (!request->route->takes_url_token &&
+        schema_read_query(request->route->query, request->head.query, &request->query, &err) < 0) {
         request_answer_error(request, &err);
         return -1;
     }

@@ -39,6 +39,9 @@ struct route {
     json_t *(*load)(const char *text, size_t len, json_t **ret_mistake);
     bool passes_over; /* and what it does not know */
     enum route_access access;
+    /* For clients of Jupyter: the token may also come as `Authorization: token`, as `?token=`, or
+     * in a subprotocol of WebSocket; what else is in the query is not looked at. */
+    bool takes_url_token;
     bool takes_key;      /* knows `Idempotency-Key`; elsewhere a POST with one is refused */
     bool gives_lines;    /* answers `Accept: application/x-ndjson` with lines */
     bool streams;        /* answers `Accept: text/event-stream` with events */

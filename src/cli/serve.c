@@ -28,6 +28,7 @@
 #include "cli/cmd.h"
 #include "cli/flags.h"
 #include "compat/coderunner.h"
+#include "compat/jupyter.h"
 #include "egress/egress.h"
 #include "engine/engine.h"
 #include "http/listen.h"
@@ -80,6 +81,7 @@ struct serve {
     struct queue *queue;
     struct jobs *jobs;
     struct coderunner *coderunner;
+    struct jupyter *jupyter;
     struct idempotency *idempotency;
     struct store *store;
     struct api api;
@@ -442,7 +444,7 @@ static int open_http(struct serve *serve, struct error *err)
 static int open_api(struct serve *serve, struct error *err)
 {
     if (open_jobs(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
-        open_http(serve, err) < 0)
+        jupyter_new(&serve->jupyter, err) < 0 || open_http(serve, err) < 0)
         return -1;
     loop_on_turn(serve->engine.loop, metrics_add_turn, &serve->metrics);
     serve->store = store_open_usual(NULL);
@@ -457,6 +459,7 @@ static int open_api(struct serve *serve, struct error *err)
         .profiles = serve->profiles,
         .jobs = serve->jobs,
         .coderunner = serve->coderunner,
+        .jupyter = serve->jupyter,
         .queue = serve->queue,
         .idempotency = serve->idempotency,
         .auth = serve->auth,
@@ -724,6 +727,7 @@ static void serve_done(struct serve *serve)
     sessions_free(serve->sessions);
     openapi_done(&serve->openapi);
     coderunner_free(serve->coderunner);
+    jupyter_free(serve->jupyter);
     queue_free(serve->queue);
     jobs_free(serve->jobs);
     idempotency_free(serve->idempotency);

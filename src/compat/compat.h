@@ -80,4 +80,5 @@ json_t *compat_parse(const char *text, size_t len, json_t **ret_mistake);
 extern const struct route pyrunner_routes[];
 extern const struct route coderunner_routes[];
 extern const struct route dify_routes[];
+extern const struct route jupyter_routes[];
 extern const struct route sandboxfusion_routes[];
