@@ -400,12 +400,14 @@ static bool is_form(const struct request *request)
            multipart_is_type(request_header(request, "content-type"));
 }
 
-/* Some clients name no type, and mean JSON where nothing else is known. */
+/* Some clients name no type, and mean JSON where nothing else is known; those of Jupyter say that
+ * it is text. */
 static bool is_taken(const struct request *request)
 {
     struct span type = request_header(request, "content-type");
 
-    return is_json(type) || is_form(request) || (request->route->reads_body && !type.data);
+    return is_json(type) || is_form(request) || (request->route->reads_body && !type.data) ||
+           request->route->takes_url_token;
 }
 
 static int check_body(struct request *request)

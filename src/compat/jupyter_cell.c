@@ -412,6 +412,8 @@ static void on_done(void *user, const struct run *run)
         end_completion(work, run);
     else
         end_inspection(work, run);
+    if (run->result.state == RUN_STATE_LOST && !work->kernel->restarts)
+        jupyter_publish_state(work->kernel, "restarting", NULL); /* by itself */
     jupyter_publish_state(work->kernel, "idle", work->header);
     jupyter_kernel_next(work->kernel, has_failed && work->kind == JUPYTER_EXECUTE);
 }

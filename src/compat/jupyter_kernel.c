@@ -170,7 +170,6 @@ int jupyter_kernel_restart(struct jupyter_kernel *kernel, struct error *err)
     struct jupyter_work *first = kernel->is_running ? TAILQ_FIRST(&kernel->queue) : NULL;
 
     abort_all(kernel, "aborted", "the kernel was restarted", false);
-    jupyter_publish_state(kernel, "restarting", NULL);
     if (first && first->job) {
         kernel->restarts = true;
         job_cancel(first->job);

@@ -187,6 +187,15 @@ def test_a_restart_forgets_variables_and_ends_the_cell(server, kernel, client):
     assert of(client.run("x"), "error")[0]["ename"] == "NameError"
 
 
+def test_a_kernel_that_ends_by_itself_starts_again(client):
+    client.run("x = 1")
+    id = client.execute("import os\nos._exit(3)")
+    while (m := client.receive())["content"].get("execution_state") != "restarting":
+        assert m["header"]["msg_type"] != "execute_reply" or m["content"]["status"] == "error"
+    client.answers(id, until_reply=False)
+    assert of(client.run("x"), "error")[0]["ename"] == "NameError"
+
+
 def test_a_kernel_that_is_shut_down_ends_its_connections(server, kernel, client):
     (reply,) = of(client.answers(client.ask("shutdown_request", {"restart": False}, channel="control")), "shutdown_reply")
     assert reply == {"status": "ok", "restart": False}
