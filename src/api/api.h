@@ -27,6 +27,7 @@ struct api {
     struct jobs *jobs;
     struct coderunner *coderunner;
     struct e2b *e2b;
+    struct jupyter *jupyter;
     struct queue *queue;
     struct auth *auth;
     struct metrics *metrics;

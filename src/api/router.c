@@ -295,9 +295,54 @@ static void log_refused_token(struct router *router, const struct request *reque
     router->auth_unlogged = 0;
 }
 
+/* `token=...` of a query, decoded into `text`; or nothing. */
+static struct span token_of_query(struct span query, char *text, size_t size)
+{
+    while (query.len) {
+        size_t n = span_until(query, "&");
+
+        if (n > 6 && n < size && memcmp(query.data, "token=", 6) == 0)
+            return (struct span){text,
+                                 schema_decode((struct span){query.data + 6, n - 6}, true, text)};
+        n += n < query.len;
+        query.data += n;
+        query.len -= n;
+    }
+    return (struct span){0};
+}
+
+/* Jupyter's subprotocol for browsers, which cannot set headers of a WebSocket. */
+static struct span token_of_protocol(const struct request *request)
+{
+    static const char prefix[] = "v1.token.websocket.jupyter.org.";
+    struct span list = request_header(request, "sec-websocket-protocol");
+
+    while (list.len) {
+        size_t n = span_until(list, ", \t");
+
+        if (span_starts_with((struct span){list.data, n}, prefix))
+            return (struct span){list.data + sizeof(prefix) - 1, n - (sizeof(prefix) - 1)};
+        n += n < list.len;
+        list.data += n;
+        list.len -= n;
+    }
+    return (struct span){0};
+}
+
+static struct span token_of_url(const struct request *request, char *text, size_t size)
+{
+    struct span header = request_header(request, "authorization"), token;
+
+    if (header.len > 6 && strncasecmp(header.data, "token ", 6) == 0)
+        return (struct span){header.data + 6, header.len - 6};
+    token = token_of_query(request->head.query, text, size);
+    return token.data ? token : token_of_protocol(request);
+}
+
 /* By the token that the request came with. */
 static int check_token(const struct router *router, struct request *request, struct error *err)
 {
+    char url_text[512];
     struct span header = request_header(request, "authorization");
     struct auth_claim claim = {.is_unix = request->is_unix, .uid = request->peer_uid};
 
@@ -305,6 +350,8 @@ static int check_token(const struct router *router, struct request *request, str
         claim.token = (struct span){header.data + 7, header.len - 7};
     else if (!header.data) /* as clients of other systems send it */
         claim.token = request_header(request, "x-api-key");
+    if (!claim.token.data && request->route->takes_url_token)
+        claim.token = token_of_url(request, url_text, sizeof(url_text));
     return access_check_caller(router->auth, router->recorder, &claim, &request->caller, err);
 }
 
@@ -368,7 +415,8 @@ static bool is_form(const struct request *request)
            multipart_is_type(request_header(request, "content-type"));
 }
 
-/* Some clients name no type, and mean JSON where nothing else is known. */
+/* Some clients name no type, and mean JSON where nothing else is known; those of Jupyter say that
+ * it is text. */
 static bool is_taken(const struct request *request)
 {
     struct span type = request_header(request, "content-type");
@@ -379,7 +427,8 @@ static bool is_taken(const struct request *request)
         if (span_is_nocase(plain, request->route->body_type))
             return true;
     }
-    return is_json(type) || is_form(request) || (request->route->reads_body && !type.data);
+    return is_json(type) || is_form(request) || (request->route->reads_body && !type.data) ||
+           request->route->takes_url_token;
 }
 
 static int check_body(struct request *request)
@@ -469,7 +518,8 @@ int route_on_head(void *user, struct request *request)
         error_set(&err, E_BUSY, "the server is stopping");
         return refuse(request, 503, NULL, &err);
     }
-    if (schema_read_query(request->route->query, request->head.query, &request->query, &err) < 0) {
+    if (!request->route->takes_url_token &&
+        schema_read_query(request->route->query, request->head.query, &request->query, &err) < 0) {
         request_answer_error(request, &err);
         return -1;
     }

@@ -44,6 +44,9 @@ struct route {
     int (*identify)(struct request *request, struct caller **ret_caller, struct error *err);
     /* Answers a failure in that protocol's words (struct request, on_error); NULL: in ours. */
     void (*on_error)(struct request *request, int status, struct error *err);
+    /* For clients of Jupyter: the token may also come as `Authorization: token`, as `?token=`, or
+     * in a subprotocol of WebSocket; what else is in the query is not looked at. */
+    bool takes_url_token;
     const char *body_type; /* another type than JSON that `body` may have */
     bool takes_encodings;  /* the handler reads `Content-Encoding` itself */
     bool takes_key;        /* knows `Idempotency-Key`; elsewhere a POST with one is refused */

@@ -29,6 +29,7 @@
 #include "cli/flags.h"
 #include "compat/coderunner.h"
 #include "compat/e2b.h"
+#include "compat/jupyter.h"
 #include "egress/egress.h"
 #include "engine/engine.h"
 #include "http/listen.h"
@@ -82,6 +83,7 @@ struct serve {
     struct jobs *jobs;
     struct coderunner *coderunner;
     struct e2b *e2b;
+    struct jupyter *jupyter;
     struct idempotency *idempotency;
     struct store *store;
     struct api api;
@@ -444,7 +446,8 @@ static int open_http(struct serve *serve, struct error *err)
 static int open_api(struct serve *serve, struct error *err)
 {
     if (open_jobs(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
-        e2b_new(serve->engine.loop, &serve->e2b, err) < 0 || open_http(serve, err) < 0)
+        e2b_new(serve->engine.loop, &serve->e2b, err) < 0 ||
+        jupyter_new(&serve->jupyter, err) < 0 || open_http(serve, err) < 0)
         return -1;
     loop_on_turn(serve->engine.loop, metrics_add_turn, &serve->metrics);
     serve->store = store_open_usual(NULL);
@@ -460,6 +463,7 @@ static int open_api(struct serve *serve, struct error *err)
         .jobs = serve->jobs,
         .coderunner = serve->coderunner,
         .e2b = serve->e2b,
+        .jupyter = serve->jupyter,
         .queue = serve->queue,
         .idempotency = serve->idempotency,
         .auth = serve->auth,
@@ -728,6 +732,7 @@ static void serve_done(struct serve *serve)
     openapi_done(&serve->openapi);
     coderunner_free(serve->coderunner);
     e2b_free(serve->e2b);
+    jupyter_free(serve->jupyter);
     queue_free(serve->queue);
     jobs_free(serve->jobs);
     idempotency_free(serve->idempotency);

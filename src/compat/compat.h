@@ -81,4 +81,5 @@ extern const struct route e2b_routes[];
 extern const struct route pyrunner_routes[];
 extern const struct route coderunner_routes[];
 extern const struct route dify_routes[];
+extern const struct route jupyter_routes[];
 extern const struct route sandboxfusion_routes[];

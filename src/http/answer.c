@@ -19,6 +19,7 @@ static const struct {
     int status;
     const char *reason;
 } reasons[] = {
+    {101, "Switching Protocols"},
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
@@ -37,6 +38,7 @@ static const struct {
     {416, "Range Not Satisfiable"},
     {417, "Expectation Failed"},
     {422, "Unprocessable Content"},
+    {426, "Upgrade Required"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},
@@ -56,7 +58,7 @@ static const char *reason_of(int status)
     return "Unknown";
 }
 
-static void put(struct http_connection *c, const void *data, size_t len)
+void http_put(struct http_connection *c, const void *data, size_t len)
 {
     c->added += len;
     if (evbuffer_add(c->out, data, len) < 0)
@@ -74,7 +76,7 @@ static void release(const void *data, size_t len, void *arg)
 static void put_shared(struct http_connection *c, struct shared *text, size_t len)
 {
     if (len <= REQUEST_COPIED) {
-        put(c, text->text.data, len);
+        http_put(c, text->text.data, len);
         return;
     }
     c->added += len;
@@ -137,7 +139,7 @@ static void put_head(struct http_connection *c, int status, const char *type, co
                  : c->request->head.is_old ? "Connection: keep-alive\r\n"
                                            : "");
     if (n > 0 && (size_t)n < sizeof(head))
-        put(c, head, (size_t)n);
+        http_put(c, head, (size_t)n);
     else
         c->is_closing = true; /* cannot happen: all parts are ours and short */
 }
@@ -163,7 +165,7 @@ static void answer(struct request *request, int status, const char *headers, con
 
     put_head(c, status, "application/json", headers, len);
     if (!c->omits_body && len)
-        put(c, text, len);
+        http_put(c, text, len);
     finish(c);
 }
 
@@ -256,13 +258,13 @@ static bool put_piece(struct http_connection *c, const void *data, struct shared
     char size[32];
 
     if (len && c->is_chunked)
-        put(c, size, (size_t)snprintf(size, sizeof(size), "%zx\r\n", len));
+        http_put(c, size, (size_t)snprintf(size, sizeof(size), "%zx\r\n", len));
     if (len && shared)
         put_shared(c, shared, len);
     else if (len)
-        put(c, data, len);
+        http_put(c, data, len);
     if (len && c->is_chunked)
-        put(c, "\r\n", 2);
+        http_put(c, "\r\n", 2);
     else if (len)
         c->owed -= c->owed == REQUEST_UNKNOWN_LENGTH ? 0 : len;
     http_pump(c);
@@ -284,7 +286,7 @@ void request_end(struct request *request)
     struct http_connection *c = request->connection;
 
     if (c->is_chunked)
-        put(c, "0\r\n\r\n", 5);
+        http_put(c, "0\r\n\r\n", 5);
     else if (c->owed && c->owed != REQUEST_UNKNOWN_LENGTH) {
         request_abort(request);
         return;

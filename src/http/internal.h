@@ -48,6 +48,7 @@ struct http_connection {
     struct evbuffer *out; /* those that wait for room on the way */
     uint64_t content;     /* bytes of the body so far */
     uint64_t untold;      /* of these: taken, and the listener does not know */
+    uint64_t untaken;     /* of a request that takes itself, or after 101: what waits here */
     bool is_open_body;    /* the listener has not said that the body is over */
     bool is_ended;        /* the listener knows that the answer is over */
     bool is_unix;
@@ -56,6 +57,8 @@ struct http_connection {
     bool is_surplus;  /* one too many from its place, when it came */
     bool is_going_on; /* a frame of it is being handled */
     bool is_closing;  /* after this answer */
+    bool is_upgraded; /* 101 was answered: it carries another protocol */
+    bool is_framed;   /* which is WebSocket */
     bool is_torn;     /* a part of the answer is missing: there was no memory for it */
     bool is_chunked;  /* the answer that streams */
     bool omits_body;  /* HEAD */
@@ -114,6 +117,20 @@ static inline size_t http_waiting(const struct http_connection *c)
 {
     return (size_t)(c->added - c->written);
 }
+
+/* --- answer.c --- */
+
+void http_put(struct http_connection *c, const void *data, size_t len);
+
+/* --- upgrade.c --- */
+
+/* BODY, FRAME and BROKEN of a connection with another protocol. -1: they break the rules. */
+int http_on_upgraded(struct http_connection *c, const struct listener_frame *frame);
+
+/* Handlers of such connections are told that the server stops. */
+void http_stop_upgraded(struct http_server *server);
+
+/* --- server.c --- */
 
 /* Gives the listener what there is room for. */
 void http_pump(struct http_connection *c);

@@ -19,6 +19,10 @@
  *     DATA..., END               ->                          its answer, as bytes of HTTP
  *                                <-  WRITTEN                 what of it has left
  *
+ * An answer that changes the protocol (101) has OPEN behind its head, and the connection carries
+ * no HTTP any more. What the client sends comes as FRAME, for WebSocket, or as BODY, for bytes that
+ * somebody else reads, until END or the connection's end.
+ *
  * Bytes on their way are bounded in both directions: LISTENER_WINDOW for each connection.
  */
 #pragma once
@@ -54,6 +58,7 @@ enum listener_type {
     LISTENER_END,       /* the answer is over; a byte says whether the connection is, too */
     LISTENER_CUT,       /* close it now */
     LISTENER_TAKEN,     /* a number: bytes of the body that have been taken */
+    LISTENER_OPEN,      /* the protocol changes; a number: bytes of a WebSocket message, or 0 */
     /* by the listener */
     LISTENER_READY = 64, /* it is confined and takes connections */
     LISTENER_FAILED,     /* why it is not, as text */
@@ -63,6 +68,8 @@ enum listener_type {
     LISTENER_MISTAKE,    /* it is not HTTP: a status and words; nothing more of it follows */
     LISTENER_WRITTEN,    /* a number: bytes that the client's socket has taken */
     LISTENER_GONE,       /* the connection is closed */
+    LISTENER_FRAME,      /* a byte of flags and a piece of a message (http/websocket_frame.h) */
+    LISTENER_BROKEN,     /* a number: the reason why WebSocket ends; nothing more of it follows */
 };
 
 struct listener_frame {
@@ -71,6 +78,13 @@ struct listener_frame {
     const char *data; /* in the bytes that were parsed */
     size_t len;
 };
+
+/* Of what counts against LISTENER_WINDOW when the protocol has changed: many short pieces are not
+ * cheaper than a long one. */
+static inline size_t listener_cost(size_t len)
+{
+    return len + LISTENER_HEADER_BYTES;
+}
 
 /* The header of a frame with `len` bytes. */
 void listener_frame_header(uint8_t header[LISTENER_HEADER_BYTES], enum listener_type type,
@@ -118,5 +132,5 @@ void listener_mistake_write(struct pack *p, const struct http_refusal *why);
 bool listener_mistake_read(const struct listener_frame *frame,
                            struct listener_mistake *ret_mistake);
 
-/* Of END, TAKEN and WRITTEN. */
+/* Of END, TAKEN, OPEN, WRITTEN and BROKEN. */
 uint32_t listener_number(const struct listener_frame *frame);

@@ -77,6 +77,14 @@ struct request {
     /* --- set by the handler --- */
     /* Instead of collecting the body: its pieces as they come. A failure is the answer. */
     int (*on_piece)(struct request *request, const void *data, size_t len, struct error *err);
+    bool takes_itself; /* pieces count as waiting until request_taken() */
+    /* After request_upgrade(): what the client sends. `flags` are those of a piece of a WebSocket
+     * message, or 0. Counts as waiting until request_taken(). -1: the listener must not have let it
+     * through. */
+    int (*on_bytes)(struct request *request, unsigned flags, const void *data, size_t len);
+    /* It broke the rules of WebSocket: the reason for the end. Nothing more comes. */
+    void (*on_broken)(struct request *request, int code);
+    void (*on_stop)(struct request *request); /* the server stops: end it soon; upgraded ones */
     void (*on_gone)(struct request *request);
     void (*on_drained)(struct request *request);
     void *user;
@@ -126,8 +134,19 @@ void request_end(struct request *request);
 /* Breaks it off in a way that the client notices. */
 void request_abort(struct request *request);
 
-/* Counts bytes of the body that a handler keeps, like those that are collected. */
+/* Counts bytes of the body that a handler keeps, like those that are collected; and no longer. */
 int request_hold(struct request *request, size_t len, struct error *err);
+void request_release(struct request *request, size_t len);
+
+/* --- another protocol --- */
+
+/* Answers 101. `headers`: lines with their CR LF. From here on request_write() sends bytes as they
+ * are and on_bytes gets them: payload of WebSocket messages of at most `max_message` bytes, or with
+ * 0 whatever comes. request_end() closes the connection behind what was written. */
+void request_upgrade(struct request *request, const char *headers, uint32_t max_message);
+
+/* A piece of so many bytes is done with (on_bytes, or on_piece with takes_itself). */
+void request_taken(struct request *request, size_t len);
 
 struct span request_header(const struct request *request, const char *name);
 

@@ -247,7 +247,7 @@ static int on_head(struct http_connection *c, const struct listener_frame *frame
 
     if (c->state != HTTP_IDLE || !new_request(c, frame))
         return -1;
-    c->content = c->untold = 0;
+    c->content = c->untold = c->untaken = 0;
     c->is_ended = false;
     c->is_open_body = c->request->head.framing != HTTP_NO_BODY;
     /* A body keeps the connection from being used again, unless all of it is read, below. */
@@ -283,6 +283,15 @@ int request_hold(struct request *request, size_t len, struct error *err)
     return hold(request->connection, len, err);
 }
 
+void request_release(struct request *request, size_t len)
+{
+    struct http_connection *c = request->connection;
+
+    c->server->held -= len;
+    account_of(c)->bodies -= len;
+    c->held -= len;
+}
+
 static int keep(struct http_connection *c, struct span piece, struct error *err)
 {
     struct request *request = c->request;
@@ -304,6 +313,8 @@ static int on_body(struct http_connection *c, const struct listener_frame *frame
     const struct http_head *head = c->request ? &c->request->head : NULL;
     struct error err = {0};
 
+    if (c->is_upgraded)
+        return http_on_upgraded(c, frame);
     if (!c->is_open_body)
         return -1;
     c->content += frame->len;
@@ -311,11 +322,14 @@ static int on_body(struct http_connection *c, const struct listener_frame *frame
         return 0; /* it has been answered already */
     if (head->framing == HTTP_LENGTH && c->content > head->length)
         return -1;
+    c->untaken += c->request->takes_itself ? frame->len : 0;
     if (keep(c, (struct span){frame->data, frame->len}, &err) < 0) {
         abandon(c);
         request_answer_error(c->request, &err);
         return 0;
     }
+    if (c->request && c->request->takes_itself)
+        return 0; /* request_taken() tells */
     c->untold += frame->len;
     if (c->state == HTTP_BODY && c->untold >= TELL_BYTES) {
         http_link_say_number(c->link, LISTENER_TAKEN, c->id, (uint32_t)c->untold);
@@ -390,6 +404,9 @@ static int handle_frame(struct http_connection *c, const struct listener_frame *
         return on_mistake(c, frame);
     case LISTENER_WRITTEN:
         return on_written(c, frame);
+    case LISTENER_FRAME:
+    case LISTENER_BROKEN:
+        return http_on_upgraded(c, frame);
     case LISTENER_GONE:
         http_cut(c);
         return 0;
@@ -740,6 +757,7 @@ void http_stop(struct http_server *server, void (*on_idle)(void *user), void *us
             http_link_say(server->links[i], LISTENER_STOP, 0, NULL, 0);
             http_link_flush(server->links[i]);
         }
+    http_stop_upgraded(server);
     loop_timer_start(server->tick, 0);
 }
 

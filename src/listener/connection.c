@@ -196,6 +196,58 @@ static bool read_body(struct connection *c)
     return true;
 }
 
+/* --- another protocol --- */
+
+static void send_frame(struct connection *c, const struct websocket_piece *piece)
+{
+    uint8_t *flags = piece->data - 1; /* in front of it is what is done with */
+
+    *flags = piece->flags;
+    say(c->listener, LISTENER_FRAME, c->id, flags, piece->len + 1);
+    c->untaken += listener_cost(piece->len + 1);
+}
+
+/* As many as there are, and as there is room for. `data` has a byte in front of it. Returns what is
+ * done with. */
+static size_t read_frames(struct connection *c, uint8_t *data, size_t len)
+{
+    struct websocket_piece piece;
+    size_t at = 0, used;
+    int code, r = 1;
+
+    while (r > 0 && at < len && has_room(c)) {
+        r = websocket_read(&c->frames, data + at, len - at, &piece, &used, &code);
+        at += used;
+        if (r > 0)
+            send_frame(c, &piece);
+    }
+    if (r >= 0)
+        return at;
+    say_number(c, LISTENER_BROKEN, (uint64_t)code);
+    c->is_refused = true;
+    enter(c, HANDLING);
+    return len;
+}
+
+static bool read_open(struct connection *c)
+{
+    static uint8_t bytes[1 + LISTENER_PIECE];
+    struct evbuffer *input = bufferevent_get_input(c->socket);
+    size_t len, used;
+
+    if (!evbuffer_get_length(input) || !has_room(c))
+        return false;
+    len = used = (size_t)evbuffer_copyout(input, bytes + 1, LISTENER_PIECE - 1);
+    if (c->frames.order.max) {
+        used = read_frames(c, bytes + 1, len);
+    } else {
+        say(c->listener, LISTENER_BODY, c->id, bytes + 1, len);
+        c->untaken += listener_cost(len);
+    }
+    (void)evbuffer_drain(input, used);
+    return used > 0;
+}
+
 static void go_on(struct connection *c)
 {
     bool more = true;
@@ -207,7 +259,7 @@ static void go_on(struct connection *c)
         else if (c->state == BODY)
             more = read_body(c);
         else
-            more = false;
+            more = c->state == OPEN && read_open(c);
     }
     c->is_going_on = false;
     if (c->state == DEAD)
@@ -249,7 +301,8 @@ static void read_more(struct connection *c)
     struct evbuffer_iovec room;
     ssize_t n;
 
-    if ((c->state != BODY && !is_ignored(c)) || c->is_tls || c->is_stalled || len >= READ_BYTES)
+    if ((c->state != BODY && c->state != OPEN && !is_ignored(c)) || c->is_tls || c->is_stalled ||
+        len >= READ_BYTES)
         return;
     (void)evbuffer_unfreeze(input, 0);
     if (evbuffer_reserve_space(input, (ssize_t)(READ_BYTES - len), &room, 1) == 1) {
@@ -339,6 +392,17 @@ static void on_end(struct connection *c, bool is_closing)
         finish(c);
 }
 
+static void on_open(struct connection *c, uint32_t max_message)
+{
+    c->frames = (struct websocket_reader){.order.max = max_message};
+    c->untaken = 0;
+    enter(c, OPEN);
+    if (c->is_ahead)
+        (void)bufferevent_enable(c->socket, EV_READ);
+    c->is_ahead = false;
+    go_on_in_turn(c);
+}
+
 /* Bytes that the socket takes at once need not wait for a turn of the loop. An error is left for
  * libevent to see. */
 static size_t write_now(struct connection *c, const struct listener_frame *frame)
@@ -371,6 +435,9 @@ static void handle(struct connection *c, const struct listener_frame *frame)
         break;
     case LISTENER_END:
         on_end(c, listener_number(frame) != 0);
+        break;
+    case LISTENER_OPEN:
+        on_open(c, listener_number(frame));
         break;
     case LISTENER_TAKEN:
         c->untaken -= listener_number(frame);

@@ -11,6 +11,7 @@
 #include "http/peer.h"
 #include "http/request_rules.h"
 #include "http/tls.h"
+#include "http/websocket_frame.h"
 
 /* Connections in one turn of the loop. */
 #define LISTENER_TAKEN_AT_ONCE 64
@@ -20,6 +21,7 @@ enum state {
     HEAD,      /* some */
     BODY,      /* the engine has the head, the body comes */
     HANDLING,  /* the engine has all of it; it answers */
+    OPEN,      /* no HTTP any more: the engine gets frames or bytes as they come */
     WRITING,   /* the answer is over; the bytes are on their way */
     LINGERING, /* closed on our side; what the client still sends is thrown away */
     DEAD,
@@ -46,7 +48,8 @@ struct connection {
     uint64_t untaken;  /* bytes of the body that the engine has not taken */
     size_t scanned;    /* of the head */
     struct http_body body;
-    struct tls_greeting *greeting; /* the handshake, or NULL: `socket` has no descriptor yet */
+    struct websocket_reader frames; /* while OPEN; without a limit for messages there are none */
+    struct tls_greeting *greeting;  /* the handshake, or NULL: `socket` has no descriptor yet */
     int greeting_fd;
     struct loop_watch *ready;
     struct http_peer *peer;

@@ -22,6 +22,7 @@ const struct route *const serve_routes[] = {
     api_work_routes,
     pyrunner_routes,
     dify_routes,
+    jupyter_routes,
     sandboxfusion_routes,
     metrics_routes,
     mcp_http_routes,

@@ -57,6 +57,11 @@ TEST(what_a_side_must_not_say_is_refused)
         {LISTENER_ITSELF, LISTENER_WRITTEN, 1, 8},
         {LISTENER_ITSELF, LISTENER_MISTAKE, 1, 9 + LISTENER_WORDS_MAX},
         {LISTENER_ITSELF, LISTENER_GONE, 1, 4},
+        {LISTENER_ITSELF, LISTENER_OPEN, 1, 4},
+        {LISTENER_ENGINE, LISTENER_FRAME, 1, 4},
+        {LISTENER_ITSELF, LISTENER_FRAME, 1, 0},
+        {LISTENER_ITSELF, LISTENER_FRAME, 1, LISTENER_PIECE + 1},
+        {LISTENER_ITSELF, LISTENER_BROKEN, 1, 2},
     };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
