@@ -162,6 +162,8 @@ int result_read(const json_t *object, struct run *run, struct error *err)
 {
     const json_t *exit_code = json_object_get(object, "exit_code");
 
+    if (run->result.violations || run->result.traffic) /* a second one would not fit into them */
+        return error_set(err, E_PROTOCOL, "the server sent two results");
     if (read_status(object, run) < 0)
         return error_set(err, E_PROTOCOL, "the server's answer is not a result");
     run->result.exit_code = (int)(json_integer_value(exit_code) & 0xff);

@@ -7,7 +7,7 @@
 #include "base/run.h"
 
 /* Status, exit code, exception, violations, value and usage; streams and displays are left alone.
- * E_PROTOCOL: it is no result. */
+ * E_PROTOCOL: it is no result, or the run has one. */
 int result_read(const json_t *object, struct run *run, struct error *err);
 
 /* Adds what was shown: [{"bundle","mime","data","encoding"}]. */

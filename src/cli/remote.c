@@ -461,7 +461,7 @@ static void add_end(struct remote *remote, struct run *run, bool is_stderr, cons
     static const char marker[] = "\n… [";
     struct run_stream *stream = is_stderr ? &run->result.err : &run->result.out;
     const char *at = NULL, *tail;
-    uint64_t dropped, seen = stream->total, total;
+    uint64_t dropped, seen = stream->total, begin; /* of the tail, in the whole output */
     char said[64];
     size_t len = strlen(text);
 
@@ -477,14 +477,18 @@ static void add_end(struct remote *remote, struct run *run, bool is_stderr, cons
         return;
     tail += strlen("] …\n");
     dropped = strtoull(at + strlen(marker), NULL, 10);
-    total = (uint64_t)(at - text) + dropped + strlen(tail);
-    if (total - strlen(tail) > seen) {
-        remote->dropped[is_stderr] = total - strlen(tail) - seen;
+    if (dropped > INT64_MAX) /* so that the sum below cannot wrap */
+        return;
+    begin = (uint64_t)(at - text) + dropped;
+    if (begin > seen) {
+        remote->dropped[is_stderr] = begin - seen;
         (void)snprintf(said, sizeof(said), "\n… [%" PRIu64 " bytes dropped] …\n",
                        remote->dropped[is_stderr]);
         remote_add_text(run, is_stderr, said, strlen(said));
-    } else {
-        tail += seen - (total - strlen(tail));
+    } else if (seen - begin < strlen(tail)) {
+        tail += seen - begin;
+    } else { /* the server, or a marker of the program's own, says less than has been seen */
+        return;
     }
     remote_add_text(run, is_stderr, tail, strlen(tail));
 }
@@ -535,14 +539,15 @@ static int take_event(struct remote *remote, struct run *run, const char *name, 
     return 0;
 }
 
+/* Up to the result: a run has one. What a server sends after it is not read. */
 static int follow(struct remote *remote, struct run *run, struct client_stream *stream,
                   const sigset_t *mask, struct error *err)
 {
     const char *name;
     json_t *data = NULL;
-    int r, cancelled = 0;
+    int r = 0, cancelled = 0;
 
-    while ((r = client_next(stream, mask, &name, &data, err)) > 0) {
+    while (!remote->result && (r = client_next(stream, mask, &name, &data, err)) > 0) {
         if (r == 1) {
             r = take_event(remote, run, name, data, err);
             json_decref(data);
@@ -557,7 +562,7 @@ static int follow(struct remote *remote, struct run *run, struct client_stream *
     }
     if (r == 0 && !remote->result)
         return error_set(err, E_PROTOCOL, "the server's answer ended without a result");
-    return r;
+    return r < 0 ? -1 : 0;
 }
 
 /* The body and the path of the request; the session is there. */

@@ -93,6 +93,14 @@ def test_answers_are_bounded(ways):
         ways.client(server.url, timeout=30).run("1")
 
 
+def test_an_event_of_empty_lines_is_bounded(ways):
+    """Each takes a place in memory, and none of them has a length."""
+    lines = b"data:\n" * 10000
+    said = [head("Transfer-Encoding: chunked"), *[b"%x\r\n%s\r\n" % (len(lines), lines)] * 20]
+    with Saying(said) as server, pytest.raises(belljar_client.ProtocolError, match="longer than the client accepts"):
+        list(ways.client(server.url, max_answer_bytes=100_000, timeout=30).stream("1"))
+
+
 def test_silence_ends(ways):
     quiet = threading.Event()
 

@@ -1,4 +1,5 @@
 """`belljar run --server` and `--session`: the same output and exit codes as a run of one's own."""
+import json
 import os
 import re
 import signal
@@ -335,3 +336,26 @@ def test_a_hostile_result_is_shown_and_no_more(user):
     assert process.wait(timeout=belljar.HANG_SECONDS) == 99999999999 % 256
     assert b"\x1b[2J" not in seen and b"\x1b]0" not in seen
     assert list(target.iterdir()) == []
+
+
+def events(*pairs):
+    return b"".join(b"event: %s\ndata: %s\n\n" % (name.encode(), json.dumps(data).encode()) for name, data in pairs)
+
+
+def test_a_second_result_is_not_read(user):
+    """It would be written behind the end of what the first one has."""
+    violation = {"rule": "import", "name": "os", "line": 1, "message": "no"}
+    first = {"status": "refused", "exit_code": 126, "violations": [violation] * 20}
+    second = {"status": "refused", "exit_code": 9, "violations": [{**violation, "message": "again"}]}
+    said = HEAD + chunk(events(("result", first), ("result", second), ("stdout", {"text": "late"}))) + b"0\r\n\r\n"
+    answer = user.call("run", "--server", hostile(said), "-c", "1", hang=20)
+    assert answer.code == 126 and answer.out == b"" and "again" not in answer.errors, answer
+
+
+@pytest.mark.parametrize("dropped", [0, 7, 2**63 + 1, 2**64 - 30, 10**30])
+def test_the_end_of_an_output_lies_within_the_answer(user, dropped):
+    """The server sends more as events than its marker leaves room for; the end would be read from somewhere else."""
+    end = {"status": "success", "exit_code": 0, "stdout": f"\n… [{dropped} bytes dropped] …\nend", "truncated": {"stdout": True, "stderr": False}}
+    said = HEAD + chunk(events(("stdout", {"text": "x" * 3000000}), ("result", end))) + b"0\r\n\r\n"
+    answer = user.call("run", "--server", hostile(said), "-c", "1", hang=60)
+    assert answer.code == 0 and answer.out == b"x" * 3000000, (answer.code, len(answer.out), answer.errors[:300])

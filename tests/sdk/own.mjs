@@ -142,6 +142,20 @@ const checks = {
     assert.deepEqual(asked, ["POST /v1/run ", "GET /v1/runs/run_1/events 7", "GET /v1/runs/run_1/events 7", "POST /v1/runs/run_1/cancel "]);
   },
 
+  async "an event has a limit, also one of empty lines"() {
+    let left = 200;
+    const body = () =>
+      new ReadableStream({
+        pull(control) {
+          if (left-- > 0) control.enqueue(new TextEncoder().encode("data:\n".repeat(1000)));
+          else control.close();
+        },
+      });
+    const one = faked(async () => new Response(body()), { maxAnswerBytes: 10_000, retries: 0 });
+    await assert.rejects(one.stream("1").wait(), { name: "ProtocolError", message: /longer/ });
+    assert.ok(left > 100);
+  },
+
   async "silence has a limit"() {
     const fetch = (_, init) => new Promise((_, reject) => init.signal.addEventListener("abort", () => reject(init.signal.reason)));
     await assert.rejects(faked(fetch, { timeoutMs: 50 }).run("1"), { name: "Unreachable", code: "timeout" });

@@ -94,7 +94,7 @@ class EventsMethods:
                 kind = value.decode("utf-8", "replace")
             elif name == b"data":
                 data.append(value)
-                size += len(value)
+                size += len(value) + 1  # an empty line takes memory, too
                 if size > self._transport.max_answer_bytes:
                     raise ProtocolError("an event is longer than the client accepts", hint="`max_answer_bytes` is the limit")
             elif not line and data:

@@ -127,7 +127,7 @@ export class Events {
       else if (name === "event") kind = value;
       else if (name === "data") {
         data.push(value);
-        size += value.length;
+        size += value.length + 1; // an empty line takes memory, too
         if (size > this.#transport.maxAnswerBytes) throw new ProtocolError("an event is longer than the client accepts");
       } else if (line === "" && data.length) {
         const decoded = load(data.join("\n"));

@@ -104,6 +104,20 @@ TEST(wild_values_do_no_harm)
     run_free(run);
 }
 
+TEST(a_run_has_one_result)
+{
+    static const char many[] = "{\"status\":\"refused\",\"violations\":[{},{},{}]}";
+    struct run *run = read_text(many);
+    json_t *second = parse("{\"status\":\"refused\",\"violations\":[{}]}");
+    struct error err = {0};
+
+    assert_int_equal(result_read(second, run, &err), -1);
+    assert_error(&err, E_PROTOCOL, "two results");
+    assert_int_equal(run->result.n_violations, 3);
+    run_free(run);
+    json_decref(second);
+}
+
 TEST(forms_of_one_thing_stay_together)
 {
     json_t *forms =
