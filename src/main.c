@@ -17,6 +17,7 @@
 #include "base/suggest.h"
 #include "cli/cmd.h"
 #include "cli/habits.h"
+#include "cli/run_source.h"
 
 static const struct {
     const char *name;
@@ -70,7 +71,9 @@ static int unknown(const char *word)
         known[i] = commands[i].name;
     nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
     error_set(&err, E_INVALID, "unknown %s `%s`", *word == '-' ? "option" : "command", word);
-    if (habit)
+    if (*word != '-' && (run_source_has_suffix(word) || strchr(word, '/')))
+        error_hint(&err, "`belljar run %s` runs a program", word);
+    else if (habit)
         error_hint(&err, "%s", habit);
     else if (nearest)
         error_hint(&err, "did you mean `belljar %s`?", nearest);

@@ -48,7 +48,7 @@ struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, stru
         if (strcmp(job->id, id) == 0 && strcmp(job->owner, owner) == 0 && !is_old(job))
             return job;
     error_set(err, E_NOT_FOUND, "there is no run with that id");
-    error_hint(err, "answers are kept for a while only");
+    error_hint(err, "results are kept only for a while");
     return NULL;
 }
 

@@ -11,7 +11,7 @@ struct job *jobs_find_command(struct jobs *jobs, const char *owner, const char *
     if (job && job->note.language == RUN_COMMAND && strcmp(job->session_id, session) == 0)
         return job;
     error_set(err, E_NOT_FOUND, "the session has no command with that id");
-    error_hint(err, "answers are kept for a while only");
+    error_hint(err, "results are kept only for a while");
     return NULL;
 }
 

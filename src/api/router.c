@@ -252,7 +252,7 @@ static int pick_route(const struct router *router, struct request *request)
         return answer_preflight(request, buf_str(&allow) + strlen("Allow: "));
     error_set(&err, E_INVALID, "this path does not support the method %.*s",
               (int)request->head.method.len, request->head.method.data);
-    error_hint(&err, "it knows %s", buf_str(&allow) + strlen("Allow: "));
+    error_hint(&err, "use %s", buf_str(&allow) + strlen("Allow: "));
     (void)buf_add_str(&allow, "\r\n", NULL);
     return refuse(request, 405, buf_str(&allow), &err);
 }

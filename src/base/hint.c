@@ -126,6 +126,12 @@ static bool lacks_field(const struct hint_view *view, struct span clause)
            !view->has_field || !view->has_field(view->user, open, (size_t)(close - open));
 }
 
+/* "pass `language`": a field of a request that no option stands for. */
+static bool is_only_field(struct span clause)
+{
+    return begins(clause, "pass `") && !names_option(clause);
+}
+
 static bool is_for(const struct hint_view *view, struct span clause)
 {
     bool asks_user = begins(clause, "ask the user");
@@ -134,7 +140,7 @@ static bool is_for(const struct hint_view *view, struct span clause)
     case HINT_FOR_ALL:
         return true;
     case HINT_FOR_CLI:
-        return !asks_user && !names_tool(clause) && !names_cell(clause) &&
+        return !asks_user && !names_tool(clause) && !names_cell(clause) && !is_only_field(clause) &&
                (names_option(clause) || !names_request(clause));
     case HINT_FOR_HTTP:
         return !asks_user && !names_tool(clause) && !names_option(clause) && !names_command(clause);

@@ -251,8 +251,7 @@ int cmd_bad_option(const char *command, int answer, char **argv, const struct op
     return cmd_fail(&err);
 }
 
-/* "list, show or rm" */
-static void list_words(const char *const *words, size_t count, char *text, size_t size)
+void cmd_list_words(const char *const *words, size_t count, char *text, size_t size)
 {
     size_t len = 0;
 
@@ -279,7 +278,7 @@ const void *cmd_find_action(const char *command, const char *word, const void *a
         if (word && strcmp(word, known[i]) == 0)
             return row;
     }
-    list_words(known, count, all, sizeof(all));
+    cmd_list_words(known, count, all, sizeof(all));
     nearest = word ? suggest_nearest(word, known, count) : NULL;
     if (word)
         error_set(err, E_INVALID, "unknown action `%s`", word);

@@ -95,6 +95,9 @@ int cmd_read_letters(int argc, char **argv, const char *letters, const struct op
  * argv[0]. Returns the exit code. */
 int cmd_bad_option(const char *command, int answer, char **argv, const struct option *options);
 
+/* "list, show or rm" */
+void cmd_list_words(const char *const *words, size_t count, char *text, size_t size);
+
 /* The row whose name is `word`, of a table in which each row begins with its name. NULL: it is none
  * of them, or not given; *err says which there are, or the nearest. */
 #define CMD_FIND_ACTION(command, word, actions, err)                                               \

@@ -48,7 +48,19 @@ static const struct {
     {"install", "`belljar environment create NAME --with PACKAGE` installs packages"},
     {"pip", "`belljar environment create NAME --with PACKAGE` installs packages"},
     {"python", "`belljar run FILE` runs a program, `belljar shell` opens a prompt"},
+    {"python3", "`belljar run FILE` runs a program, `belljar shell` opens a prompt"},
+    {"ipython", "`belljar shell` opens a prompt"},
+    {"repl", "`belljar shell` opens a prompt"},
+    {"env", "`belljar environment` manages sets of packages; `--env NAME=VALUE` sets a variable"},
+    {"venv", "`belljar environment` manages sets of packages"},
+    {"profile", "`belljar run --profile NAME` chooses one: `standard`, `strict`, `open` or the "
+                "path of a file"},
+    {"profiles", "`belljar run --profile NAME` chooses one: `standard`, `strict`, `open` or the "
+                 "path of a file"},
+    {"prune", "nothing of a run stays; `belljar stop ID` ends one on a server"},
+    {"info", "`belljar doctor` describes this host, `belljar version --build` the program"},
     {"start", "`belljar serve` starts a server, `belljar run FILE` runs a program"},
+    {"-c", "`belljar run -c CODE` runs a program"},
     {"-v", "`belljar version` shows the version"},
     {"-V", "`belljar version` shows the version"},
 };

@@ -101,7 +101,7 @@ int cmd_ps(int argc, char **argv)
         json_array_size(json_object_get(all, "sessions")))
         print_table(all);
     else
-        (void)fprintf(stderr, "nothing runs%s\n",
-                      is_all ? "" : "; `belljar ps --all` also lists what is over");
+        (void)fprintf(stderr, "nothing is running%s\n",
+                      is_all ? "" : "; `belljar ps --all` also lists finished runs");
     return 0;
 }

@@ -251,6 +251,31 @@ static void say_dropped(const struct run_command *job)
                           job->remote.dropped[i], names[i]);
 }
 
+/* For a person, who would otherwise have to look for the id. */
+static void say_undo(const struct run_command *job)
+{
+    const struct run_changes *c = &job->run->result.changes;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } parts[] = {{c->created, "created"},
+                 {c->changed, "changed"},
+                 {c->renamed, "renamed"},
+                 {c->removed, "removed"}};
+    const char *joint = "belljar: ";
+
+    if (!job->err.is_terminal || job->remote.result || !c->is_known || !c->has_undo)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        if (!parts[i].count)
+            continue;
+        (void)fprintf(stderr, "%s%" PRIu64 " %s", joint, parts[i].count, parts[i].what);
+        joint = ", ";
+    }
+    if (*joint == ',')
+        (void)fprintf(stderr, "; `belljar undo %s` undoes this\n", job->run->id);
+}
+
 /* On a terminal always; elsewhere only what the program's own output cannot tell. */
 static void print_human(struct run_command *job)
 {
@@ -264,6 +289,7 @@ static void print_human(struct run_command *job)
              ? result_brief(run, has_color, &text, NULL)
              : result_human(run, has_color, &text, NULL)) == 0)
         (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
+    say_undo(job);
 }
 
 static int print_pictures(struct run_command *job, struct error *err)

@@ -252,8 +252,7 @@ static char *on_exception(const struct run *run, const char *file)
     return NULL;
 }
 
-/* The place of a command on this machine, by $PATH as a shell finds it; or NULL. */
-static char *place_of(const char *name)
+char *run_hints_place_of(const char *name)
 {
     const char *dirs = getenv("PATH");
 
@@ -272,12 +271,32 @@ static char *place_of(const char *name)
     return NULL;
 }
 
+/* `./tool`, from the current directory. NULL: it is not there, or the sandbox shows it. */
+static char *on_missing_script(const struct run *run, const char *name)
+{
+    cleanup_free char *flags = NULL;
+
+    if (*name == '/' || !strchr(name, '/') || strstr(name, "..") || !is_there(".", name, ""))
+        return NULL;
+    flags = flags_for(run, ".", ".");
+    return flags ? say("`%s` is in the current directory, which the sandbox does not show: %s",
+                       name, flags)
+                 : NULL;
+}
+
 /* A command that the sandbox does not have, and this machine does. */
 static char *on_missing_command(const struct run *run)
 {
     const char *name = run->program.args ? run->program.args[0] : "";
-    cleanup_free char *path = is_plain_path(name, strlen(name)) ? place_of(name) : NULL;
-    char *slash = path ? strrchr(path, '/') : NULL;
+    cleanup_free char *path = is_plain_path(name, strlen(name)) ? run_hints_place_of(name) : NULL;
+    char *slash = path ? strrchr(path, '/') : NULL,
+         *script = path ? on_missing_script(run, name) : NULL;
+
+    if (script)
+        return script;
+    if (strchr(name, ' ') && !run->program.args[1])
+        return strdup("give the command and its arguments as separate words, or a line for the "
+                      "shell with `belljar exec -- bash -c LINE`");
 
     if (!slash || slash == path || !is_plain_path(path, strlen(path)) || grant_of(run, path) ||
         paths_below(path, "/usr"))

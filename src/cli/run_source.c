@@ -15,6 +15,7 @@
 #include "base/span.h"
 #include "base/utf8.h"
 #include "cli/flags.h"
+#include "cli/run_hints.h"
 
 /* `hint` is about a file that is not there, or cannot be. */
 static int open_regular(const char *path, const char *what, const char *hint, struct error *err)
@@ -165,6 +166,21 @@ bool run_source_has_suffix(const char *file)
     return language_of_file(file) >= 0 || is_notebook(&(struct run_source){.file = file});
 }
 
+/* `belljar run python3 x.py`. */
+static int read_file(const struct run_source *source, struct buf *code, struct error *err)
+{
+    cleanup_free char *place = NULL;
+
+    if (read_source(code, source->file, "the program",
+                    "check the name; a program given as text needs -c", err) == 0)
+        return 0;
+    place = strchr(source->file, '/') ? NULL : run_hints_place_of(source->file);
+    return err->code == E_NOT_FOUND && place
+               ? error_hint(err, "`belljar exec --here -- %s …` runs a command of this system",
+                            source->file)
+               : -1;
+}
+
 static int check_code(const struct buf *code, struct error *err)
 {
     size_t at;
@@ -194,10 +210,13 @@ static int read_code(const struct run_source *source, const struct config *confi
     if (source->code) {
         if (buf_add_str(code, source->code, err) < 0)
             return error_wrap(err, "the program");
-    } else if (source->file || !isatty(STDIN_FILENO)) {
-        if (read_source(code, source->file ? source->file : "-", "the program",
-                        "check the name; a program given as text needs -c", err) < 0)
-            return -1;
+    } else if (!source->file && isatty(STDIN_FILENO)) {
+        error_set(err, E_INVALID, "no program was given");
+        return error_hint(err,
+                          "give it as FILE, or as text with -c; `belljar shell` opens a prompt");
+    } else if (source->file ? read_file(source, code, err) < 0
+                            : read_source(code, "-", "the program", "", err) < 0) {
+        return -1;
     }
     asked->code = (struct span){buf_str(code), code->len};
     return check_code(code, err);

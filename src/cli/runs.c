@@ -1,18 +1,10 @@
 #include "cli/runs.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-
-/* Shorter ends than these are accidents. */
-#define END_MIN 4
-
-/* Ids in a message about a word that fits several. */
-#define NAMED_MAX 4
+#include "cli/short_id.h"
 
 /* --- lists --- */
 
@@ -59,88 +51,52 @@ int runs_list(const struct client *client, bool is_all, json_t **ret_list, struc
 
 /* --- one of them --- */
 
-enum fit { FIT_NOT, FIT_PART, FIT_WHOLE };
-
-static enum fit fit(const char *id, const char *word)
+static void consider(struct short_id *search, const json_t *item, bool is_session,
+                     struct runs_target *target)
 {
-    size_t len = strlen(word), all = strlen(id);
-    const char *bare = strchr(id, '_');
-
-    bare = bare ? bare + 1 : id;
-    if (strcmp(id, word) == 0)
-        return FIT_WHOLE;
-    if (strncasecmp(id, word, len) == 0 || strncasecmp(bare, word, len) == 0 ||
-        (len >= END_MIN && len <= all && strcasecmp(id + all - len, word) == 0))
-        return FIT_PART;
-    return FIT_NOT;
-}
-
-/* A word, and the ids that fit it so far. */
-struct search {
-    const char *word;
-    struct runs_target best;
-    enum fit fit;
-    size_t count;   /* of those that fit as well as the best */
-    struct buf ids; /* of the first few */
-};
-
-static void consider(struct search *search, const json_t *item, bool is_session)
-{
-    const char *id = id_of(item, is_session);
     const char *name = is_session ? json_string_value(json_object_get(item, "name")) : NULL;
-    enum fit found = name && strcmp(name, search->word) == 0 ? FIT_WHOLE : fit(id, search->word);
 
-    if (found == FIT_NOT || found < search->fit)
-        return;
-    if (found > search->fit) {
-        search->fit = found;
-        search->count = 0;
-        buf_clear(&search->ids);
-    }
-    if (search->count++ < NAMED_MAX)
-        (void)buf_printf(&search->ids, NULL, "%s%s", search->count > 1 ? ", " : "", id);
-    search->best.is_session = is_session;
-    (void)snprintf(search->best.id, sizeof(search->best.id), "%s", id);
+    if (short_id_try_name(search, id_of(item, is_session), name))
+        target->is_session = is_session;
 }
 
-static int judge(const struct search *search, struct runs_target *ret_target, struct error *err)
+static int judge(const struct short_id *search, struct runs_target *target, struct error *err)
 {
-    if (search->count == 1) {
-        *ret_target = search->best;
+    int found = short_id_result(search, err);
+
+    if (found > 0) {
+        (void)snprintf(target->id, sizeof(target->id), "%s", search->best);
         return 0;
     }
-    if (search->count == 0) {
-        error_set(err, E_NOT_FOUND, "there is no run or session `%s`", search->word);
-        return error_hint(err, "`belljar ps --all` lists them; answers are kept for a while only");
-    }
-    error_set(err, E_INVALID, "`%s` fits %zu ids: %s%s", search->word, search->count,
-              buf_str(&search->ids), search->count > NAMED_MAX ? ", …" : "");
-    return error_hint(err, "give more of the id");
+    if (found < 0)
+        return -1;
+    error_set(err, E_NOT_FOUND, "there is no run or session `%s`", search->word);
+    return error_hint(err, "`belljar ps --all` lists them; results are kept only for a while");
 }
 
 int runs_find(const struct client *client, const char *word, struct runs_target *ret_target,
               struct error *err)
 {
     cleanup_json json_t *all = NULL;
-    struct search search = {.word = word};
+    cleanup(short_id_done) struct short_id search = {.word = word};
+    struct runs_target target = {0};
     json_t *item;
     size_t i;
-    int r;
 
     if (!*word)
         return error_set(err, E_INVALID, "the id is empty");
     if (runs_list(client, true, &all, err) < 0)
         return -1;
-    buf_init(&search.ids, 1024);
     json_array_foreach(json_object_get(all, "runs"), i, item)
     {
-        consider(&search, item, false);
+        consider(&search, item, false, &target);
     }
     json_array_foreach(json_object_get(all, "sessions"), i, item)
     {
-        consider(&search, item, true);
+        consider(&search, item, true, &target);
     }
-    r = judge(&search, ret_target, err);
-    buf_done(&search.ids);
-    return r;
+    if (judge(&search, &target, err) < 0)
+        return -1;
+    *ret_target = target;
+    return 0;
 }

@@ -84,7 +84,8 @@ static int help(void)
                  "  --operator            may see metrics of the whole server\n"
                  "  --grants              may use the directories that the settings allow\n");
     for (size_t i = 0; i < count; i++)
-        (void)printf("  --%-17s N  %s\n", flags.names[i], bounds[i].help);
+        (void)printf("  --%s N%*s %s\n", flags.names[i], 17 - (int)strlen(flags.names[i]), "",
+                     bounds[i].help);
     (void)printf("  --config FILE         read this file instead of the usual ones\n"
                  "  --json                print JSON\n\n"
                  "example: belljar token add ci --profile strict --runs-per-minute 60\n");
@@ -226,7 +227,7 @@ static void print_row(const struct token *token)
     size_t count;
     const struct rights_bound *bounds = rights_bounds(&count);
 
-    (void)printf("%-20s %-21s", token->name, token->created);
+    (void)printf("%-20s %s", token->name, token->created);
     if (token->rights.is_operator)
         (void)printf(" operator");
     if (token->rights.has_grants)
@@ -242,6 +243,7 @@ static void print_row(const struct token *token)
 static int list(struct wish *wish, char **names, struct error *err)
 {
     cleanup(tokens_done) struct tokens tokens = {0};
+    bool has_first;
 
     if (names[0])
         return error_set(err, E_INVALID, "`belljar token list` takes no argument `%s`", names[0]);
@@ -249,8 +251,11 @@ static int list(struct wish *wish, char **names, struct error *err)
         return -1;
     if (wish->is_json)
         return print_json(&tokens, err);
-    if (access(wish->first_path, F_OK) == 0)
-        (void)printf("%-20s %-21s operator, in %s\n", TOKEN_FIRST, "first start", wish->first_path);
+    has_first = access(wish->first_path, F_OK) == 0;
+    if (has_first)
+        (void)printf("%-20s %-20s operator, in %s\n", TOKEN_FIRST, "first start", wish->first_path);
+    if (!has_first && !tokens.count)
+        (void)fprintf(stderr, "no tokens; `belljar token add NAME` adds one\n");
     for (size_t i = 0; i < tokens.count; i++)
         print_row(&tokens.items[i]);
     return 0;

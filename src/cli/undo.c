@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/terminal_text.h"
 #include "cli/cmd.h"
+#include "cli/short_id.h"
 #include "undo/store.h"
 
 struct wish {
@@ -18,16 +19,17 @@ struct wish {
 
 static int help(void)
 {
-    (void)printf("usage: belljar undo RUN [--dry-run] [--json]\n"
+    (void)printf("usage: belljar undo {RUN | last} [--dry-run] [--json]\n"
                  "       belljar undo --list [--json]\n\n"
                  "Undo what a run changed in directories granted with `:rw`. Files that changed\n"
                  "again since the run are left alone and reported. An undo is recorded as well;\n"
-                 "use its id to undo it.\n\n"
+                 "use its id to undo it. RUN may be shortened to a beginning or an end that fits\n"
+                 "only one run; `last` is the newest run that is not undone.\n\n"
                  "  --dry-run      show what would be done, and change nothing\n"
                  "  --list         list the runs that can be undone, newest first\n"
                  "  --json         print JSON\n\n"
                  "example:\n"
-                 "  belljar undo --list\n");
+                 "  belljar undo --dry-run last\n");
     return 0;
 }
 
@@ -112,6 +114,61 @@ static int undo(const struct wish *wish, const char *run, struct error *err)
     return r;
 }
 
+/* --- which run --- */
+
+#define WHOLE_ID_LEN 30 /* run_ and 26 characters */
+
+/* The newest that changed something, is over, and is neither undone nor an undo itself. */
+static const char *last_of(const json_t *runs)
+{
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        const json_t *run = json_array_get(runs, i);
+
+        if (!json_string_value(json_object_get(run, "undoes")) &&
+            !json_is_true(json_object_get(run, "undone")) &&
+            !json_is_true(json_object_get(run, "is_running")) &&
+            !json_is_true(json_object_get(run, "removed_for_space")))
+            return json_string_value(json_object_get(run, "run"));
+    }
+    return NULL;
+}
+
+static int find_last(const json_t *runs, char id[static SHORT_ID_SIZE], struct error *err)
+{
+    const char *last = last_of(runs);
+
+    if (!last) {
+        error_set(err, E_NOT_FOUND, "there is no run to undo");
+        return error_hint(err, "`belljar undo --list` shows what can be undone");
+    }
+    (void)snprintf(id, SHORT_ID_SIZE, "%s", last);
+    (void)fprintf(stderr, "the last run is %s\n", id);
+    return 0;
+}
+
+/* A word that fits nothing stays as it is: the undo says so, and records it. */
+static int find_run(const char *word, char id[static SHORT_ID_SIZE], struct error *err)
+{
+    cleanup(short_id_done) struct short_id search = {.word = word};
+    cleanup_json json_t *runs = NULL;
+    int found;
+
+    (void)snprintf(id, SHORT_ID_SIZE, "%s", word);
+    if (!*word || strlen(word) >= WHOLE_ID_LEN)
+        return 0;
+    if (undo_store_list(NULL, &runs, err) < 0)
+        return -1;
+    if (strcmp(word, "last") == 0)
+        return find_last(runs, id, err);
+    for (size_t i = 0; i < json_array_size(runs); i++)
+        (void)short_id_try(&search,
+                           json_string_value(json_object_get(json_array_get(runs, i), "run")));
+    found = short_id_result(&search, err);
+    if (found > 0)
+        (void)snprintf(id, SHORT_ID_SIZE, "%s", search.best);
+    return found < 0 ? -1 : 0;
+}
+
 /* --- the list --- */
 
 static void print_run(const json_t *run)
@@ -158,17 +215,21 @@ static int list(const struct wish *wish, struct error *err)
 
 static int act(const struct wish *wish, char **words, struct error *err)
 {
+    char id[SHORT_ID_SIZE];
+
     if (wish->is_list && words[0])
         return error_set(err, E_INVALID, "`belljar undo --list` takes no argument `%s`", words[0]);
     if (wish->is_list && wish->is_dry)
         return error_set(err, E_INVALID, "--list and --dry-run cannot be combined");
     if (!wish->is_list && (!words[0] || words[1])) {
-        error_set(err, E_INVALID, "`belljar undo` takes the id of one run");
-        return error_hint(err, "`belljar undo --list` shows them");
+        error_set(err, E_INVALID, "`belljar undo` takes the id of one run, or `last`");
+        return error_hint(err, "`belljar undo --list` shows the ids");
     }
     if (config_load(wish->config, NULL, err) < 0)
         return -1;
-    return wish->is_list ? list(wish, err) : undo(wish, words[0], err);
+    if (wish->is_list)
+        return list(wish, err);
+    return find_run(words[0], id, err) < 0 ? -1 : undo(wish, id, err);
 }
 
 int cmd_undo(int argc, char **argv)

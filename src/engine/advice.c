@@ -239,7 +239,7 @@ static const struct {
      "it is a directory; `ls` in Bash and pathlib.Path.iterdir() in Python list it; list_files "
      "lists it"},
     {"SyntaxError", WIRE_ADVICE_MAGIC, NULL,
-     "`%`, `!` and `?` are a notebook's; known are !command, x = !command, %cd, %env, %pwd, "
+     "of the commands of a notebook, these are supported: !command, x = !command, %cd, %env, %pwd, "
      "%run, %pip, %time, %timeit, %who, %%bash, %%time, %%writefile and name?"},
 };
 
@@ -600,6 +600,7 @@ char *advice_on_language(struct span code, struct span exception, const struct r
         (rest.len && !isspace((unsigned char)rest.data[0])) || span_starts_with(rest, " =") ||
         (!span_is(exception, "NameError") && !span_is(exception, "SyntaxError")))
         return NULL;
-    return strdup("this was run as Python; pass `language` \"bash\" to run it as Bash; "
+    return strdup("this was run as Python; `belljar run -l bash` runs Bash, and at the prompt "
+                  "`:lang bash` does; pass `language` \"bash\" to run it as Bash; "
                   "execute_bash_code runs Bash");
 }

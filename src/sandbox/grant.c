@@ -96,9 +96,25 @@ char *grant_real_path(const char *path)
     return fd < 0 ? NULL : path_of(fd);
 }
 
+/* "DIR:wr", "DIR:/data": the part behind the colon of a directory that is there. Else NULL. */
+static const char *unknown_access(const char *path)
+{
+    const char *colon = strrchr(path, ':');
+    cleanup_free char *dir = colon ? strndup(path, (size_t)(colon - path)) : NULL;
+
+    return dir && *dir && access(dir, F_OK) == 0 ? colon + 1 : NULL;
+}
+
 static int refuse_place(const char *path, int errnum, struct error *err)
 {
+    const char *word = errnum == ENOENT ? unknown_access(path) : NULL;
     cleanup_free char *real = NULL;
+
+    if (word) {
+        error_set(err, E_INVALID, "--allow `%s`: unknown access `%s`", path, word);
+        return error_hint(err, "write DIR:ro, DIR:rw or DIR:cow; a directory is seen under its "
+                               "own path");
+    }
 
     if (errnum == ELOOP && !(real = realpath(path, NULL)))
         errnum = errno;

@@ -177,6 +177,8 @@ def test_filters_narrow_it(audited):
     assert len(rows("--since", "2020-01-01")) == 2 and len(rows("--until", "2020-01-01T12:00")) == 0
     assert len(rows("--limit", "1")) == 1 and "straw" in rows("--limit", "1")[0]
     assert audited.audit("list", "--since", "yesterday").code == 64
+    answer = audited.audit("list", "--status", "nonsense")
+    assert answer.code == 64 and "unknown status `nonsense`" in answer.errors and "timeout" in answer.errors, answer
     for flag, word, meant in (("--kind", "runs", "run"), ("--status", "sucess", "success")):
         answer = audited.audit("list", flag, word)
         assert answer.code == 64 and f"did you mean `{meant}`?" in answer.errors, answer
@@ -188,6 +190,10 @@ def test_a_run_is_shown_with_its_program(audited):
     assert "--- code ---\nprint('hello')\nprint('you')\n" in shown
     assert re.search(r"^  status +success$", shown, re.MULTILINE)
     assert [r["kind"] for r in map(json.loads, audited.audit("show", run, "--json").text.splitlines())] == ["start", "run"]
+    assert audited.audit("show", run[-6:].lower()).text == shown
+    several = audited.run("print(2)").json["id"]
+    answer = audited.audit("show", "run_")
+    assert answer.code == 64 and "fits several ids" in answer.errors and several in answer.errors, answer
     answer = audited.audit("show", "run_nobody")
     assert answer.code == 66 and "no record of `run_nobody`" in answer.errors
 
@@ -252,6 +258,12 @@ def test_a_receipt_is_checked_by_anybody(audited, tmp_path):
         ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin", "-in", tmp_path / "text", "-sigfile", tmp_path / "signature"],
         check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
+
+
+def test_a_receipt_that_is_not_there(audited):
+    assert audited.run("1").code == 0
+    answer = audited.audit("check-receipt", "no-such-file")
+    assert answer.code == 66 and "hint: check the name" in answer.errors, answer
 
 
 def test_a_changed_receipt_is_not_genuine(audited):

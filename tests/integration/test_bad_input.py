@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from prompt import Prompt
+
 pytestmark = pytest.mark.usefixtures("watch")
 
 RAN = b"it-ran"
@@ -244,12 +246,38 @@ HABITS = [
     (["images"], "`belljar environment --help`"),
     (["-v"], "`belljar version`"),
     (["serve", "-v", "x"], "`belljar serve --help`"),  # only where the hint holds
+    (["main.py", "x"], "`belljar run main.py`"),
+    (["./main", "x"], "`belljar run ./main`"),
+    (["-c", "print(1)"], "`belljar run -c CODE`"),
+    (["env", "list"], "`belljar environment`"),
+    (["profiles"], "`belljar run --profile NAME`"),
 ]
 
 
 @pytest.mark.parametrize("words, hint", HABITS, ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "")
 def test_habits_of_other_tools(user, words, hint):
     fails(user.call(*words), 64, "unknown ", hint=hint)
+
+
+@pytest.mark.parametrize("access", ["wr", "/data", "RO"])
+def test_an_access_that_is_unknown(user, access):
+    fails(user.call("run", "--allow", f".:{access}", "-c", "print('it-ran')"), 64, f"unknown access `{access}`", hint="DIR:cow")
+    fails(user.call("run", "--allow", f"no-such-directory:{access}", "-c", "print('it-ran')"), 66, "No such file")
+
+
+def test_run_with_a_command_of_the_system(user):
+    fails(user.call("run", "python3", "x.py"), 66, "`python3`", hint="`belljar exec --here -- python3 …`")
+    fails(user.call("run", "no-such-word", "x.py"), 66, hint="check the name")
+
+
+def test_run_without_a_program(user):
+    class Run(Prompt):
+        command = "run"
+
+    with Run(user) as terminal:
+        terminal.wait("no program was given")
+        terminal.wait("`belljar shell` opens a prompt")
+    fails(user.call("run", input=b""), 64, "the program is empty")
 
 
 def test_the_limits_that_a_mistake_names_are_those_of_own_runs(user):

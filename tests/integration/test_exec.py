@@ -71,6 +71,20 @@ def test_a_command_elsewhere_on_this_machine_is_named(who, project):
     assert answer.code == 0 and answer.text.startswith("script "), answer
 
 
+def test_a_script_in_the_current_directory_is_named(who, project):
+    answer = who.call("exec", "./own-script", cwd=project)
+    assert answer.code == 127 and "`./own-script` is in the current directory" in answer.errors and "`--here`" in answer.errors, answer
+    answer = who.call("exec", "--here", "./own-script", cwd=project)
+    assert answer.code == 0 and answer.text.startswith("script "), answer
+
+
+def test_a_line_in_one_word_is_no_command(who):
+    answer = who.call("exec", "ls -la")
+    assert answer.code == 127 and "as separate words" in answer.errors and "bash -c" in answer.errors, answer
+    answer = who.call("exec", "--", "no such command", "x")
+    assert answer.code == 127 and "separate words" not in answer.errors, answer
+
+
 def test_words_reach_the_command_unchanged(who):
     words = ["a b", "", "'", "$HOME", "*", "\\", "--json", "é", "\n", "-"]
     answer = who.call("exec", "--", "python3", "-c", "import sys, json; print(json.dumps(sys.argv[1:]))", *words)

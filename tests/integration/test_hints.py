@@ -31,7 +31,7 @@ FAILURES = [
     ("python", "input()", "nothing to read"),
     ("python", "np.zeros(1)", "`import numpy as np` first"),
     ("python", "import skills.nope", "no such skill"),
-    ("python", "files = %nothing", "known are !command"),
+    ("python", "files = %nothing", "supported: !command"),
     ("bash", "no-such-program", "not among the programs"),
     ("bash", "cat nothing", "relative paths begin in"),
     ("bash", "cd nothing", "relative paths begin in"),

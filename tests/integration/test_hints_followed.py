@@ -239,7 +239,7 @@ def test_mistakes_in_a_request(server):
     assert server.call("POST", "/v1/run", json.dumps(run).encode(), headers={header: value}).status == 200
     hint = refusal(server, "GET", "/v1/runn")
     assert server.get(hint.split()[0]).status == 200
-    method = re.search(r"it knows ([A-Z]+)", refusal(server, "PUT", "/v1/run", run))[1]
+    method = re.search(r"use ([A-Z]+)", refusal(server, "PUT", "/v1/run", run))[1]
     assert server.call(method, "/v1/run", run).status == 200
     if server.token:
         header, _, value = refusal(server, "GET", "/v1/sessions", headers={"Authorization": None}).split("`")[1].partition(": ")

@@ -79,6 +79,8 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(user):
     assert "ci" in user.call("token", "list", env=env).text
     assert user.call("token", "rm", "ci", env=env).code == 0
     assert user.call("token", "list", "--json", env=env).json == []
+    listed = user.call("token", "list", env=env)
+    assert ("no tokens; `belljar token add NAME`" in listed.errors) == (not listed.text), listed
 
 
 @pytest.mark.parametrize(

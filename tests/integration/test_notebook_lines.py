@@ -60,7 +60,7 @@ def test_what_is_not_known_stays_an_error_or_harmless(run, code):
     said = mcp.text_of(done)
     assert "KernelEnded" not in said and run("1 + 1")["structuredContent"]["result"]["json"] == 2, (code, said)
     if code.startswith(("%nothing", "%%nothing", "x = %")):
-        assert done["isError"] and "known are !command" in said, said
+        assert done["isError"] and "supported: !command" in said, said
 
 
 def test_the_profile_decides(who):

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import mcp
+from prompt import Prompt
 from recorded import Recorded
 from serving import Server, wait_until
 
@@ -69,6 +70,38 @@ def test_a_run_is_undone_and_the_undo_is_undone(who, folder):
     assert who.call("undo", run).code == 0 and contents(folder) == BEFORE
 
 
+def test_a_run_is_named_by_a_part_of_its_id_or_as_the_last(who, folder):
+    grant = ("--allow", f"{folder}:rw")
+    first = who.run("open('changed', 'w').write('x')", *grant).json["id"]
+    between = contents(folder)
+    second = who.run("open('new', 'w').write('x')", *grant).json["id"]
+    several = who.call("undo", "run_", "--dry-run")
+    assert several.code == 64 and "fits several ids" in several.errors and first in several.errors, several
+    last = who.call("undo", "last")
+    assert last.code == 0 and second in last.errors and contents(folder) == between, last
+    assert first in who.call("undo", "--dry-run", "last").errors  # neither one that is undone, nor an undo
+    assert who.call("undo", first[-8:].lower()).code == 0 and contents(folder) == BEFORE
+    none = who.call("undo", "last", "--dry-run")
+    assert first not in none.errors and second not in none.errors, none
+
+
+class Run(Prompt):
+    command = "run"
+
+
+def test_at_a_terminal_a_run_names_its_undo(who, folder):
+    code = "open('new', 'w').write('x'); open('changed', 'a').write('x'); print('done')"
+    with Run(who, "--allow", f"{folder}:rw", "-c", code) as terminal:
+        terminal.wait("1 created, 1 changed; `belljar undo ")
+        run = terminal.wait("` undoes this")
+        assert terminal.end() == 0
+    assert who.call("undo", run).code == 0 and contents(folder) == BEFORE
+    with Run(who, "--allow", f"{folder}:rw", "-c", "print('only', 'read')") as terminal:
+        terminal.wait("success")
+        assert terminal.end() == 0 and b"belljar undo" not in terminal.seen
+    assert "belljar undo" not in who.run(code, "--allow", f"{folder}:rw").errors  # a script reads `id` and `changes` of the result
+
+
 def test_what_changed_since_is_left_alone(who, folder):
     run = record(who, folder)
     (folder / "changed").write_text("edited by hand, later\n")
@@ -108,6 +141,13 @@ def test_an_undo_is_in_the_trail(who, folder):
     begun, ended = sorted((r for r in trail(who) if r["id"] == run), key=lambda r: r["seq"])
     assert (begun["event"], ended["event"]) == ("undo", "undone")
     assert (ended["undo"], ended["done"], ended["conflicts"], ended["status"]) == (done["undo"], 3, 0, "success"), ended
+
+
+def test_an_undo_that_failed_is_listed_as_failed(who):
+    run = "run_" + "".join(secrets.choice("0123456789ABCDEF") for _ in range(26))
+    assert who.call("undo", run).code == 66
+    begun, ended = (line for line in who.call("audit", "list", "--all", "--kind", "undo").text.splitlines() if run in line)
+    assert " undo " in begun and " failed " in ended and "undone" not in ended, ended
 
 
 # --- HTTP ---

@@ -199,6 +199,6 @@ HABITS = [
     case("get_ipython", "get_ipython().run_line_magic('matplotlib', 'inline')\nget_ipython().system('echo hi')", out="hi\n"),
     case("get_ipython of a module", "from IPython import get_ipython\nx = get_ipython().getoutput('echo a')\nx", value="['a']"),
     case("is it a notebook", "get_ipython() is not None", value="True", strict=True),
-    case("unknown magic", "%no_such_magic x", error="SyntaxError", has="known are !command", strict=True),
+    case("unknown magic", "%no_such_magic x", error="SyntaxError", has="supported: !command", strict=True),
     case("tabs in a bash cell", "%%bash\ncat <<-E\n\ta\nE\n", out="a\n"),
 ]  # fmt: skip

@@ -102,6 +102,7 @@ static int take_word(const char *flag, const char *word, const char *const *know
                      const char **ret_word, struct error *err)
 {
     const char *nearest = suggest_nearest(word, known, count);
+    char all[256];
 
     for (size_t i = 0; i < count; i++) {
         if (strcmp(word, known[i]) == 0) {
@@ -109,9 +110,10 @@ static int take_word(const char *flag, const char *word, const char *const *know
             return 0;
         }
     }
-    error_set(err, E_INVALID, "%s `%s` is in no record", flag, word);
+    cmd_list_words(known, count, all, sizeof(all));
+    error_set(err, E_INVALID, "unknown %s `%s`", flag + strlen("--"), word);
     return nearest ? error_hint(err, "did you mean `%s`?", nearest)
-                   : error_hint(err, "`man belljar-audit` lists them");
+                   : error_hint(err, "%s takes %s", flag, all);
 }
 
 static int take_kind(struct audit *audit, struct error *err)

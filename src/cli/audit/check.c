@@ -41,7 +41,7 @@ static int read_file(const char *path, struct buf *out, struct error *err)
     if (fd < 0 && strcmp(path, "-") != 0) {
         error_errno(err, "`%s`", path);
         err->code = E_NOT_FOUND;
-        return error_hint(err, "it begins with the first run");
+        return error_hint(err, "check the name; - is standard input");
     }
     return buf_read_fd(out, fd < 0 ? STDIN_FILENO : fd, err);
 }

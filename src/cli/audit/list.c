@@ -80,10 +80,16 @@ static int add_length(const struct index_row *row, struct buf *out, struct error
                       row->wall_ms < 1000 ? row->wall_ms : row->wall_ms / 1000);
 }
 
+/* "undone" would be untrue of an undo that failed. */
+static bool has_failed(const struct index_row *row)
+{
+    return row->status && strcmp(row->kind, "undo") == 0 && strcmp(row->status, "failed") == 0;
+}
+
 /* Time, what, how it ended, how long it took, whose, what it was. */
 static int add_row(const struct index_row *row, struct buf *out, struct error *err)
 {
-    const char *what = row->event ? row->event : row->status ? row->status : "";
+    const char *what = row->event && !has_failed(row) ? row->event : row->status ? row->status : "";
     bool is_run = strcmp(row->kind, "run") == 0 || strcmp(row->kind, "start") == 0;
     char id[40];
 

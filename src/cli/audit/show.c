@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/terminal_text.h"
 #include "cli/audit/audit.h"
+#include "cli/short_id.h"
 
 /* Texts are shown below, as they are; the links of the chain are for verify. */
 static const char *const hidden[] = {"v", "prev", "mac", "hash"};
@@ -155,6 +156,44 @@ static int show(void *user, const struct index_row *row, const struct buf *line,
     return r < 0 ? r : audit_print(out, err);
 }
 
+static int try_row(void *user, const struct index_row *row, const struct buf *line,
+                   const struct buf *start, struct error *err)
+{
+    (void)line;
+    (void)start;
+    (void)err;
+    if (row->id)
+        (void)short_id_try(user, row->id);
+    return 0;
+}
+
+/* A part of an id, where nothing has the word as its whole. 1: `search` has the id; 0: none fits.
+ */
+static int find_id(struct index *index, struct short_id *search, struct error *err)
+{
+    const struct index_filter filter = {.text = search->word, .has_starts = true};
+
+    return *search->word && index_find(index, &filter, try_row, search, err) < 0
+               ? -1
+               : short_id_result(search, err);
+}
+
+static int show_all(struct showing *showing, struct index_filter *filter, struct error *err)
+{
+    cleanup(short_id_done) struct short_id search = {.word = filter->id};
+    int r = index_find(showing->index, filter, show, showing, err);
+
+    if (r < 0 || showing->count)
+        return r;
+    r = find_id(showing->index, &search, err);
+    if (r <= 0)
+        return r;
+    filter->id = search.best;
+    r = index_find(showing->index, filter, show, showing, err);
+    filter->id = search.word;
+    return r;
+}
+
 int audit_show(struct audit *audit, char **words, struct error *err)
 {
     struct showing showing = {.audit = audit};
@@ -173,7 +212,7 @@ int audit_show(struct audit *audit, char **words, struct error *err)
         return -1;
     buf_init(&showing.out, 8 * RECORD_BYTES);
     showing.index = index;
-    r = index_find(index, &audit->filter, show, &showing, err);
+    r = show_all(&showing, &audit->filter, err);
     buf_done(&showing.out);
     index_close(index);
     if (r == 0 && !showing.count) {

@@ -96,20 +96,22 @@ static size_t count_changes(struct session *session)
 
 bool shell_may_leave(struct shell *shell)
 {
+    const char *them;
     size_t count = 0;
 
     for (size_t i = 0; i < SHELL_SESSIONS_MAX; i++)
         count += count_changes(shell->list[i]);
+    them = count == 1 ? "it" : "them";
     if (!count || shell->is_warned)
         return true;
     if (!editor_is_capable(shell->editor)) {
-        shell_say("belljar: %zu %s not applied and not on disk; `:apply` writes them", count,
-                  count == 1 ? "change was" : "changes were");
+        shell_say("belljar: %zu %s not applied and not on disk; `:apply` writes %s", count,
+                  count == 1 ? "change was" : "changes were", them);
         return true;
     }
-    shell_say("%zu %s not on disk: `:changes` shows them, `:apply` writes them; leave again to "
-              "discard them",
-              count, count == 1 ? "change is" : "changes are");
+    shell_say("%zu %s not on disk: `:changes` shows %s, `:apply` writes %s; leave again to "
+              "discard %s",
+              count, count == 1 ? "change is" : "changes are", them, them, them);
     shell->is_warned = true;
     return false;
 }

@@ -158,7 +158,7 @@ TEST(what_the_policy_stops_has_a_hint)
         {"[Errno 1] blocked by profile `standard`: `subprocess.Popen`", "`!command` in the cell",
          "no program can be started here"},
         {"[Errno 1] blocked by profile `standard`: `sys.settrace`", "as a script with Bash", NULL},
-        {"blocked by profile `standard`: `os.kill`; of `os` there are files", NULL, NULL},
+        {"blocked by profile `standard`: `os.kill`; `os` is limited to files", NULL, NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
