@@ -67,6 +67,7 @@ const struct route e2b_routes[] = {
     {"POST", "/e2b/v2/sandboxes/{sandbox}/connect", e2b_connect, CONTROL, BODY, .summary = "find it"},
     {"POST", "/e2b/sandboxes/{sandbox}/resume", e2b_connect, CONTROL, BODY, .summary = "find it"},
     {"POST", "/e2b/sandboxes/{sandbox}/pause", e2b_pause, CONTROL, BODY, .summary = "stop it"},
+    {"POST", "/e2b/sandboxes/{sandbox}/fork", e2b_fork, CONTROL, BODY, .summary = "copies of it"},
     {"POST", "/e2b/sandboxes/{sandbox}/timeout", e2b_set_timeout, CONTROL, BODY, .summary = "move its end"},
     {"POST", "/e2b/sandboxes/{sandbox}/refreshes", e2b_refresh, CONTROL, BODY, .summary = "move its end"},
     {"GET", "/e2b/sandboxes/{sandbox}/metrics", e2b_show_metrics, CONTROL, .query = metrics_fields,

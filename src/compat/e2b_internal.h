@@ -101,6 +101,8 @@ struct e2b_sandbox {
 
 /* What a sandbox is to be. */
 struct e2b_order {
+    struct caller *caller; /* whose it is */
+    unsigned generation;   /* of the caller */
     const char *template;
     const char *environment; /* NULL: that of the settings */
     json_t *metadata;        /* borrowed, or NULL */
@@ -111,6 +113,18 @@ struct e2b_order {
 
 /* Opens one for the request, which is answered when it stands. */
 int e2b_sandbox_open(struct request *request, const struct e2b_order *order, struct error *err);
+
+/* Makes one of a session that stands, a fork, whose on_end is e2b_sandbox_on_end() with `e2b`. */
+struct e2b_sandbox *e2b_sandbox_adopt(struct e2b *e2b, const struct e2b_order *order,
+                                      struct session *session, struct error *err);
+void e2b_sandbox_on_end(void *user, struct session *session, const char *why);
+
+/* Seconds in a body as milliseconds; without the member `usual_s`. */
+int e2b_read_timeout(const struct request *request, const json_t *body, const char *name,
+                     unsigned usual_s, uint64_t *ret_ms, struct error *err);
+
+/* The sandbox of the path. NULL: the answer has been given. */
+struct e2b_sandbox *e2b_sandbox_in_path(struct request *request);
 
 /* The sandbox of that id; NULL: there is none. With an owner, only its own. */
 struct e2b_sandbox *e2b_sandbox_find(const struct e2b *e2b, const char *id, size_t len,
