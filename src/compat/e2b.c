@@ -100,7 +100,7 @@ const struct route e2b_routes[] = {
     {"POST", "/e2b/filesystem.Filesystem/ListDir", e2b_list_dir, RPC, .summary = "entries"},
     {"POST", "/e2b/filesystem.Filesystem/MakeDir", e2b_make_dir, RPC, .summary = "a new directory"},
     {"POST", "/e2b/filesystem.Filesystem/Move", e2b_move, RPC, .summary = "another name"},
-    {"POST", "/e2b/filesystem.Filesystem/Remove", e2b_remove, RPC, .summary = "no entry any more"},
+    {"POST", "/e2b/filesystem.Filesystem/Remove", e2b_remove, RPC, .summary = "remove an entry"},
     {"POST", "/e2b/filesystem.Filesystem/WatchDir", e2b_rpc_unsupported, STREAM, .summary = "not offered"},
     {"POST", "/e2b/filesystem.Filesystem/{method}", e2b_rpc_unsupported, RPC, .summary = "not offered"},
     {"GET", "/e2b/files", e2b_file_get, FILES, .type = "application/octet-stream", .has_ranges = true,

@@ -39,7 +39,7 @@ static json_t *detail_json(const struct e2b_sandbox *s)
 
     session_info(s->session, &info);
     cpus = run_limit_get(info.limits, &run_limit_table[RUN_LIMIT_ROW_cpus]);
-    /* Whoever lists them has no need of all their tokens. */
+    /* The list shows no more tokens than clients read from it. */
     (void)json_object_del(value, "trafficAccessToken");
     json_set(value, "startedAt", date_json(s->started_ms));
     json_set(value, "endAt", date_json(s->end_ms));

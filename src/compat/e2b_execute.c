@@ -227,17 +227,92 @@ static int make_cell(struct request *request, struct e2b_sandbox *sandbox, const
 
     if (!json_is_string(code))
         return error_set(err, E_INVALID, "`code` is missing");
-    if (json_object_size(env))
-        return error_set(err, E_UNSUPPORTED,
-                         "variables of one cell are not supported; set them with the sandbox");
     if (read_language(body, &asked.language, err) < 0)
         return -1;
+    if (json_object_size(env) && asked.language != RUN_PYTHON)
+        return error_set(err, E_UNSUPPORTED,
+                         "variables of one cell are only for Python; set them with the sandbox");
     asked.code = (struct span){json_string_value(code), json_string_length(code)};
     run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s,
                           api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s));
     admission.session = sandbox->session;
     admission.has_skills = true;
     return admit_request(&admission, &asked, ret_cell, err);
+}
+
+/* --- variables of one cell --- */
+
+/* Python keeps the former values while the cell runs. The text is JSON, which is its literal of a
+ * string. */
+static const char set_env[] = "import os as __e2b_os, json as __e2b_json\n"
+                              "__e2b_new = __e2b_json.loads(%s)\n"
+                              "__e2b_old = {k: __e2b_os.environ.get(k) for k in __e2b_new}\n"
+                              "__e2b_os.environ.update(__e2b_new)\n";
+static const char restore_env[] =
+    "for __e2b_k, __e2b_v in __e2b_old.items():\n"
+    "    __e2b_os.environ.pop(__e2b_k, None)\n"
+    "    if __e2b_v is not None: __e2b_os.environ[__e2b_k] = __e2b_v\n"
+    "del __e2b_os, __e2b_json, __e2b_new, __e2b_old, __e2b_k, __e2b_v\n";
+
+static int write_set_env(json_t *env, struct buf *code, struct error *err)
+{
+    cleanup(buf_done) struct buf object = BUF_OF(LIMIT_CODE_BYTES), text = BUF_OF(LIMIT_CODE_BYTES);
+    json_t *value, *literal;
+    const char *name;
+    int r;
+
+    if (json_object_size(env) > LIMIT_ENV_COUNT)
+        return error_set(err, E_INVALID, "`env_vars`: more than %d", LIMIT_ENV_COUNT);
+    json_object_foreach(env, name, value)
+    {
+        if (!json_is_string(value) || !*name || strchr(name, '='))
+            return error_set(err, E_INVALID, "`env_vars`: expected names and texts");
+    }
+    if (json_text_dump(env, JSON_TEXT_COMPACT, &object, err) < 0)
+        return -1;
+    literal = json_text_string(buf_str(&object), object.len);
+    r = literal ? json_text_dump(literal, JSON_TEXT_COMPACT, &text, err) : error_memory(err);
+    json_decref(literal);
+    return r < 0 ? r : buf_printf(code, err, set_env, buf_str(&text));
+}
+
+/* A cell that nobody reads: its turn is the order in which cells were started. */
+static int start_silently(struct request *request, struct e2b_sandbox *sandbox, struct span code,
+                          struct error *err)
+{
+    struct api *api = request->api;
+    struct admission admission = api_admission(api, request->caller);
+    const struct run_request asked = {.code = code, .language = RUN_PYTHON};
+    struct job_order order;
+    struct job *job = NULL;
+    struct run *cell = NULL;
+
+    admission.session = sandbox->session;
+    if (admit_request(&admission, &asked, &cell, err) < 0)
+        return -1;
+    order = job_order_of(request, cell);
+    order.session = sandbox->session;
+    order.request = NULL;
+    return jobs_start(api->jobs, &order, &request->retry_s, &job, err);
+}
+
+static int begin_env(struct request *request, struct e2b_sandbox *sandbox, json_t *env,
+                     struct error *err)
+{
+    cleanup(buf_done) struct buf code = BUF_OF(LIMIT_CODE_BYTES);
+
+    if (!json_object_size(env))
+        return 0;
+    if (write_set_env(env, &code, err) < 0)
+        return -1;
+    return start_silently(request, sandbox, (struct span){buf_str(&code), code.len}, err);
+}
+
+static void end_env(struct request *request, struct e2b_sandbox *sandbox, const json_t *env)
+{
+    if (json_object_size(env)) /* where there is no room for it, the values stay */
+        (void)start_silently(request, sandbox, (struct span){restore_env, sizeof(restore_env) - 1},
+                             NULL);
 }
 
 static void begin_stream(struct execution *x, struct e2b_sandbox *sandbox, struct request *request)
@@ -259,11 +334,15 @@ void e2b_execute(struct request *request)
     struct job_order order;
     struct job *job = NULL;
     struct run *cell = NULL;
+    json_t *env;
     struct error err = {0};
 
     if (!sandbox)
         return;
-    if (make_cell(request, sandbox, body, &cell, &err) < 0) {
+    env = json_object_get(body, "env_vars");
+    if (make_cell(request, sandbox, body, &cell, &err) < 0 ||
+        begin_env(request, sandbox, env, &err) < 0) {
+        run_free(cell);
         api_refuse(request, "run", &err);
         return;
     }
@@ -290,10 +369,11 @@ void e2b_execute(struct request *request)
         free(x);
         return;
     }
-    if (x->is_over) {
+    if (x->is_over) { /* and the request with it */
         free(x);
         return;
     }
+    end_env(request, sandbox, env);
     x->job = job;
     request->user = x;
     request->on_gone = on_gone;

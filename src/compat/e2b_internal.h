@@ -99,7 +99,7 @@ struct e2b_sandbox {
     unsigned executions;
 };
 
-/* What a sandbox is to be. */
+/* A sandbox to be made. */
 struct e2b_order {
     struct caller *caller; /* whose it is */
     unsigned generation;   /* of the caller */
@@ -204,7 +204,7 @@ struct e2b_task {
     char to[PATH_MAX];
     struct session *session; /* only before the first pause */
     struct error err;
-    const char *code;    /* of an error that is none of ours; or NULL */
+    const char *code;    /* of an error with a code that only the RPC has; or NULL */
     int status;          /* goes with it */
     struct shared *text; /* the answer; NULL: an empty object */
 };
@@ -217,7 +217,7 @@ void e2b_task_begin(struct request *request, json_t *body, void (*work)(struct e
  * is elsewhere. */
 int e2b_path_read(const char *given, char ret_path[PATH_MAX], struct error *err);
 
-/* The same for a directory to work in: an absolute path, anywhere. */
+/* Reads the path of a directory to work in: an absolute path, anywhere. */
 int e2b_path_directory(const char *given, char ret_path[PATH_MAX], struct error *err);
 
 /* As programs of E2B know it. */

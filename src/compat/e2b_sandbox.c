@@ -261,7 +261,7 @@ int e2b_sandbox_open(struct request *request, const struct e2b_order *order, str
 
     if (!sandbox)
         return -1;
-    /* Where a sandbox is ready, the answer is given in this call. */
+    /* If a sandbox is ready, the answer is given in this call. */
     sandbox->waiting = request;
     request->user = sandbox;
     request->on_gone = on_creator_gone;

@@ -349,6 +349,9 @@ def test_cells_have_output_results_and_errors(sandbox):
     shown = sandbox.execute("from IPython.display import display, HTML\ndisplay(HTML('<i>'))")
     assert [(s["html"], s["is_main_result"]) for s in shown if s["type"] == "result"] == [("<i>", False)], shown
     assert sandbox.execute("echo $((6*7))", language="bash")[0]["text"] == "42\n"
+    sandbox.execute("import os; os.environ['OLD'] = 'o'")
+    assert sandbox.execute("os.environ['OLD'] + os.environ['NEW']", env_vars={"OLD": "p'\"ü", "NEW": "n"})[0]["text"] == "p'\"ün"
+    assert sandbox.execute("os.environ['OLD'], os.environ.get('NEW'), [n for n in dir() if 'e2b' in n]")[0]["json"] == ["o", None, []]
     contexts = sandbox.call("GET", "/contexts", port=INTERPRETER).json
     assert contexts[0] == {"id": "python", "language": "python", "cwd": "/home/user"}
     assert sandbox.execute("x", context_id=contexts[0]["id"])[0]["text"] == "41"
