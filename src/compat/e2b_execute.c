@@ -26,6 +26,7 @@ struct execution {
     struct job *job; /* NULL: it has not begun */
     bool is_over;
     struct cut cuts[2];
+    json_t *held; /* a display that may be the value's, or NULL */
 };
 
 /* --- lines --- */
@@ -67,6 +68,45 @@ static void on_output(struct execution *x, const struct run_event *event)
     cut->len = rest;
 }
 
+static void say_held(struct execution *x)
+{
+    if (x->held)
+        say(x, take_ptr(x->held));
+}
+
+/* The forms of a cell's value come as its last display, without a text, which the value has. */
+static void on_display(struct execution *x, const struct run_display *display)
+{
+    json_t *value = e2b_display_json(display);
+
+    say_held(x);
+    if (run_display_form(display, "text/plain"))
+        say(x, value);
+    else
+        x->held = value;
+}
+
+/* The value, with the forms that were shown of it. */
+static void say_value(struct execution *x, json_t *value)
+{
+    if (!value) {
+        say_held(x);
+        return;
+    }
+    if (x->held) {
+        (void)json_object_update(x->held, value);
+        json_decref(value);
+        value = take_ptr(x->held);
+    }
+    say(x, value);
+}
+
+static void free_execution(struct execution *x)
+{
+    json_decref(x->held);
+    free(x);
+}
+
 static void on_event(void *user, const struct run_event *event)
 {
     struct execution *x = user;
@@ -74,7 +114,7 @@ static void on_event(void *user, const struct run_event *event)
     if (event->kind == RUN_EVENT_STDOUT || event->kind == RUN_EVENT_STDERR)
         on_output(x, event);
     else if (event->kind == RUN_EVENT_DISPLAY && event->display)
-        say(x, e2b_display_json(event->display));
+        on_display(x, event->display);
     if (x->job)
         job_hold(x->job, x->stream.is_behind);
 }
@@ -87,15 +127,14 @@ static void on_done(void *user, const struct run *run)
 
     for (int i = 0; i < 2; i++) /* a character that was never finished */
         say_text(x, i, x->cuts[i].bytes, x->cuts[i].len);
-    if (value)
-        say(x, value);
+    say_value(x, value);
     if (error)
         say(x, error);
     say(x, json_pack("{s:s}", "type", "end_of_execution"));
     e2b_stream_end(&x->stream);
     x->is_over = true;
     if (x->job)
-        free(x); /* else whoever starts it does */
+        free_execution(x); /* else whoever starts it does */
 }
 
 /* --- the client --- */
@@ -106,7 +145,7 @@ static void on_gone(struct request *request)
 
     e2b_stream_drop(&x->stream);
     job_abandon(x->job);
-    free(x);
+    free_execution(x);
 }
 
 static void on_drained(struct request *request)
@@ -223,7 +262,7 @@ static int make_cell(struct request *request, struct e2b_sandbox *sandbox, const
 {
     struct admission admission = api_admission(request->api, request->caller);
     const json_t *code = json_object_get(body, "code"), *env = json_object_get(body, "env_vars");
-    cleanup(run_request_done) struct run_request asked = {0};
+    cleanup(run_request_done) struct run_request asked = {.is_notebook = true};
 
     if (!json_is_string(code))
         return error_set(err, E_INVALID, "`code` is missing");
@@ -366,11 +405,11 @@ void e2b_execute(struct request *request)
                          buf_str(&text), "traceback", ""));
         say(x, json_pack("{s:s}", "type", "end_of_execution"));
         e2b_stream_end(&x->stream);
-        free(x);
+        free_execution(x);
         return;
     }
     if (x->is_over) { /* and the request with it */
-        free(x);
+        free_execution(x);
         return;
     }
     end_env(request, sandbox, env);

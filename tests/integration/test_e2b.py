@@ -348,6 +348,10 @@ def test_cells_have_output_results_and_errors(sandbox):
     assert [(e["name"], e["value"], bool(e["traceback"])) for e in error] == [("ZeroDivisionError", "division by zero", True)]
     shown = sandbox.execute("from IPython.display import display, HTML\ndisplay(HTML('<i>'))")
     assert [(s["html"], s["is_main_result"]) for s in shown if s["type"] == "result"] == [("<i>", False)], shown
+    rich = "class Rich:\n    def _repr_html_(self): return '<u>'\n    def __repr__(self): return 'rich'\nRich()"
+    assert sandbox.execute(rich) == [{"type": "result", "is_main_result": True, "html": "<u>", "text": "rich"}]
+    assert [line["type"] for line in sandbox.execute("1/0")] == ["error"]
+    assert sandbox.execute("result = 5\nresult + 1")[0]["text"] == "6" and sandbox.execute("result = 7") == []
     assert sandbox.execute("echo $((6*7))", language="bash")[0]["text"] == "42\n"
     sandbox.execute("import os; os.environ['OLD'] = 'o'")
     assert sandbox.execute("os.environ['OLD'] + os.environ['NEW']", env_vars={"OLD": "p'\"ü", "NEW": "n"})[0]["text"] == "p'\"ün"
