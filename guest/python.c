@@ -173,7 +173,8 @@ static int fail_with_exception(const struct program *program)
     PyErr_Fetch(&type, &value, &tb);
     remember_source(program);
     PyErr_Restore(type, value, tb);
-    return report_exception(program->control, program->is_cell);
+    return report_exception(program->control, program->is_cell,
+                            !(program->flags & WIRE_RUN_NOTEBOOK));
 }
 
 /* Echoes the value as the interactive interpreter does, or as print() does, without touching `_`.
@@ -232,7 +233,8 @@ static bool stores_result(PyObject *code)
 static void report_outcome(const struct program *program, PyObject *globals, PyObject *before,
                            PyObject *value)
 {
-    PyObject *named = PyDict_GetItemString(globals, "result");
+    PyObject *named =
+        program->flags & WIRE_RUN_NOTEBOOK ? NULL : PyDict_GetItemString(globals, "result");
 
     if (named && program->is_cell && named == before && !stores_result(program->body))
         named = NULL;

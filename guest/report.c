@@ -321,7 +321,8 @@ static int call_hook(PyObject *hook, PyObject *type, PyObject *value, PyObject *
     return code;
 }
 
-static int report(int control, PyObject *type, PyObject *value, PyObject **tb, bool is_cell)
+static int report(int control, PyObject *type, PyObject *value, PyObject **tb, bool is_cell,
+                  bool prints)
 {
     int code = PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt) ? 130 : 1;
     PyObject *hook = is_cell ? NULL : own_hook(), *text;
@@ -335,21 +336,21 @@ static int report(int control, PyObject *type, PyObject *value, PyObject **tb, b
         send_exception(control, type, value, *tb, text);
     if (hook)
         code = call_hook(hook, type, value, *tb, text, code);
-    else
+    else if (prints || getpid() != speaker)
         print_exception(type, value, *tb, text);
     Py_XDECREF(hook);
     Py_XDECREF(text);
     return code;
 }
 
-int report_exception(int control, bool is_cell)
+int report_exception(int control, bool is_cell, bool prints)
 {
     PyObject *type, *value, *tb;
     int code;
 
     PyErr_Fetch(&type, &value, &tb);
     PyErr_NormalizeException(&type, &value, &tb);
-    code = report(control, type, value, &tb, is_cell);
+    code = report(control, type, value, &tb, is_cell, prints);
     /* In a session its frames would keep what is in them for ever. */
     Py_XDECREF(type);
     Py_XDECREF(value);

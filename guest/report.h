@@ -28,7 +28,7 @@ int report_value(int control, PyObject *value);
 /* The exception that is set, which is also printed to stderr and cleared. A program's own
  * sys.excepthook prints it, but not in cells, as in notebooks. Returns the exit code Python would
  * give. */
-int report_exception(int control, bool is_cell);
+int report_exception(int control, bool is_cell, bool prints);
 
 /* JSON of plain data (None, bool, int, float, str, list, tuple, dict with text keys; exact types,
  * so that no code of the program runs). Returns a new string object, or NULL without an error set

@@ -282,6 +282,9 @@ enum wire_run_flag {
     WIRE_RUN_TERMINAL = 2048, /* it runs on the sandbox's terminal, and leads its session */
     WIRE_RUN_TYPED = 4096,    /* a person types what it reads: sys.stdin calls `input.line` */
     WIRE_RUN_ONE_STREAM = 8192, /* its standard error goes to its standard output */
+    /* Of a Python cell: the value is that of the last expression, whatever `result` is, and a
+     * traceback is reported and not printed. */
+    WIRE_RUN_NOTEBOOK = 16384,
 };
 
 /* The text that a Bash kernel gets on its standard input for a cell, before the cell's text and a
@@ -325,7 +328,8 @@ enum wire_saved {
 
 /* A cell of a session; limits, rules and variables came with WIRE_RUN. */
 struct wire_cell {
-    uint32_t flags;  /* WIRE_RUN_AUTO_PRINT, _AS_PRINT, _TYPED, _STDIN: `input` is standard input */
+    uint32_t flags;  /* WIRE_RUN_AUTO_PRINT, _AS_PRINT, _TYPED, _NOTEBOOK, _STDIN: `input` is
+                        standard input */
     uint32_t number; /* 1, 2, ...: names the cell in tracebacks */
     struct span code;
     struct span input;

@@ -227,6 +227,7 @@ static int put_program(const struct admission *a, const struct run_request *requ
 {
     run->program.language = request->language;
     run->program.auto_print = request->auto_print;
+    run->program.is_notebook = request->is_notebook;
     run->program.auto_print_str = request->auto_print_str;
     run->program.only_checks = request->only_checks;
     run->program.is_check = request->is_check;

@@ -47,6 +47,7 @@ struct run_request {
     struct span input;  /* data NULL: it has no standard input */
     bool is_input_open; /* more of it comes later: of a command in a session */
     enum run_language language;
+    bool is_notebook; /* as in struct run_program */
     bool auto_print, auto_print_str, only_checks, is_check, wants_receipt;
     bool has_seed;
     uint64_t seed;

@@ -43,5 +43,6 @@ struct run_program {
     bool is_check;       /* the program is checked, and nothing of it is run */
     bool only_checks;    /* `code` is files (wire/message.h): whether all of them might run */
     bool auto_print;     /* echo the last expression, as a REPL does */
+    bool is_notebook;    /* of a cell: reported as by a notebook (WIRE_RUN_NOTEBOOK) */
     bool auto_print_str; /* then as print() shows it: the text of a string, not its quotes */
 };

@@ -39,7 +39,7 @@ static json_t *detail_json(const struct e2b_sandbox *s)
 
     session_info(s->session, &info);
     cpus = run_limit_get(info.limits, &run_limit_table[RUN_LIMIT_ROW_cpus]);
-    /* Whoever lists them has no need of all their tokens. */
+    /* The list shows no more tokens than clients read from it. */
     (void)json_object_del(value, "trafficAccessToken");
     json_set(value, "startedAt", date_json(s->started_ms));
     json_set(value, "endAt", date_json(s->end_ms));
@@ -58,7 +58,7 @@ static json_t *detail_json(const struct e2b_sandbox *s)
 
 /* --- reading --- */
 
-static struct e2b_sandbox *find(struct request *request)
+struct e2b_sandbox *e2b_sandbox_in_path(struct request *request)
 {
     const struct api *api = request->api;
     const char *id = request->params[0];
@@ -73,9 +73,8 @@ static struct e2b_sandbox *find(struct request *request)
     return NULL;
 }
 
-/* Seconds; without a member `usual_s`. */
-static int read_timeout(const struct request *request, const json_t *body, const char *name,
-                        unsigned usual_s, uint64_t *ret_ms, struct error *err)
+int e2b_read_timeout(const struct request *request, const json_t *body, const char *name,
+                     unsigned usual_s, uint64_t *ret_ms, struct error *err)
 {
     const struct api *api = request->api;
     const json_t *value = json_object_get(body, name);
@@ -172,7 +171,7 @@ void e2b_create(struct request *request)
 {
     bool is_old = span_is(request->head.path, "/e2b/sandboxes");
     json_t *body = e2b_body(request);
-    struct e2b_order order = {0};
+    struct e2b_order order = {.caller = request->caller, .generation = request->generation};
     struct error err = {0};
 
     if (!body)
@@ -180,8 +179,8 @@ void e2b_create(struct request *request)
     order.pauses = json_is_true(json_object_get(body, "autoPause"));
     order.resumes = json_is_true(json_object_get(json_object_get(body, "autoResume"), "enabled"));
     if (read_template(request, body, &order, &err) < 0 || refuse_extras(body, &err) < 0 ||
-        read_timeout(request, body, "timeout", is_old ? TIMEOUT_V1_S : TIMEOUT_S, &order.timeout_ms,
-                     &err) < 0 ||
+        e2b_read_timeout(request, body, "timeout", is_old ? TIMEOUT_V1_S : TIMEOUT_S,
+                         &order.timeout_ms, &err) < 0 ||
         read_map(body, "metadata", METADATA_MAX, &order.metadata, &err) < 0 ||
         read_map(body, "envVars", LIMIT_ENV_COUNT, &order.env, &err) < 0 ||
         e2b_sandbox_open(request, &order, &err) < 0)
@@ -190,7 +189,7 @@ void e2b_create(struct request *request)
 
 void e2b_connect(struct request *request)
 {
-    struct e2b_sandbox *s = find(request);
+    struct e2b_sandbox *s = e2b_sandbox_in_path(request);
     json_t *body = s ? e2b_body(request) : NULL;
     uint64_t timeout_ms = 0;
     bool was_paused;
@@ -198,7 +197,7 @@ void e2b_connect(struct request *request)
 
     if (!body)
         return;
-    if (read_timeout(request, body, "timeout", TIMEOUT_S, &timeout_ms, &err) < 0) {
+    if (e2b_read_timeout(request, body, "timeout", TIMEOUT_S, &timeout_ms, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }
@@ -215,7 +214,7 @@ void e2b_connect(struct request *request)
 
 void e2b_pause(struct request *request)
 {
-    struct e2b_sandbox *s = find(request);
+    struct e2b_sandbox *s = e2b_sandbox_in_path(request);
     struct error err = {0};
 
     if (!s)
@@ -232,7 +231,7 @@ void e2b_pause(struct request *request)
 
 void e2b_kill(struct request *request)
 {
-    struct e2b_sandbox *s = find(request);
+    struct e2b_sandbox *s = e2b_sandbox_in_path(request);
 
     if (!s)
         return;
@@ -242,14 +241,14 @@ void e2b_kill(struct request *request)
 
 static void move_end(struct request *request, const char *name)
 {
-    struct e2b_sandbox *s = find(request);
+    struct e2b_sandbox *s = e2b_sandbox_in_path(request);
     json_t *body = s ? e2b_body(request) : NULL;
     uint64_t timeout_ms = 0;
     struct error err = {0};
 
     if (!body)
         return;
-    if (read_timeout(request, body, name, TIMEOUT_S, &timeout_ms, &err) < 0) {
+    if (e2b_read_timeout(request, body, name, TIMEOUT_S, &timeout_ms, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }
@@ -271,7 +270,7 @@ void e2b_refresh(struct request *request)
 
 void e2b_show(struct request *request)
 {
-    const struct e2b_sandbox *s = find(request);
+    const struct e2b_sandbox *s = e2b_sandbox_in_path(request);
 
     if (s)
         request_answer_json(request, 200, detail_json(s));
@@ -280,7 +279,7 @@ void e2b_show(struct request *request)
 /* No figures are kept, and an empty list says so. */
 void e2b_show_metrics(struct request *request)
 {
-    if (find(request))
+    if (e2b_sandbox_in_path(request))
         request_answer_json(request, 200, json_array());
 }
 

@@ -26,6 +26,7 @@ struct execution {
     struct job *job; /* NULL: it has not begun */
     bool is_over;
     struct cut cuts[2];
+    json_t *held; /* a display that may be the value's, or NULL */
 };
 
 /* --- lines --- */
@@ -67,6 +68,45 @@ static void on_output(struct execution *x, const struct run_event *event)
     cut->len = rest;
 }
 
+static void say_held(struct execution *x)
+{
+    if (x->held)
+        say(x, take_ptr(x->held));
+}
+
+/* The forms of a cell's value come as its last display, without a text, which the value has. */
+static void on_display(struct execution *x, const struct run_display *display)
+{
+    json_t *value = e2b_display_json(display);
+
+    say_held(x);
+    if (run_display_form(display, "text/plain"))
+        say(x, value);
+    else
+        x->held = value;
+}
+
+/* The value, with the forms that were shown of it. */
+static void say_value(struct execution *x, json_t *value)
+{
+    if (!value) {
+        say_held(x);
+        return;
+    }
+    if (x->held) {
+        (void)json_object_update(x->held, value);
+        json_decref(value);
+        value = take_ptr(x->held);
+    }
+    say(x, value);
+}
+
+static void free_execution(struct execution *x)
+{
+    json_decref(x->held);
+    free(x);
+}
+
 static void on_event(void *user, const struct run_event *event)
 {
     struct execution *x = user;
@@ -74,7 +114,7 @@ static void on_event(void *user, const struct run_event *event)
     if (event->kind == RUN_EVENT_STDOUT || event->kind == RUN_EVENT_STDERR)
         on_output(x, event);
     else if (event->kind == RUN_EVENT_DISPLAY && event->display)
-        say(x, e2b_display_json(event->display));
+        on_display(x, event->display);
     if (x->job)
         job_hold(x->job, x->stream.is_behind);
 }
@@ -87,15 +127,14 @@ static void on_done(void *user, const struct run *run)
 
     for (int i = 0; i < 2; i++) /* a character that was never finished */
         say_text(x, i, x->cuts[i].bytes, x->cuts[i].len);
-    if (value)
-        say(x, value);
+    say_value(x, value);
     if (error)
         say(x, error);
     say(x, json_pack("{s:s}", "type", "end_of_execution"));
     e2b_stream_end(&x->stream);
     x->is_over = true;
     if (x->job)
-        free(x); /* else whoever starts it does */
+        free_execution(x); /* else whoever starts it does */
 }
 
 /* --- the client --- */
@@ -106,7 +145,7 @@ static void on_gone(struct request *request)
 
     e2b_stream_drop(&x->stream);
     job_abandon(x->job);
-    free(x);
+    free_execution(x);
 }
 
 static void on_drained(struct request *request)
@@ -223,21 +262,96 @@ static int make_cell(struct request *request, struct e2b_sandbox *sandbox, const
 {
     struct admission admission = api_admission(request->api, request->caller);
     const json_t *code = json_object_get(body, "code"), *env = json_object_get(body, "env_vars");
-    cleanup(run_request_done) struct run_request asked = {0};
+    cleanup(run_request_done) struct run_request asked = {.is_notebook = true};
 
     if (!json_is_string(code))
         return error_set(err, E_INVALID, "`code` is missing");
-    if (json_object_size(env))
-        return error_set(err, E_UNSUPPORTED,
-                         "variables of one cell are not supported; set them with the sandbox");
     if (read_language(body, &asked.language, err) < 0)
         return -1;
+    if (json_object_size(env) && asked.language != RUN_PYTHON)
+        return error_set(err, E_UNSUPPORTED,
+                         "variables of one cell are only for Python; set them with the sandbox");
     asked.code = (struct span){json_string_value(code), json_string_length(code)};
     run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s,
                           api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s));
     admission.session = sandbox->session;
     admission.has_skills = true;
     return admit_request(&admission, &asked, ret_cell, err);
+}
+
+/* --- variables of one cell --- */
+
+/* Python keeps the former values while the cell runs. The text is JSON, which is its literal of a
+ * string. */
+static const char set_env[] = "import os as __e2b_os, json as __e2b_json\n"
+                              "__e2b_new = __e2b_json.loads(%s)\n"
+                              "__e2b_old = {k: __e2b_os.environ.get(k) for k in __e2b_new}\n"
+                              "__e2b_os.environ.update(__e2b_new)\n";
+static const char restore_env[] =
+    "for __e2b_k, __e2b_v in __e2b_old.items():\n"
+    "    __e2b_os.environ.pop(__e2b_k, None)\n"
+    "    if __e2b_v is not None: __e2b_os.environ[__e2b_k] = __e2b_v\n"
+    "del __e2b_os, __e2b_json, __e2b_new, __e2b_old, __e2b_k, __e2b_v\n";
+
+static int write_set_env(json_t *env, struct buf *code, struct error *err)
+{
+    cleanup(buf_done) struct buf object = BUF_OF(LIMIT_CODE_BYTES), text = BUF_OF(LIMIT_CODE_BYTES);
+    json_t *value, *literal;
+    const char *name;
+    int r;
+
+    if (json_object_size(env) > LIMIT_ENV_COUNT)
+        return error_set(err, E_INVALID, "`env_vars`: more than %d", LIMIT_ENV_COUNT);
+    json_object_foreach(env, name, value)
+    {
+        if (!json_is_string(value) || !*name || strchr(name, '='))
+            return error_set(err, E_INVALID, "`env_vars`: expected names and texts");
+    }
+    if (json_text_dump(env, JSON_TEXT_COMPACT, &object, err) < 0)
+        return -1;
+    literal = json_text_string(buf_str(&object), object.len);
+    r = literal ? json_text_dump(literal, JSON_TEXT_COMPACT, &text, err) : error_memory(err);
+    json_decref(literal);
+    return r < 0 ? r : buf_printf(code, err, set_env, buf_str(&text));
+}
+
+/* A cell that nobody reads: its turn is the order in which cells were started. */
+static int start_silently(struct request *request, struct e2b_sandbox *sandbox, struct span code,
+                          struct error *err)
+{
+    struct api *api = request->api;
+    struct admission admission = api_admission(api, request->caller);
+    const struct run_request asked = {.code = code, .language = RUN_PYTHON};
+    struct job_order order;
+    struct job *job = NULL;
+    struct run *cell = NULL;
+
+    admission.session = sandbox->session;
+    if (admit_request(&admission, &asked, &cell, err) < 0)
+        return -1;
+    order = job_order_of(request, cell);
+    order.session = sandbox->session;
+    order.request = NULL;
+    return jobs_start(api->jobs, &order, &request->retry_s, &job, err);
+}
+
+static int begin_env(struct request *request, struct e2b_sandbox *sandbox, json_t *env,
+                     struct error *err)
+{
+    cleanup(buf_done) struct buf code = BUF_OF(LIMIT_CODE_BYTES);
+
+    if (!json_object_size(env))
+        return 0;
+    if (write_set_env(env, &code, err) < 0)
+        return -1;
+    return start_silently(request, sandbox, (struct span){buf_str(&code), code.len}, err);
+}
+
+static void end_env(struct request *request, struct e2b_sandbox *sandbox, const json_t *env)
+{
+    if (json_object_size(env)) /* where there is no room for it, the values stay */
+        (void)start_silently(request, sandbox, (struct span){restore_env, sizeof(restore_env) - 1},
+                             NULL);
 }
 
 static void begin_stream(struct execution *x, struct e2b_sandbox *sandbox, struct request *request)
@@ -259,11 +373,15 @@ void e2b_execute(struct request *request)
     struct job_order order;
     struct job *job = NULL;
     struct run *cell = NULL;
+    json_t *env;
     struct error err = {0};
 
     if (!sandbox)
         return;
-    if (make_cell(request, sandbox, body, &cell, &err) < 0) {
+    env = json_object_get(body, "env_vars");
+    if (make_cell(request, sandbox, body, &cell, &err) < 0 ||
+        begin_env(request, sandbox, env, &err) < 0) {
+        run_free(cell);
         api_refuse(request, "run", &err);
         return;
     }
@@ -287,13 +405,14 @@ void e2b_execute(struct request *request)
                          buf_str(&text), "traceback", ""));
         say(x, json_pack("{s:s}", "type", "end_of_execution"));
         e2b_stream_end(&x->stream);
-        free(x);
+        free_execution(x);
         return;
     }
-    if (x->is_over) {
-        free(x);
+    if (x->is_over) { /* and the request with it */
+        free_execution(x);
         return;
     }
+    end_env(request, sandbox, env);
     x->job = job;
     request->user = x;
     request->on_gone = on_gone;

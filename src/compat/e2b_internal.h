@@ -99,8 +99,10 @@ struct e2b_sandbox {
     unsigned executions;
 };
 
-/* What a sandbox is to be. */
+/* A sandbox to be made. */
 struct e2b_order {
+    struct caller *caller; /* whose it is */
+    unsigned generation;   /* of the caller */
     const char *template;
     const char *environment; /* NULL: that of the settings */
     json_t *metadata;        /* borrowed, or NULL */
@@ -111,6 +113,18 @@ struct e2b_order {
 
 /* Opens one for the request, which is answered when it stands. */
 int e2b_sandbox_open(struct request *request, const struct e2b_order *order, struct error *err);
+
+/* Makes one of a session that stands, a fork, whose on_end is e2b_sandbox_on_end() with `e2b`. */
+struct e2b_sandbox *e2b_sandbox_adopt(struct e2b *e2b, const struct e2b_order *order,
+                                      struct session *session, struct error *err);
+void e2b_sandbox_on_end(void *user, struct session *session, const char *why);
+
+/* Seconds in a body as milliseconds; without the member `usual_s`. */
+int e2b_read_timeout(const struct request *request, const json_t *body, const char *name,
+                     unsigned usual_s, uint64_t *ret_ms, struct error *err);
+
+/* The sandbox of the path. NULL: the answer has been given. */
+struct e2b_sandbox *e2b_sandbox_in_path(struct request *request);
 
 /* The sandbox of that id; NULL: there is none. With an owner, only its own. */
 struct e2b_sandbox *e2b_sandbox_find(const struct e2b *e2b, const char *id, size_t len,
@@ -190,7 +204,7 @@ struct e2b_task {
     char to[PATH_MAX];
     struct session *session; /* only before the first pause */
     struct error err;
-    const char *code;    /* of an error that is none of ours; or NULL */
+    const char *code;    /* of an error with a code that only the RPC has; or NULL */
     int status;          /* goes with it */
     struct shared *text; /* the answer; NULL: an empty object */
 };
@@ -203,7 +217,7 @@ void e2b_task_begin(struct request *request, json_t *body, void (*work)(struct e
  * is elsewhere. */
 int e2b_path_read(const char *given, char ret_path[PATH_MAX], struct error *err);
 
-/* The same for a directory to work in: an absolute path, anywhere. */
+/* Reads the path of a directory to work in: an absolute path, anywhere. */
 int e2b_path_directory(const char *given, char ret_path[PATH_MAX], struct error *err);
 
 /* As programs of E2B know it. */

@@ -1,15 +1,65 @@
-/* What a cell shows and returns, as E2B's clients read it. */
+/* Results of cells, as E2B's clients read them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/display_form.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "compat/e2b_internal.h"
 
 #define LINE_MAX_BYTES (4 * (size_t)LIMIT_DISPLAY_BYTES)
+
+/* "\u" and four digits, once or twice. */
+#define ESCAPE_MAX 12
+
+static size_t put_unit(char *to, uint32_t unit)
+{
+    const unsigned char bytes[] = {(unsigned char)(unit >> 8), (unsigned char)unit};
+
+    to[0] = '\\';
+    to[1] = 'u';
+    hex_write(bytes, sizeof(bytes), to + 2);
+    return 6;
+}
+
+static size_t put_escape(char *to, uint32_t c)
+{
+    size_t n;
+
+    if (c < 0x10000)
+        return put_unit(to, c);
+    n = put_unit(to, 0xd800 + ((c - 0x10000) >> 10));
+    return n + put_unit(to + n, 0xdc00 + ((c - 0x10000) & 0x3ff));
+}
+
+/* Adds UTF-8 with all that is not ASCII as escapes. */
+static int add_ascii(struct buf *out, struct span text, struct error *err)
+{
+    while (text.len) {
+        char escape[ESCAPE_MAX + 1];
+        size_t n = 0;
+        uint32_t c = 0;
+        int len;
+
+        while (n < text.len && (unsigned char)text.data[n] < 0x80)
+            n++;
+        if (n && buf_add(out, text.data, n, err) < 0)
+            return -1;
+        text = (struct span){text.data + n, text.len - n};
+        if (!text.len)
+            break;
+        len = utf8_decode(text.data, text.len, &c);
+        if (len <= 0)
+            return error_set(err, E_INTERNAL, "the line is not UTF-8");
+        if (buf_add(out, escape, put_escape(escape, c), err) < 0)
+            return -1;
+        text = (struct span){text.data + len, text.len - (size_t)len};
+    }
+    return 0;
+}
 
 /* A client reads each piece of the stream by itself, and loses a character that is cut in two:
  * whatever is not ASCII is escaped. */
@@ -17,30 +67,11 @@ int e2b_line_add(struct buf *out, json_t *value, struct error *err)
 {
     cleanup(buf_done) struct buf text = BUF_OF(LINE_MAX_BYTES);
     int r = value ? json_text_dump(value, JSON_TEXT_COMPACT, &text, err) : error_memory(err);
-    size_t at = 0;
 
     json_decref(value);
-    while (r == 0 && at < text.len) {
-        const char *from = buf_str(&text) + at;
-        size_t n = 0;
-        uint32_t c = 0;
-        int len;
-
-        while (at + n < text.len && (unsigned char)from[n] < 0x80)
-            n++;
-        r = buf_add(out, from, n, err);
-        at += n;
-        if (r < 0 || at == text.len)
-            break;
-        len = utf8_decode(from + n, text.len - at, &c);
-        if (len <= 0)
-            return error_set(err, E_INTERNAL, "the line is not UTF-8");
-        at += (size_t)len;
-        r = c < 0x10000 ? buf_printf(out, err, "\\u%04x", c)
-                        : buf_printf(out, err, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
-                                     0xdc00 + ((c - 0x10000) & 0x3ff));
-    }
-    return r < 0 ? r : buf_add_str(out, "\n", err);
+    if (r < 0 || add_ascii(out, (struct span){buf_str(&text), text.len}, err) < 0)
+        return -1;
+    return buf_add_str(out, "\n", err);
 }
 
 /* --- charts --- */

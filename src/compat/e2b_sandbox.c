@@ -185,11 +185,9 @@ static void on_creator_gone(struct request *request)
     e2b_sandbox_close(sandbox, "its client has gone");
 }
 
-static struct e2b_sandbox *new_sandbox(const struct request *request, const struct e2b_order *order,
+static struct e2b_sandbox *new_sandbox(struct e2b *e2b, const struct e2b_order *order,
                                        struct error *err)
 {
-    const struct api *api = request->api;
-    struct e2b *e2b = api->e2b;
     struct e2b_sandbox *sandbox = calloc(1, sizeof(*sandbox));
 
     if (!sandbox) {
@@ -200,8 +198,11 @@ static struct e2b_sandbox *new_sandbox(const struct request *request, const stru
     TAILQ_INSERT_HEAD(&e2b->sandboxes, sandbox, link);
     sandbox->e2b = e2b;
     sandbox->serial = ++e2b->last_serial;
-    sandbox->caller = request->caller;
-    sandbox->generation = request->generation;
+    sandbox->caller = order->caller;
+    sandbox->generation = order->generation;
+    sandbox->pauses = order->pauses;
+    sandbox->resumes = order->resumes;
+    sandbox->timeout_ms = order->timeout_ms;
     sandbox->started_ms = now_ms();
     sandbox->template = strdup(order->template);
     sandbox->metadata = order->metadata ? json_incref(order->metadata) : json_object();
@@ -248,7 +249,7 @@ int e2b_sandbox_open(struct request *request, const struct e2b_order *order, str
     const struct admission admission = api_admission(api, request->caller);
     cleanup(run_request_done) struct run_request asked = {.profile = PROFILE,
                                                           .environment = order->environment};
-    struct e2b_sandbox *sandbox = new_sandbox(request, order, err);
+    struct e2b_sandbox *sandbox = new_sandbox(api->e2b, order, err);
     /* Its own end takes the place of the idle clock. */
     const struct session_options options = {
         .owner = request->owner,
@@ -260,7 +261,7 @@ int e2b_sandbox_open(struct request *request, const struct e2b_order *order, str
 
     if (!sandbox)
         return -1;
-    /* Where a sandbox is ready, the answer is given in this call. */
+    /* If a sandbox is ready, the answer is given in this call. */
     sandbox->waiting = request;
     request->user = sandbox;
     request->on_gone = on_creator_gone;
@@ -270,11 +271,32 @@ int e2b_sandbox_open(struct request *request, const struct e2b_order *order, str
         free_sandbox(sandbox);
         return -1;
     }
-    sandbox->pauses = order->pauses;
-    sandbox->resumes = order->resumes;
-    sandbox->timeout_ms = order->timeout_ms;
     e2b_sandbox_set_end(sandbox, order->timeout_ms);
     return 0;
+}
+
+struct e2b_sandbox *e2b_sandbox_adopt(struct e2b *e2b, const struct e2b_order *order,
+                                      struct session *session, struct error *err)
+{
+    struct e2b_sandbox *sandbox = new_sandbox(e2b, order, err);
+
+    if (sandbox) {
+        sandbox->session = session;
+        e2b_sandbox_set_end(sandbox, order->timeout_ms);
+    }
+    return sandbox;
+}
+
+void e2b_sandbox_on_end(void *user, struct session *session, const char *why)
+{
+    struct e2b *e2b = user;
+    struct e2b_sandbox *s;
+
+    TAILQ_FOREACH(s, &e2b->sandboxes, link)
+        if (s->session == session)
+            break;
+    if (s)
+        on_end(s, session, why);
 }
 
 /* --- who asks --- */

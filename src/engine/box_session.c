@@ -209,7 +209,8 @@ static int send_cell(struct peer *peer, const struct run *cell, uint32_t number,
         .flags = (cell->program.auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
                  (cell->program.auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
                  (cell->program.has_input ? WIRE_RUN_STDIN : 0) |
-                 (cell->program.is_typed ? WIRE_RUN_TYPED : 0),
+                 (cell->program.is_typed ? WIRE_RUN_TYPED : 0) |
+                 (cell->program.is_notebook ? WIRE_RUN_NOTEBOOK : 0),
         .number = number,
         .code = {buf_str(&cell->program.code), cell->program.code.len},
         .input = {buf_str(&cell->program.input), cell->program.input.len},
