@@ -239,8 +239,6 @@ def test_deepagents(given):
         assert [(f.content, f.error) for f in found] == [(b"\0\xff", None), (b"t", None), (None, "file_not_found"), (None, "is_directory")]
         ran = backend.execute("echo out; echo err >&2; exit 4")
         assert (ran.output, ran.exit_code, ran.truncated) == ("out\nerr", 4, False)
-        ended = backend.execute("sleep 600", timeout=1)
-        assert ended.exit_code == 124 and "time limit" in ended.output
         assert asyncio.run(backend.aexecute("pwd")).output == "/workspace"
     finally:
         backend.close()
@@ -331,7 +329,6 @@ def test_google_adk(given, monkeypatch):
     assert (done.stdout, done.stderr) == ("1,2\n", "")
     assert [(f.name, f.content, f.mime_type) for f in done.output_files] == [("out/x.png", b"\x89", "image/png")]
     assert "ZeroDivisionError" in run(executor, "1 / 0").stderr
-    assert "timeout" in run(adk.BelljarCodeExecutor(timeout_s=1), "import time\ntime.sleep(600)").stderr
     assert "NameError" in run(executor, "x = 1", "one").stderr + run(executor, "x", "one").stderr
 
     kept = adk.BelljarCodeExecutor(stateful=True)
@@ -370,8 +367,6 @@ def test_inspect(given, tmp_path):
             for file, error in (("d", IsADirectoryError), ("/usr/x", PermissionError)):
                 with pytest.raises(error):
                     await box.write_file(file, "x")
-            with pytest.raises(TimeoutError):
-                await box.exec(["sleep", "600"], timeout=1)
             with pytest.raises(module._util.OutputLimitExceededError):
                 await box.exec(["sh", "-c", "yes | head -c 9000000"])
             with pytest.raises(PermissionError, match="one user"):
@@ -400,8 +395,6 @@ def test_openai_agents(given):
             assert await session.running() and (await session.read(Path("given"))).read() == b"put"
             done = await session.exec('echo "$A"; pwd; exit 3')
             assert (done.stdout, done.exit_code, done.ok()) == ("é\n/workspace\n".encode(), 3, False)
-            with pytest.raises(errors.ExecTimeoutError):
-                await session.exec("sleep 600", timeout=1)
             await session.write(Path("d/file"), io.BytesIO(b"\0"))
             await session.write(Path("skipped/file"), io.StringIO("text"))
             for path, error in (("none", errors.WorkspaceReadNotFoundError), ("d", errors.WorkspaceArchiveReadError), ("../etc/passwd", ValueError)):
@@ -438,3 +431,65 @@ def test_openai_agents(given):
             await client.delete(kept)
 
     asyncio.run(main())
+
+
+# --- time limits, which are a second at least ---
+
+
+def late_deepagents(module):
+    backend = module.BelljarSandbox.create()
+    ended = backend.execute("sleep 600", timeout=1)
+    assert ended.exit_code == 124 and "time limit" in ended.output
+    backend.close()
+
+
+def late_google_adk(module):
+    asked = importlib.import_module("google.adk.code_executors.code_execution_utils").CodeExecutionInput(code="import time\ntime.sleep(600)")
+    assert "timeout" in module.BelljarCodeExecutor(timeout_s=1).execute_code(None, asked).stderr
+
+
+def late_smolagents(module):
+    executor = module.BelljarExecutor(timeout_s=1)
+    with pytest.raises(belljar_client.ProgramFailed) as failed:
+        executor("import time\ntime.sleep(600)")
+    assert failed.value.code == "timeout"
+    executor.cleanup()
+
+
+def late_autogen(module):
+    core = importlib.import_module("autogen_core.code_executor")
+
+    async def main():
+        async with module.BelljarCodeExecutor(timeout=1) as executor:
+            token = importlib.import_module("autogen_core").CancellationToken()
+            done = await executor.execute_code_blocks([core.CodeBlock(code="sleep 600", language="sh")], token)
+            assert done.exit_code == 124 and "time limit" in done.output
+        await executor._client.close()
+
+    asyncio.run(main())
+
+
+def late_inspect_ai(module):
+    async def main():
+        found = await module.BelljarSandboxEnvironment.sample_init("task", None, {})
+        with pytest.raises(TimeoutError):
+            await found["default"].exec(["sleep", "600"], timeout=1)
+        await module.BelljarSandboxEnvironment.sample_cleanup("task", None, found, True)
+
+    asyncio.run(main())
+
+
+def late_openai_agents(module):
+    async def main():
+        async with belljar_client.AsyncClient() as belljar:
+            session = await module.BelljarSandboxClient(belljar).create()
+            with pytest.raises(module._errors.ExecTimeoutError):
+                await session.exec("sleep 600", timeout=0.5)
+            await session.aclose()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("name", ["deepagents", "google_adk", "smolagents", "autogen", "inspect_ai", "openai_agents"])
+def test_a_time_limit_is_told_as_the_framework_tells_it(given, name):
+    globals()[f"late_{name}"](adapter(name))

@@ -1,6 +1,6 @@
 """Stand-ins for frameworks that are not installed: what their published interfaces ask of a sandbox, and nothing else.
 
-`install()` puts them in the place of missing packages; a package that is there is used itself. Each is written after the interface of its
+`install()` puts them where packages are missing; a package that is there is used itself. Each is written after the interface of its
 framework in November 2026, in our words: what an adapter must define is abstract, and what it calls does as much as the test needs.
 """
 import abc
@@ -271,7 +271,7 @@ class Environment:
 
 
 class Manifest:
-    """Where the workspace is, the variables of its programs, and files that are put into it at the start."""
+    """The place of the workspace, the variables of its programs, and files that are put into it at the start."""
 
     def __init__(self, root="/workspace", environment=None, files=None):
         self.root, self.environment, self.files = root, Environment(environment or {}), files or {}
@@ -360,7 +360,7 @@ class BaseSandboxSession(abc.ABC):
 
 
 class SandboxSession:
-    """What the client hands out: the session with events around it."""
+    """A session with events around it, as clients hand it out."""
 
     def __init__(self, inner):
         self._inner = inner

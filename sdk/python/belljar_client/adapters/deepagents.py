@@ -60,7 +60,7 @@ class BelljarSandbox(_sandbox.BaseSandbox):  # type: ignore[misc, name-defined]
 
 
 def _tried(path: str, work: Callable[..., Any], *args: Any) -> Tuple[Any, Optional[str]]:
-    """What it gives, or the error: one failed file does not spoil the others."""
+    """The value, or the error: one failed file does not spoil the others."""
     if not path.startswith("/"):
         return None, "invalid_path"
     try:

@@ -18,7 +18,7 @@ CONFIG_BYTES = 1 << 20
 
 
 def _os_error(error: BelljarError, file: str) -> Exception:
-    """What Inspect expects of a sandbox."""
+    """The error that Inspect expects of a sandbox."""
     if error.code == "is_directory":
         return IsADirectoryError(f"`{file}` is a directory")
     if isinstance(error, NotFoundError):

@@ -37,7 +37,7 @@ class BelljarSandboxClientOptions(_client.BaseSandboxClientOptions):  # type: ig
 
 
 class BelljarSandboxSessionState(_state.SandboxSessionState):  # type: ignore[misc, name-defined]
-    """What is kept of a session between runs. There is no token in it."""
+    """A session between runs, without a token."""
 
     type: Literal["belljar"] = "belljar"
     belljar_session: str

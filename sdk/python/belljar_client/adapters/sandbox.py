@@ -103,7 +103,7 @@ def inside(path: str) -> Optional[str]:
 
 
 async def _settled(value: Any) -> Any:
-    """What a method of either kind of client gives."""
+    """The value of a method, of either kind of client."""
     return await value if inspect.isawaitable(value) else value
 
 
@@ -328,7 +328,7 @@ KINDS = {"f": "file", "d": "directory", "l": "link", "p": "fifo", "s": "socket"}
 
 
 def _reading(file: str, command: Line) -> List[str]:
-    """The same command with a file as its standard input."""
+    """Runs the command with a file as its standard input."""
     words = ["bash", "-c", command] if isinstance(command, str) else list(command)
     return ["bash", "-c", 'exec "$@" < "$0"', file, *words]
 
@@ -337,7 +337,7 @@ def directory_error(path: str) -> InvalidError:
     return InvalidError(f"`{path}` is a directory", code="is_directory")
 
 
-# What tools say in the C locale, and the error that it is.
+# Messages of tools, and the errors that they are.
 SAID = (
     ("Is a directory", directory_error),
     ("omitting directory", directory_error),

@@ -81,7 +81,7 @@ class BelljarExecutor(_executor.PythonExecutor):  # type: ignore[misc, name-defi
 
 
 def failure(result: Result) -> ProgramFailed:
-    """What the agent reads: the output so far, then the error."""
+    """The error that the agent reads: the output so far, then the reason."""
     try:
         result.raise_for_error()
     except ProgramFailed as e:
