@@ -31,8 +31,8 @@ def _metadata(project: Mapping[str, Any]) -> str:
 
 
 def _sources() -> Dict[str, bytes]:
-    files = sorted(p for p in (HERE / PACKAGE).iterdir() if p.suffix == ".py" or p.name == "py.typed")
-    return {f"{PACKAGE}/{p.name}": p.read_bytes() for p in files}
+    files = sorted(p for p in (HERE / PACKAGE).rglob("*") if p.suffix == ".py" or p.name == "py.typed")
+    return {p.relative_to(HERE).as_posix(): p.read_bytes() for p in files}
 
 
 def _digest(data: bytes) -> str:

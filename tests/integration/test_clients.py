@@ -38,17 +38,18 @@ def test_a_case(client, clients_server, folders, case):
 
 
 @needs_node
-def test_what_only_typescript_has(user, clients_server):
+@pytest.mark.parametrize("program, given", [("own.mjs", "src/index.js"), ("adapters.mjs", "src")])
+def test_what_only_typescript_has(user, clients_server, program, given):
     """As the user whose server it is: also over the usual socket, with nothing but the environment to find it."""
-    place = user.directory("typescript")
+    place = user.directory(f"typescript-{program}")
     shutil.copytree(PACKAGE, place / "belljar")
-    shutil.copy(belljar.ROOT / "tests/sdk/own.mjs", place)
+    shutil.copy(belljar.ROOT / "tests/sdk" / program, place)
     token_file = place / "token"
     token_file.write_text(clients_server.token + "\n")
     for path in [place, *place.rglob("*")]:
         user.own(path)
     done = subprocess.run(
-        ["node", str(place / "own.mjs"), str(place / "belljar/src/index.js")],
+        ["node", str(place / program), str(place / "belljar" / given)],
         env=user.environment({"BELLJAR_URL": f"http://127.0.0.1:{clients_server.port}", "BELLJAR_TOKEN_FILE": str(token_file)}),
         capture_output=True, text=True, timeout=belljar.HANG_SECONDS, cwd=place, **user.identity(),
     )  # fmt: skip

@@ -233,7 +233,7 @@ def test_mypy_knows_every_type(tmp_path):
 
 
 def test_it_needs_nothing_but_the_library():
-    for path in (PACKAGE / "belljar_client").glob("*.py"):
+    for path in (PACKAGE / "belljar_client").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
             for name in names:
@@ -256,7 +256,7 @@ def test_a_wheel_is_the_same_each_time(tmp_path):
         wheels.append((tmp_path / name / backend.build_wheel(str(tmp_path / name))).read_bytes())
     assert wheels[0] == wheels[1]
     names = zipfile.ZipFile(next((tmp_path / "a").iterdir())).namelist()
-    assert "belljar_client/py.typed" in names and not [n for n in names if not n.startswith(("belljar_client/", "belljar_client-"))]
+    assert "belljar_client/py.typed" in names and "belljar_client/adapters/sandbox.py" in names and not [n for n in names if not n.startswith(("belljar_client/", "belljar_client-"))]
     version = re.search(r'version: \'([^\']*)\'', (belljar.ROOT / "meson.build").read_text())[1]
     assert f"belljar_client-{version}.dist-info/RECORD" in names and belljar_client.__version__ == version
     assert backend.build_sdist(str(tmp_path)) == f"belljar_client-{version}.tar.gz"

