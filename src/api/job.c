@@ -171,12 +171,11 @@ static void tell_follower(struct job *job)
         follower.on_done(follower.user, job->run);
 }
 
-static void weigh_in(struct job *job, size_t weight)
+void job_weigh_in(struct job *job, size_t weight)
 {
-    job->sent_bytes = weight;
-    job->weight = weight + sizeof(*job) + sizeof(*job->run);
-    job->jobs->pending_bytes += job->weight;
-    job->place.caller->pending_bytes += job->weight;
+    job->weight += weight;
+    job->jobs->pending_bytes += weight;
+    job->place.caller->pending_bytes += weight;
 }
 
 static void weigh_out(struct job *job)
@@ -371,8 +370,8 @@ static size_t weigh(const struct run *run)
 
 /* Many may wait for one session, and for tasks nobody waits: without a bound of their own they
  * would have none. No caller gets all of it. */
-static int check_room(const struct jobs *jobs, const struct caller *caller, size_t weight,
-                      struct error *err)
+int jobs_check_room(const struct jobs *jobs, const struct caller *caller, size_t weight,
+                    struct error *err)
 {
     size_t max = jobs->options.max_pending;
     const struct share share = {.total = max,
@@ -380,7 +379,6 @@ static int check_room(const struct jobs *jobs, const struct caller *caller, size
                                 .own = caller->pending_bytes,
                                 .has_others = true};
 
-    weight += sizeof(struct job) + sizeof(struct run);
     if (!max || share_allows(&share, weight))
         return 0;
     jobs->options.metrics->refusals[METRICS_QUEUE]++;
@@ -407,10 +405,10 @@ void job_hear_run(struct job *job)
 static struct job *make_job(struct jobs *jobs, const struct job_order *order, unsigned *ret_retry_s,
                             struct error *err)
 {
-    size_t weight = weigh(order->run);
+    size_t sent = weigh(order->run), weight = sent + sizeof(struct job) + sizeof(struct run);
     struct job *job;
 
-    if (check_room(jobs, order->caller, weight, err) < 0 ||
+    if (jobs_check_room(jobs, order->caller, weight, err) < 0 ||
         claim(jobs, order->caller, ret_retry_s, err) < 0)
         return NULL;
     job = new_job(jobs, order);
@@ -436,7 +434,8 @@ static struct job *make_job(struct jobs *jobs, const struct job_order *order, un
     if (job->follower.on_event)
         job->run->on_event = on_followed;
     spill_streams(jobs, order->caller, job->run);
-    weigh_in(job, weight);
+    job->sent_bytes = sent;
+    job_weigh_in(job, weight);
     jobs->n_running++;
     return job;
 }

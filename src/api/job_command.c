@@ -25,13 +25,21 @@ static struct session *live_session(const struct job *job, struct error *err)
     return sessions_find(job->jobs->options.sessions, job->owner, job->session_id, err);
 }
 
+/* Input that waits is the owner's, as that which came with the command. */
 int job_input(struct job *job, const char *data, size_t len, bool closes, struct error *err)
 {
     struct session *session = live_session(job, err);
+    const struct buf *input;
+    size_t before;
 
-    if (!session || session_input(session, job->run, data, len, closes, err) < 0)
+    if (!session || jobs_check_room(job->jobs, job->place.caller, len, err) < 0)
+        return -1;
+    input = &job->run->program.input;
+    before = input->size;
+    if (session_input(session, job->run, data, len, closes, err) < 0)
         return -1;
     job->sent_bytes += len;
+    job_weigh_in(job, input->size - before);
     return 0;
 }
 

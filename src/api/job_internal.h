@@ -91,6 +91,12 @@ static inline bool job_goes_on(const struct job *job)
 /* The run tells those who read its output along. */
 void job_hear_run(struct job *job);
 
+/* Whether the caller may have so many bytes more that wait, and that a job has them until its run
+ * is over. */
+int jobs_check_room(const struct jobs *jobs, const struct caller *caller, size_t weight,
+                    struct error *err);
+void job_weigh_in(struct job *job, size_t weight);
+
 /* --- job_answer.c --- */
 
 /* The run is over: the text, and the status of HTTP that goes with it. */

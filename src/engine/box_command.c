@@ -491,6 +491,8 @@ int box_command_input(struct run *run, const char *data, size_t len, bool closes
         error_set(err, E_BUSY, "the command has not read the input it was sent");
         return error_hint(err, "send at most %zu bytes before it reads them", INPUT_WAITING_MAX);
     }
+    if (is_begun)
+        input_pipe_forget(pipe);
     if (buf_add(&run->program.input, data, len, err) < 0)
         return -1;
     run->program.is_input_open = !closes;

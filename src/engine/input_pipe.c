@@ -49,6 +49,15 @@ int input_pipe_go_on(struct input_pipe *p, struct error *err)
     return p->watch ? 0 : error_memory(err);
 }
 
+/* Only once it is as much as what waits, so that each byte is moved once. */
+void input_pipe_forget(struct input_pipe *p)
+{
+    if (p->fd < 0 || p->sent < p->data->len - p->sent)
+        return;
+    buf_consume(p->data, p->sent);
+    p->sent = 0;
+}
+
 size_t input_pipe_waiting(const struct input_pipe *p)
 {
     return p->fd < 0 ? 0 : p->data->len - p->sent;

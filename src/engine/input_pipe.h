@@ -27,6 +27,10 @@ int input_pipe_open(struct input_pipe *pipe, struct loop *loop, struct buf *data
 /* There is more to write, or no more will come. */
 int input_pipe_go_on(struct input_pipe *pipe, struct error *err);
 
+/* Forgets what was written, before more is added: a program that is always a little behind would
+ * have everything kept that it was ever sent. */
+void input_pipe_forget(struct input_pipe *pipe);
+
 /* Bytes that were not written yet. */
 size_t input_pipe_waiting(const struct input_pipe *pipe);
 

@@ -133,6 +133,25 @@ def test_images_that_a_session_came_from_are_bounded(tokens):
 # --- shares ---
 
 
+def test_input_of_commands_is_their_owners(tokens):
+    """What a command has not read waits in the server's memory, whether it came with it or later."""
+    loud, quiet = tokens.add("piling"), tokens.add("typing")
+    place, other = open_session(tokens, loud, "piles", profile="open"), open_session(tokens, quiet, "types", profile="open")
+    begin = {"command": "sleep 100", "stdin_open": True, "background": True}
+    first = tokens.call(loud, "POST", f"{place}/commands", begin).json["id"]
+    for size in (7900000, 500000):
+        reply = None
+        while reply is None or reply.status == 200:
+            reply = tokens.call(loud, "POST", f"{place}/commands", {**begin, "stdin": "x" * size})
+        assert reply.status == 429 and "memory" in reply.error["message"], reply
+    reply = tokens.call(loud, "POST", f"{place}/commands/{first}/stdin", {"text": "x" * 1000000})
+    assert reply.status == 429 and "memory" in reply.error["message"], reply
+    mine = tokens.call(quiet, "POST", f"{other}/commands", begin).json["id"]
+    assert tokens.call(quiet, "POST", f"{other}/commands/{mine}/stdin", {"text": "x" * 1000000}).status == 204
+    for token, session in ((loud, place), (quiet, other)):
+        assert tokens.call(token, "DELETE", session).status == 204
+
+
 def test_sessions_of_one_token_leave_room_for_another(tokens):
     loud, quiet = tokens.add("loud"), tokens.add("quiet")
     replies = [tokens.call(loud, "POST", "/v1/sessions", {"name": f"s{i}"}) for i in range(8)]
