@@ -59,6 +59,16 @@ class Audited:
         wait_until(lambda: "not signed" not in self.verify().text, "the head is signed")
 
 
+def test_verify_says_whether_the_trail_is_valid(audited):
+    audited.run("1")
+    answer = audited.verify()
+    assert answer.code == 0 and answer.text.startswith("valid: 3 records, 1 file, "), answer
+    file = next(audited.trail.glob("*.jsonl"))
+    file.write_bytes(file.read_bytes().replace(b'"exit_code":0', b'"exit_code":1'))
+    answer = audited.verify()
+    assert answer.code == 1 and "NOT VALID: " in answer.text and "valid: 3" not in answer.text, answer
+
+
 def of_kind(records, kind):
     return [r for r in records if r["kind"] == kind]
 
