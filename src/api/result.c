@@ -363,8 +363,8 @@ int result_add_denials(const struct run *run, struct buf *text, struct error *er
         if (run_denial_is_status(run, d))
             continue;
         if (end_line(text, err) < 0 ||
-            buf_printf(text, err, "belljar: denied: %s [%s]%s%s\n", d->what, d->layer,
-                       hint ? "; " : "", hint ? hint : "") < 0)
+            buf_printf(text, err, "belljar: %s: %s [%s]%s%s\n", run_denial_word(d), d->what,
+                       d->layer, hint ? "; " : "", hint ? hint : "") < 0)
             return -1;
     }
     return 0;
@@ -506,9 +506,9 @@ static int add_status(const struct human *h)
 
 static int add_denial(const struct human *h, const struct run_denial *denial)
 {
-    if (buf_add_str(h->out, "belljar: denied: ", h->err) < 0 || say(h, denial->what) < 0 ||
-        buf_add_str(h->out, " [", h->err) < 0 || say(h, denial->layer) < 0 ||
-        buf_add_str(h->out, "]", h->err) < 0)
+    if (buf_printf(h->out, h->err, "belljar: %s: ", run_denial_word(denial)) < 0 ||
+        say(h, denial->what) < 0 || buf_add_str(h->out, " [", h->err) < 0 ||
+        say(h, denial->layer) < 0 || buf_add_str(h->out, "]", h->err) < 0)
         return -1;
     if (denial->count > 1 &&
         buf_printf(h->out, h->err, ", %llu times", (unsigned long long)denial->count) < 0)

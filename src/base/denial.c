@@ -113,6 +113,11 @@ void run_mask_denials(struct run *run,
     run->result.n_denials = kept;
 }
 
+const char *run_denial_word(const struct run_denial *denial)
+{
+    return strcmp(denial->layer, RUN_LAYER_NETWORK) == 0 ? "failed" : "denied";
+}
+
 bool run_denial_is_status(const struct run *run, const struct run_denial *denial)
 {
     return (run->result.status == RUN_TIMEOUT && strcmp(denial->layer, RUN_LAYER_TIME) == 0) ||

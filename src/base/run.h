@@ -141,6 +141,9 @@ void run_free_denials(struct run *run);
 /* Whether it says no more than the run's status does. */
 bool run_denial_is_status(const struct run *run, const struct run_denial *denial);
 
+/* "denied", or "failed" where nothing of ours has refused it. */
+const char *run_denial_word(const struct run_denial *denial);
+
 /* Its calls work on the data of its owner in that store. NULL: there is none. */
 void run_set_keeper(struct run *run, struct store *store, const char *owner);
 

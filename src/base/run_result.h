@@ -85,6 +85,9 @@ struct run_denial {
 #define RUN_LAYER_TIME   "time limit"
 #define RUN_LAYER_MEMORY "memory limit"
 
+/* A host that was granted and not reached: nothing of ours has refused it. */
+#define RUN_LAYER_NETWORK "network"
+
 /* The program's own report of its end. It is text for people; no status is ever derived from it.
  */
 struct run_exception {

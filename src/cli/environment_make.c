@@ -104,7 +104,7 @@ static void begin_pip(struct command *c, const struct environment_wish *wish, co
 static int no_packages(struct error *err)
 {
     return error_hint(err, "name an index with --index, or a directory of wheels with --wheels; "
-                           "only wheels are installed. pip itself is the package python3-pip");
+                           "only wheels are installed; pip is in the package python3-pip");
 }
 
 /* --- the steps --- */

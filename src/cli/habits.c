@@ -20,7 +20,7 @@ static const struct {
     {"r", "-m",
      "`belljar exec --here -- python3 -m MODULE` runs a module; `--memory` limits memory"},
     {"e", "-m", "`--memory MB` limits memory"},
-    {"re", "--rm", "leave it out: nothing of a sandbox stays"},
+    {"re", "--rm", "leave it out: a sandbox is always removed"},
     {"re", "--name", "leave it out: `-d` prints the id of a run on a server"},
     {"resb", "--network", "`--net HOST` grants a host; without it there is no network"},
     {"re", "-p", "leave it out: ports of a sandbox cannot be reached from outside"},
@@ -34,7 +34,7 @@ static const struct {
     const char *word, *hint;
 } commands[] = {
     {"kill", "`belljar stop ID` ends a run or session of a server"},
-    {"rm", "nothing of a run stays; `belljar stop ID` ends one on a server"},
+    {"rm", "runs leave nothing behind; `belljar stop ID` ends one on a server"},
     {"attach",
      "`belljar logs -f ID` follows a run; `belljar shell --session NAME` opens a session"},
     {"inspect", "`belljar session show NAME` describes a session, `belljar audit show ID` a run"},
@@ -57,7 +57,7 @@ static const struct {
                 "path of a file"},
     {"profiles", "`belljar run --profile NAME` chooses one: `standard`, `strict`, `open` or the "
                  "path of a file"},
-    {"prune", "nothing of a run stays; `belljar stop ID` ends one on a server"},
+    {"prune", "runs leave nothing behind; `belljar stop ID` ends one on a server"},
     {"info", "`belljar doctor` describes this host, `belljar version --build` the program"},
     {"start", "`belljar serve` starts a server, `belljar run FILE` runs a program"},
     {"-c", "`belljar run -c CODE` runs a program"},

@@ -28,7 +28,7 @@ static int help(void)
         "Show what a run on a `belljar serve` has written: its stdout on standard output,\n"
         "its stderr on standard error. ID may be shortened to a beginning or an end that\n"
         "fits only one run. Ctrl-C ends only this command.\n\n"
-        "  -f, --follow       go on until the run ends, and exit with its exit code\n"
+        "  -f, --follow       follow the output until the run ends; exit with its code\n"
         "  --json             print the result, or that it runs, as one JSON object\n" SERVER_HELP
         "\nexample: belljar logs -f $(belljar run -d train.py)\n");
     return 0;

@@ -17,7 +17,7 @@ static int help(void)
         "List the runs, cells and sessions of a running `belljar serve`: yours, not those\n"
         "of other tokens. `belljar logs ID` shows the output of a run, `belljar stop ID`\n"
         "ends it.\n\n"
-        "  -a, --all          also runs that are over, as long as the server keeps them\n"
+        "  -a, --all          also finished runs, as long as the server keeps them\n"
         "  --json             print JSON\n" SERVER_HELP "\n"
         "example: belljar ps --all\n");
     return 0;

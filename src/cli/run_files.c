@@ -214,9 +214,9 @@ static const char *refusal(const struct run_files *files, const char *path, int 
     }
     /* Whatever the case: on some file systems they are one name. */
     if (strcasecmp(strrchr(whole, '/') + 1, "HEAD") == 0)
-        return "git takes a directory with it for a repository, and obeys that";
+        return "git would take the directory for a repository and follow its settings";
     if (protected_is_cache(whole))
-        return "Python would run it without a look at its source";
+        return "Python would load it without checking its source";
     /* Each part of the way, and the file itself. */
     for (char *at = whole + strlen(top); !found && (at = strchr(at + 1, '/'));) {
         *at = '\0';

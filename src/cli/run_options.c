@@ -87,7 +87,7 @@ static const struct row {
     {RUN | MORE, "python", required_argument, OPT_PYTHON, "--python VERSION",
      "use this Python, such as 3.13; see `belljar doctor`"},
     {BOTH | MORE, "receipt", no_argument, OPT_RECEIPT, "--receipt",
-     "print a signed receipt of the run"},
+     "print a signed receipt on standard error"},
     {BOTH, "diff", no_argument, OPT_DIFF, "--diff", "show the changes made in DIR:cow directories"},
     {BOTH, "apply", no_argument, OPT_APPLY, "--apply", "write those changes to the disk"},
     {BOTH | MORE, "with-hidden", no_argument, OPT_WITH_HIDDEN, "--with-hidden",

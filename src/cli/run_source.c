@@ -29,7 +29,7 @@ static int open_regular(const char *path, const char *what, const char *hint, st
         error_errno(err, "%s `%s`", what, path);
         err->code = saved == ENOENT ? E_NOT_FOUND : E_INVALID;
         if (saved == EACCES || saved == EPERM)
-            return error_hint(err, "the file must be readable for you");
+            return error_hint(err, "you need permission to read the file");
         return error_hint(err, "%s", hint);
     }
     if (S_ISDIR(st.st_mode)) {

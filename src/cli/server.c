@@ -34,7 +34,7 @@ static int read_token(const char *path, char token[SERVER_TOKEN_MAX], struct err
     if (r >= 0)
         return 0;
     error_set(err, E_INVALID, "--token-file `%s`: %s", path, strerror(-r));
-    return error_hint(err, "it must contain one token and be readable for you");
+    return error_hint(err, "it must contain one token, and you need permission to read it");
 }
 
 static int open_client(const struct server_place *place, const char *url, const char *socket,

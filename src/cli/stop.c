@@ -37,7 +37,7 @@ static int stop(const struct client *client, const char *word, struct error *err
                     target.is_session ? NULL : body, &answer, err) < 0)
         return -1;
     if (!target.is_session && !json_is_true(json_object_get(answer, "cancelled"))) {
-        (void)fprintf(stderr, "belljar: %s is over already\n", target.id);
+        (void)fprintf(stderr, "belljar: %s has already ended\n", target.id);
         return 1;
     }
     (void)printf("%s\n", target.id);

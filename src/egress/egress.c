@@ -109,7 +109,7 @@ static void write_grant(const struct proxy_client *g, char *text, size_t size)
                    g->port);
 }
 
-static void tell(struct proxy_client *g, const char *why, const char *grant)
+static void tell(struct proxy_client *g, const char *why, const char *grant, bool is_failure)
 {
     struct egress *e = g->egress;
 
@@ -122,6 +122,7 @@ static void tell(struct proxy_client *g, const char *why, const char *grant)
                                              .how = how_of(g),
                                              .why = why,
                                              .grant = grant,
+                                             .is_failure = is_failure,
                                              .sent = g->sent,
                                              .received = g->received,
                                              .ms = (double)(loop_now_ns() - g->started_ns) / 1e6});
@@ -134,7 +135,7 @@ void proxy_client_end(struct proxy_client *g)
     struct egress *e = g->egress;
 
     if (g->stage == EGRESS_OPEN)
-        tell(g, NULL, NULL);
+        tell(g, NULL, NULL, false);
     LIST_REMOVE(g, link);
     if (g->lookup)
         resolve_cancel(g->lookup);
@@ -168,7 +169,7 @@ bool proxy_client_count(struct proxy_client *g, uint64_t sent, uint64_t received
     g->active_ns = loop_now_ns();
     if (e->totals.sent + e->totals.received <= e->settings->bytes)
         return true;
-    tell(g, "the sandbox has reached its traffic limit", NULL);
+    tell(g, "the sandbox has reached its traffic limit", NULL, false);
     proxy_client_end(g);
     return false;
 }
@@ -223,7 +224,7 @@ void proxy_client_refuse(struct proxy_client *g, int status, const char *why, bo
 
     if (g->is_known)
         write_grant(g, where, sizeof(where));
-    tell(g, why, would_help ? where : NULL);
+    tell(g, why, would_help ? where : NULL, status == 502 || status == 504);
     if (g->outer) {
         bufferevent_free(g->outer);
         g->outer = NULL;

@@ -27,6 +27,7 @@ struct egress_note {
     const char *how;   /* "http", "connect", "socks" */
     const char *why;   /* of a refusal, in words; NULL: it was none */
     const char *grant; /* what would allow it; NULL: nothing would */
+    bool is_failure;   /* it was allowed, and the host was not reached or did not answer */
     uint64_t sent, received;
     double ms;
 };

@@ -239,8 +239,9 @@ static const struct {
      "it is a directory; `ls` in Bash and pathlib.Path.iterdir() in Python list it; list_files "
      "lists it"},
     {"SyntaxError", WIRE_ADVICE_MAGIC, NULL,
-     "of the commands of a notebook, these are supported: !command, x = !command, %cd, %env, %pwd, "
-     "%run, %pip, %time, %timeit, %who, %%bash, %%time, %%writefile and name?"},
+     "`%lsmagic` lists the commands of notebooks that are supported: !command, x = !command, "
+     "%cd, %env, %pwd, %run, %pip, %time, %timeit, %who, %%bash, %%time, %%writefile, name? and "
+     "others"},
 };
 
 /* A skill is given to a program that says its name; a missing one is no matter of packages. */

@@ -158,7 +158,11 @@ void box_deny_host(struct run *run, const struct egress_note *note)
         (void)snprintf(hint, sizeof(hint),
                        "`--net %s` allows it; \"%s\" in `net` of the request allows it",
                        note->grant, note->grant);
-    (void)run_deny(run, what, "network gate", note->grant ? hint : NULL);
+    if (note->is_failure)
+        (void)snprintf(hint, sizeof(hint),
+                       "the host is granted; check its name, and that this machine can reach it");
+    (void)run_deny(run, what, note->is_failure ? RUN_LAYER_NETWORK : "network gate",
+                   *hint ? hint : NULL);
 }
 
 void box_deny_call(struct run *run, const char *name, const struct error *why)

@@ -59,6 +59,16 @@ class Audited:
         wait_until(lambda: "not signed" not in self.verify().text, "the head is signed")
 
 
+def test_verify_says_whether_the_trail_is_valid(audited):
+    audited.run("1")
+    answer = audited.verify()
+    assert answer.code == 0 and answer.text.startswith("valid: 3 records, 1 file, "), answer
+    file = next(audited.trail.glob("*.jsonl"))
+    file.write_bytes(file.read_bytes().replace(b'"exit_code":0', b'"exit_code":1'))
+    answer = audited.verify()
+    assert answer.code == 1 and "NOT VALID: " in answer.text and "valid: 3" not in answer.text, answer
+
+
 def of_kind(records, kind):
     return [r for r in records if r["kind"] == kind]
 
@@ -706,7 +716,7 @@ def test_changes_of_tokens_that_fail_are_not_written_down(audited):
     assert [(r["event"], r["owner"]) for r in of_kind(audited.records(), "token")] == [("add", "ann")]
 
 
-def test_a_text_that_is_masked_says_that_it_is_not_all_of_it(audited):
+def test_a_text_that_is_masked_says_that_it_is_incomplete(audited):
     secret = "ghp_" + "8vOC7YM4bOnLHZ3APWI1" + "z1pMALuxQH0IQSnE"
     code = f"token = '{secret}'\nprint(1)"
     answer = audited.run(code)
@@ -714,6 +724,6 @@ def test_a_text_that_is_masked_says_that_it_is_not_all_of_it(audited):
     start = next(r for r in audited.records() if r["kind"] == "start" and r["id"] == answer.json["id"])
     digest = hashlib.sha256(code.encode()).hexdigest()
     assert secret not in said and start["code"]["sha256"] == digest and start["code"]["hidden_bytes"] == 40, start
-    assert f"the text below is not all of it: 40 of {len(code)} bytes are hidden behind labels; the whole has the sha256 {digest}" in said, said
+    assert f"the text below is incomplete: 40 of {len(code)} bytes are replaced by labels; the sha256 of the original is {digest}" in said, said
     plain = audited.run("print(2)").json["id"]
-    assert "not all of it" not in audited.audit("show", plain).text
+    assert "incomplete" not in audited.audit("show", plain).text

@@ -32,6 +32,15 @@ def test_a_host(who):
     assert found[0]["what"] == "connect to evil.test:8080 (the host is not granted)" and "`--net evil.test:8080`" in found[0]["hint"], found
 
 
+def test_a_host_that_is_granted_and_not_there_was_not_denied(who):
+    words = ("--net", "no-such-host.invalid:8080")
+    code = FETCH.format("no-such-host.invalid:8080")
+    found = of(who.run(code, *words).json, "network")
+    assert [d["what"] for d in found] == ["connect to no-such-host.invalid:8080 (no address is known for the name)"] and "check its name" in found[0]["hint"], found
+    said = who.call("run", "--profile", "open", *words, "-c", code).errors
+    assert "belljar: failed: connect to no-such-host.invalid:8080" in said and "denied" not in said, said
+
+
 def test_time(who):
     found = of(who.run("while True: pass", "--timeout", "1").json, "time limit")
     assert found == [{"what": "run for more than 1 s", "layer": "time limit", "hint": "raise `--timeout`, or do less at a time", "count": 1}]

@@ -43,6 +43,12 @@ def test_every_layer_says_what_it_protects_and_what_would_help(who):
         assert bool(layer["improve"]) != layer["present"], layer
 
 
+def test_the_table_of_layers_says_what_its_columns_are(who):
+    heading, first = doctor(who).text.splitlines()[2:4]
+    assert heading.split() == "layer what it keeps from programs".split(), heading
+    assert heading.index("what") == first.index("your rights") and "user-namespace" in first, first
+
+
 def test_the_grade_follows_from_the_layers(who):
     found = doctor(who, "--json").json
     missing = {layer["name"] for layer in found["layers"]} - present(found)

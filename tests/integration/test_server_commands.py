@@ -96,7 +96,7 @@ def test_logs_of_a_program_that_runs(commands):
     out, err = process.communicate(timeout=belljar.HANG_SECONDS)
     assert (process.returncode, out) == (130, b"") and b"cancelled" in err, err
     again = commands("stop", run)
-    assert again.code == 1 and "is over already" in again.errors, again
+    assert again.code == 1 and "has already ended" in again.errors, again
 
 
 def test_all_of_a_long_output_is_shown(commands):

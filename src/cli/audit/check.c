@@ -124,11 +124,11 @@ static void conclude(const struct findings *findings, const struct verify_result
     if (findings->count > FINDINGS_SHOWN)
         (void)printf("… and %zu more\n", findings->count - FINDINGS_SHOWN);
     if (result->problems)
-        (void)printf("NOT WHOLE: %" PRIu64 " problem%s in %" PRIu64 " records, %zu file%s\n",
+        (void)printf("NOT VALID: %" PRIu64 " problem%s in %" PRIu64 " records, %zu file%s\n",
                      result->problems, result->problems == 1 ? "" : "s", result->records,
                      result->files, result->files == 1 ? "" : "s");
     else
-        (void)printf("whole: %" PRIu64 " records, %zu file%s, %.1f MB, the last of %s\n",
+        (void)printf("valid: %" PRIu64 " records, %zu file%s, %.1f MB, the last at %s\n",
                      result->records, result->files, result->files == 1 ? "" : "s",
                      (double)result->bytes / (double)MIB,
                      *result->last.time ? result->last.time : "no time");

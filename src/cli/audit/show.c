@@ -87,16 +87,16 @@ static int add_warning(struct buf *out, const json_t *value, struct error *err)
 
     if (json_integer_value(json_object_get(value, "masked")) <= 0)
         return 0;
-    if (buf_add_str(out, "!!! the text below is not all of it: ", err) < 0)
+    if (buf_add_str(out, "!!! the text below is incomplete: ", err) < 0)
         return -1;
     if (unseen > 0 && buf_printf(out, err,
                                  "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
-                                 " bytes are hidden behind labels",
+                                 " bytes are replaced by labels",
                                  unseen, bytes) < 0)
         return -1;
-    if (unseen <= 0 && buf_add_str(out, "labels replace hidden bytes", err) < 0)
+    if (unseen <= 0 && buf_add_str(out, "labels replace secrets", err) < 0)
         return -1;
-    if (buf_add_str(out, "; the whole has the sha256 ", err) < 0 ||
+    if (buf_add_str(out, "; the sha256 of the original is ", err) < 0 ||
         terminal_line(digest ? digest : "?", digest ? strlen(digest) : 1, out, err) < 0)
         return -1;
     return buf_add_str(out, " !!!\n", err);

@@ -25,9 +25,9 @@ static int help(void)
     (void)printf(
         "usage: belljar batch [OPTION]… {FILE | DIR | -}…\n"
         "Run many programs, each in a fresh sandbox, and print a table of how they ended.\n"
-        "DIR is the programs in it, - is names on standard input, one in a line.\n"
+        "DIR stands for the programs in it, - for names on standard input, one per line.\n"
         "Defaults are in parentheses.\n"
-        "  --jobs N              so many at a time (one per core)\n"
+        "  --jobs N              programs at a time (one per core)\n"
         "  --into DIR            keep the output of each as NAME.out and NAME.err in DIR\n"
         "  --json                print a line of JSON for each as it ends\n"
         "  -l LANGUAGE           language of all programs (by suffix or #! line)\n"

@@ -19,9 +19,9 @@ static const char *improve_cgroup(const struct doctor *doctor, const char *other
 
     if (doctor->host.uid == 0)
         return reason ? reason : otherwise;
-    return doctor->host.has_cgroup_v2
-               ? "systemd-run --user --scope -p Delegate=yes belljar doctor"
-               : "sudo belljar doctor (cgroup v1 is root's, unless a group is made over to you)";
+    return doctor->host.has_cgroup_v2 ? "systemd-run --user --scope -p Delegate=yes belljar doctor"
+                                      : "sudo belljar doctor (cgroup v1 belongs to root, unless a "
+                                        "group is delegated to you)";
 }
 
 const char *doctor_improve(const struct doctor *doctor, const struct doctor_layer *layer)

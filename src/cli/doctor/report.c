@@ -115,7 +115,8 @@ static int add_layers(const struct page *p)
 
     if (!p->doctor->can_run) /* nothing was seen to stand: a list would say no more than that */
         return 0;
-    if (buf_add_str(p->out, "\n", p->err) < 0)
+    if (buf_printf(p->out, p->err, "\n    %-*s %s\n", NAMES_WIDTH, "layer",
+                   "what it keeps from programs") < 0)
         return -1;
     for (; count; layers += n, count -= n) {
         n = count_alike(layers, count, p->doctor->layers);

@@ -430,7 +430,7 @@ static int take_away(const struct wish *wish, const struct setup_file *file, con
         return -1;
     if (way != WAY_EDIT)
         (void)unlink(file->backup); /* it says nothing that the file does not */
-    return say(way == WAY_DELETE ? "removed, with the file that held nothing else:"
+    return say(way == WAY_DELETE ? "removed the entry and the file, which had no other:"
                                  : "removed from",
                file);
 }
