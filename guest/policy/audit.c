@@ -284,10 +284,11 @@ static int on_compile(const struct policy *policy, const char *event, PyObject *
 
 static int on_pickle(const struct policy *policy, const char *event, PyObject *args)
 {
-    static const char *const tools[] = {"getattr", "setattr", "delattr", "hasattr", "vars",
-                                        "globals", "locals",  "dir",     "type",    "super"};
+    /* Not getattr, by which members of an Enum and methods are pickled: it looks at the name. */
+    static const char *const tools[] = {"setattr", "delattr", "hasattr", "vars", "globals",
+                                        "locals",  "dir",     "type",    "super"};
     static const char *const helpers[] = {"copyreg:_reconstructor", "copyreg:__newobj__",
-                                          "_codecs:encode", "__main__:"};
+                                          "_codecs:encode", "_operator:or_", "__main__:"};
     struct span module, name, refused;
     char pair[2 * POLICY_KEY_MAX];
     bool ok;
