@@ -47,6 +47,13 @@ bool policy_may_import_whole(struct span module)
            (policy_module_allowed(sealed, module) && !policy_module_granular(sealed, module));
 }
 
+bool policy_may_say_import(struct span module)
+{
+    return !sealed ||
+           (policy_import_allowed(sealed, module, (struct span){"", 0}) &&
+            (!policy_module_granular(sealed, module) || (sealed->flags & POLICY_PARTS_SHOWN)));
+}
+
 unsigned long policy_sealed_thread(void)
 {
     return sealed_thread;
