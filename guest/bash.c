@@ -49,7 +49,8 @@ static char *copy_of(struct span s)
  * status. Scripts that compare BASH_SOURCE with $0 would do nothing at all. */
 static bool needs_file(struct span code)
 {
-    static const char *const words[] = {"BASH_SOURCE", "set -", "nounset", "caller", NULL};
+    static const char *const words[] = {"BASH_SOURCE", "set -", "nounset", "caller",
+                                        ":?",          "jobs",  NULL};
 
     for (size_t i = 0; words[i]; i++)
         if (span_contains(code, words[i]))

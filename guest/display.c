@@ -16,11 +16,13 @@
 
 #define PROGRESS_TEXT_MAX 1000
 
+static unsigned n_cells; /* and programs, so far */
 static int channel = -1;
 static pid_t owner; /* a child of it has no channel: two would cut each other's frames in pieces */
 
 void display_begin(int control)
 {
+    n_cells++;
     channel = control;
     owner = getpid();
 }
@@ -156,10 +158,10 @@ static bool is_figure(PyObject *object)
     return is;
 }
 
-/* It was shown, and nothing was drawn in it since. */
+/* It was shown in this cell, and nothing was drawn in it since. */
 static bool was_seen(PyObject *figure)
 {
-    PyObject *seen = helper_call("was_seen", "(O)", figure);
+    PyObject *seen = helper_call("was_seen", "(OI)", figure, n_cells);
     bool was = seen == Py_True;
 
     forget(seen);
@@ -175,7 +177,7 @@ static int show_figure(PyObject *manager_class, PyObject *figure)
     if (r == 0 && !PyErr_Occurred())
         forget(helper_call("close_figure", "(OO)", manager_class, figure));
     if (r == 0 && !PyErr_Occurred())
-        forget(helper_call("mark_seen", "(O)", figure));
+        forget(helper_call("mark_seen", "(OI)", figure, n_cells));
     return PyErr_Occurred() ? -1 : r;
 }
 
@@ -297,7 +299,7 @@ static PyObject *display(PyObject *self, PyObject *args, PyObject *kwargs)
 
         ok = show_object(object, is_raw) == 0;
         if (ok && is_figure(object))
-            forget(helper_call("mark_seen", "(O)", object));
+            forget(helper_call("mark_seen", "(OI)", object, n_cells));
         ok = ok && !PyErr_Occurred();
     }
     if (!ok)

@@ -234,3 +234,97 @@ void exit_hooks_run(void)
         call_if_loaded("atexit", "_run_exitfuncs");
     PyErr_Clear();
 }
+
+/* --- the program's own objects --- */
+
+/* What is printed from here on goes where a program's output goes, and no traceback keeps a frame
+ * alive. */
+static void reset_sys(void)
+{
+    static const char *const streams[][2] = {{"stdout", "__stdout__"}, {"stderr", "__stderr__"}};
+    static const char *const kept[] = {"last_type", "last_value", "last_traceback", "last_exc"};
+
+    for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+        PyObject *real = PySys_GetObject(streams[i][1]);
+
+        if (real)
+            (void)PySys_SetObject(streams[i][0], real);
+    }
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+        if (PySys_GetObject(kept[i]))
+            (void)PySys_SetObject(kept[i], Py_None);
+    PyErr_Clear();
+}
+
+/* As CPython does: names with one underscore before the others, in the order of their making. */
+static void clear_names(PyObject *dict, bool is_private)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        Py_UCS4 first, second;
+
+        if (value == Py_None || !PyUnicode_Check(key) || PyUnicode_GET_LENGTH(key) == 0)
+            continue;
+        first = PyUnicode_READ_CHAR(key, 0);
+        second = PyUnicode_GET_LENGTH(key) > 1 ? PyUnicode_READ_CHAR(key, 1) : 0;
+        if ((first == '_' && second != '_') != is_private ||
+            PyUnicode_CompareWithASCIIString(key, "__builtins__") == 0)
+            continue;
+        if (PyDict_SetItem(dict, key, Py_None) < 0)
+            PyErr_Clear();
+    }
+}
+
+/* Somebody else keeps the module. A thread that goes on needs its names. */
+static void clear_module(PyObject *module)
+{
+    PyObject *dict = PyModule_Check(module) && !has_threads() ? PyModule_GetDict(module) : NULL;
+
+    Py_XINCREF(dict);
+    for (int is_private = 1; dict && is_private >= 0; is_private--)
+        clear_names(dict, is_private);
+    Py_XDECREF(dict);
+}
+
+/* The zygote has frozen its objects: the collector neither looks at them nor frees them. The names
+ * of the program are in one of those, which is an ordinary object again from here on. */
+static void thaw(PyObject *dict)
+{
+    if (!PyObject_GC_IsTracked(dict))
+        return;
+    PyObject_GC_UnTrack(dict);
+    PyObject_GC_Track(dict);
+}
+
+void exit_hooks_release(void)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *module = PyDict_GetItemString(modules, "__main__");
+    PyObject *weak = module ? PyWeakref_NewRef(module, NULL) : NULL;
+    PyObject *left;
+
+    if (!weak) {
+        PyErr_Clear();
+        return;
+    }
+    reset_sys();
+    if (PyModule_Check(module))
+        thaw(PyModule_GetDict(module));
+    (void)PyGC_Enable();
+    /* As CPython does, and for more than tidiness: a collection leaves the objects in the order in
+     * which they are reached. Files are finalized before the buffers they write to only then; in
+     * the order of their making, a file in a cycle would lose what it has not written. */
+    (void)PyGC_Collect();
+    if (PyDict_SetItemString(modules, "__main__", Py_None) < 0)
+        PyErr_Clear();
+    (void)PyGC_Collect();
+    left = PyWeakref_GetObject(weak);
+    if (left && left != Py_None) {
+        clear_module(left);
+        (void)PyGC_Collect();
+    }
+    Py_DECREF(weak);
+    PyErr_Clear();
+}

@@ -15,3 +15,8 @@ void exit_hooks_prepare(void);
 
 /* At the end of a program. No exception is left. */
 void exit_hooks_run(void);
+
+/* After that: lets go of what the program has in __main__. Files that it did not close are written
+ * out, and `__del__` methods run, as at the end of python3. What the zygote has imported is not
+ * looked at. No exception is left. */
+void exit_hooks_release(void);

@@ -64,15 +64,12 @@ static const struct {
 static const struct {
     const char *name, *module;
 } other_names[] = {
-    {"Image", "PIL"},
-    {"beautifulsoup4", "bs4"},
-    {"dateutils", "dateutil"},
-    {"opencv", "cv2"},
-    {"pillow", "PIL"},
-    {"pyyaml", "yaml"},
-    {"scikit_learn", "sklearn"},
-    {"sk_learn", "sklearn"},
-    {"python_docx", "docx"},
+    {"Image", "PIL"},          {"Queue", "queue"},        {"StringIO", "io"},
+    {"beautifulsoup4", "bs4"}, {"dateutils", "dateutil"}, {"cPickle", "pickle"},
+    {"cStringIO", "io"},       {"opencv", "cv2"},         {"orjson", "json"},
+    {"pillow", "PIL"},         {"pyyaml", "yaml"},        {"scikit_learn", "sklearn"},
+    {"simplejson", "json"},    {"sk_learn", "sklearn"},   {"tomli", "tomllib"},
+    {"ujson", "json"},         {"urllib2", "urllib"},     {"python_docx", "docx"},
 };
 
 /* Modules worth naming when one is missing; only installed ones are named. */
@@ -194,7 +191,7 @@ static void on_unknown_name(const char *name, const struct modules *modules, str
 {
     for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++) {
         if (strcmp(habits[i].name, name) != 0 || !is_there(modules, habits[i].module) ||
-            !policy_may_import_whole(span_of(habits[i].module)))
+            !policy_may_say_import(span_of(habits[i].module)))
             continue;
         hint->advice = WIRE_ADVICE_IMPORT;
         hint->names.items[hint->names.count++] = span_of(habits[i].module);

@@ -265,6 +265,8 @@ int notebook_add_value(struct text *t, struct span name, struct span rest)
         text_add_literal(t, rest);
         text_add_str(t, ")");
     } else if (span_equals(name, "run")) {
+        while (rest.len > 3 && rest.data[0] == '-' && rest.data[2] == ' ') /* -i, -n: IPython's */
+            rest = notebook_trim(notebook_after(rest, 3));
         notebook_add_call(t, "run", rest);
     } else if (one_of(name, programs)) {
         notebook_add_call(t, "shell",
@@ -385,7 +387,8 @@ static void add_file(struct text *t, struct span rest, struct span body)
     add_command(t, path);
     text_add_str(t, ", 'a'), ");
     text_add_literal(t, body);
-    text_add_str(t, "))");
+    /* As in a notebook, a file ends with the end of a line: `-a` goes on with the next. */
+    text_add_str(t, body.len && body.data[body.len - 1] != '\n' ? " '\\n'))" : "))");
 }
 
 static int add_form(struct text *t, struct span name, struct span body)

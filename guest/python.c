@@ -49,6 +49,7 @@ struct program {
     const char *file; /* its name in tracebacks */
     uint32_t flags;   /* enum wire_run_flag */
     bool is_cell;
+    bool is_script; /* a file, not a text or a cell */
     int control;
     PyObject *body, *last; /* compiled; `last` is the last expression, or NULL */
     bool last_prints;
@@ -393,6 +394,22 @@ static bool is_notebook(struct span code)
            memcmp(code.data, NOTEBOOK_CELL, strlen(NOTEBOOK_CELL)) == 0;
 }
 
+/* A script asks for get_ipython() to find out whether it is in a notebook; one that was saved from
+ * a notebook calls what it gives. */
+static int hide_notebook(const struct program *program)
+{
+    PyObject *globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *builtins = PyDict_GetItemString(globals, "__builtins__");
+
+    if (builtins && PyModule_Check(builtins))
+        builtins = PyModule_GetDict(builtins);
+    if (!program->is_script || !builtins || is_notebook(program->code) ||
+        span_contains(program->code, "get_ipython().") ||
+        !PyDict_GetItemString(builtins, "get_ipython"))
+        return 0;
+    return PyDict_DelItemString(builtins, "get_ipython");
+}
+
 /* `seals`: the policy comes into force with this program, once it is known to compile. */
 static int run_program(struct program *program, const struct policy *policy, bool seals)
 {
@@ -407,6 +424,8 @@ static int run_program(struct program *program, const struct policy *policy, boo
     /* A program that does not compile ends like any other with an exception; nothing of it ran. */
     if (program->body && seals && policy_seal(policy) < 0)
         return fail(program, "the policy could not be sealed");
+    if (program->body && hide_notebook(program) < 0)
+        return fail(program, "the builtins could not be set");
     if (report_started(program->control) < 0)
         return EXIT_FAILED;
     display_begin(program->control);
@@ -521,6 +540,7 @@ int python_run(const struct wire_run *run, int control)
 
     if (set_arguments(&run->args) < 0)
         return fail(&program, "the program's name or arguments cannot be set");
+    program.is_script = run->args.count > 0 && !is_no_name(run->args.items[0]);
     if (!policy)
         return fail(&program, "the policy could not be applied");
     if (run->script.len &&
@@ -680,17 +700,24 @@ static void flush(const char *name)
     Py_XDECREF(result);
 }
 
-void python_finish(void)
+static void finish_output(void)
 {
-    exit_hooks_run();
     program_file_remove();
     flush("stdout");
     flush("stderr");
     (void)fflush(NULL);
 }
 
+void python_finish(void)
+{
+    exit_hooks_run();
+    finish_output();
+}
+
 void python_exit(int code)
 {
-    python_finish();
+    exit_hooks_run();
+    exit_hooks_release();
+    finish_output();
     _exit(code);
 }

@@ -30,6 +30,6 @@ int python_cell(const struct wire_cell *cell, int control);
 /* Prepares the end of the process: waits for threads, runs exit functions, flushes. */
 void python_finish(void);
 
-/* Ends the process as Python would: waits for threads, runs exit functions, flushes; then _exit().
- */
+/* Ends the process as Python would: waits for threads, runs exit functions, lets go of the
+ * program's objects, flushes; then _exit(). */
 void __attribute__((noreturn)) python_exit(int code);

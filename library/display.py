@@ -289,14 +289,14 @@ def open_figures(gcf):
     return [manager.canvas.figure for manager in gcf.get_all_fig_managers()]
 
 
-def was_seen(figure):
-    """It was shown by hand, and nothing was drawn since."""
-    return getattr(figure, "_belljar_seen", False) and not figure.stale
+def was_seen(figure, cell):
+    """It was shown by hand in this cell, and nothing was drawn since."""
+    return getattr(figure, "_belljar_seen", None) == cell and not figure.stale
 
 
-def mark_seen(figure):
+def mark_seen(figure, cell):
     figure.stale = False
-    figure._belljar_seen = True
+    figure._belljar_seen = cell
 
 
 def close_figure(gcf, figure):

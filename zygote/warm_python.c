@@ -3,6 +3,7 @@
 #include <Python.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,6 +102,30 @@ static int run_quick_site(struct error *err)
     return 0;
 }
 
+/* A stream asks once, when it is made, whether its descriptor can seek, and /dev/null says yes:
+ * then `sys.stdout.reconfigure(encoding=...)` fails on the pipe that a program has. So they are
+ * made on a pipe, and the descriptors of before are put back. */
+static PyStatus initialise_on_pipe(const PyConfig *config)
+{
+    int kept[] = {fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3),
+                  fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
+    int ends[2] = {-1, -1};
+    PyStatus status;
+
+    if (kept[0] >= 0 && kept[1] >= 0 && pipe2(ends, O_CLOEXEC) == 0) {
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)dup2(ends[1], STDERR_FILENO);
+    }
+    status = Py_InitializeFromConfig(config);
+    for (int i = 0; i < 2; i++) {
+        if (kept[i] >= 0)
+            (void)dup2(kept[i], STDOUT_FILENO + i);
+        close_fd(&kept[i]);
+        close_fd(&ends[i]);
+    }
+    return status;
+}
+
 static int initialise(const char *executable, bool is_quick, bool is_steady, struct error *err)
 {
     PyPreConfig pre;
@@ -133,7 +158,7 @@ static int initialise(const char *executable, bool is_quick, bool is_steady, str
     if (!PyStatus_Exception(status))
         status = PyConfig_SetBytesString(&config, &config.executable, executable);
     if (!PyStatus_Exception(status))
-        status = Py_InitializeFromConfig(&config);
+        status = initialise_on_pipe(&config);
     PyConfig_Clear(&config);
     if (check_status(status, err) < 0)
         return -1;

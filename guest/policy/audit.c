@@ -47,6 +47,13 @@ bool policy_may_import_whole(struct span module)
            (policy_module_allowed(sealed, module) && !policy_module_granular(sealed, module));
 }
 
+bool policy_may_say_import(struct span module)
+{
+    return !sealed ||
+           (policy_import_allowed(sealed, module, (struct span){"", 0}) &&
+            (!policy_module_granular(sealed, module) || (sealed->flags & POLICY_PARTS_SHOWN)));
+}
+
 unsigned long policy_sealed_thread(void)
 {
     return sealed_thread;
@@ -284,10 +291,11 @@ static int on_compile(const struct policy *policy, const char *event, PyObject *
 
 static int on_pickle(const struct policy *policy, const char *event, PyObject *args)
 {
-    static const char *const tools[] = {"getattr", "setattr", "delattr", "hasattr", "vars",
-                                        "globals", "locals",  "dir",     "type",    "super"};
+    /* Not getattr, by which members of an Enum and methods are pickled: it looks at the name. */
+    static const char *const tools[] = {"setattr", "delattr", "hasattr", "vars", "globals",
+                                        "locals",  "dir",     "type",    "super"};
     static const char *const helpers[] = {"copyreg:_reconstructor", "copyreg:__newobj__",
-                                          "_codecs:encode", "__main__:"};
+                                          "_codecs:encode", "_operator:or_", "__main__:"};
     struct span module, name, refused;
     char pair[2 * POLICY_KEY_MAX];
     bool ok;

@@ -188,7 +188,9 @@ static bool is_name_given(PyObject *const *args, Py_ssize_t nargs)
 
 static PyObject *library_getattr(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    (void)self;
+    /* C code that the program has called: an unpickler finds this function. */
+    if (policy_sealed() && policy_caller_is_guest(false))
+        return guarded_getattr(self, args, nargs);
     if (check_given_name(args, nargs) == 0) {
         bool before = policy_modules_read_by_name(is_name_given(args, nargs));
         PyObject *value = PyObject_Vectorcall(real_getattr, args, (size_t)nargs, NULL);

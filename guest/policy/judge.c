@@ -392,25 +392,32 @@ static bool is_read(PyObject *node)
     return ctx && Py_IS_TYPE(ctx, node_types.Load);
 }
 
+/* May be read, not set: `f.__defaults__`, where libraries keep functions and modules of their own;
+ * the traceback of an exception, which sys.exc_info() has as well, while names that lead on to
+ * frames are refused; and the names by which a class is matched. */
+static bool is_read_only(struct span name)
+{
+    static const char *const names[] = {"__defaults__", "__kwdefaults__", "__traceback__",
+                                        "__match_args__"};
+
+    return one_of(name, names, COUNT_OF(names));
+}
+
 /* Ordinary uses of class attributes: `x.__class__.__name__`, `self.__class__(...)`,
  * `a.__class__ is b.__class__`, `self.__dict__`. type(x) and vars(x) give the same, so allowing
- * them is safe; a profile with these names in its deny-list still refuses them. The defaults of a
- * function can be read, not set: libraries keep functions and modules of their own there. So can
- * the traceback of an exception, which sys.exc_info() has as well; names that lead on to frames are
- * refused. */
+ * them is safe; a profile with these names in its deny-list still refuses them. */
 static bool is_soft(const struct walk *w, PyObject *node, PyObject *value, struct span name)
 {
     bool is_class = span_is(name, "__class__");
-    bool is_traceback = span_is(name, "__traceback__");
-    bool is_defaults = span_is(name, "__defaults__") || span_is(name, "__kwdefaults__");
+    bool is_plain =
+        value && (Py_IS_TYPE(value, node_types.Name) || Py_IS_TYPE(value, node_types.Attribute));
 
-    if ((!is_class && !is_traceback && !is_defaults && !span_is(name, "__dict__")) ||
+    if ((!is_class && !is_read_only(name) && !span_is(name, "__dict__")) ||
         policy_on_list(w->policy, POLICY_ATTRIBUTE_DENY, name))
         return false;
-    if ((is_class || is_traceback || is_defaults) && !w->is_text && value &&
-        Py_IS_TYPE(value, node_types.Name) && is_read(node))
+    if ((is_class || is_read_only(name)) && !w->is_text && is_plain && is_read(node))
         return true;
-    if (is_defaults || is_traceback)
+    if (is_read_only(name))
         return false;
     if (is_name(value, "self") || is_name(value, "other"))
         return true;

@@ -125,6 +125,9 @@ bool policy_may_import(struct span module);
 /* Like policy_may_import(), but for `import MODULE`: of some only listed names can be imported. */
 bool policy_may_import_whole(struct span module);
 
+/* The statement `import MODULE` is allowed, be it that the program sees a part of the module. */
+bool policy_may_say_import(struct span module);
+
 /* The directories in which modules of the library lie, one after the other; NULL ends them. */
 const char *policy_library_directory(size_t index);
 

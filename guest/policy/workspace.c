@@ -31,6 +31,15 @@ static PyObject *is_foreign(PyObject *self, PyObject *path)
     return PyBool_FromLong(!ok || !policy_claims_library(file));
 }
 
+static PyObject *is_library(PyObject *self, PyObject *path)
+{
+    bool ok = false;
+    struct span file = PyUnicode_Check(path) ? span_of_str(path, &ok) : (struct span){"", 0};
+
+    (void)self;
+    return PyBool_FromLong(!ok || policy_is_library_path(file));
+}
+
 /* A file of the library under another name than it has there, since a path of a package leads to
  * it. The name decides what programs see of a module, so it must not say more than the true one. */
 static PyObject *is_borrowed(PyObject *self, PyObject *args)
@@ -139,6 +148,7 @@ static PyObject *run_module(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef functions[] = {{"is_foreign", is_foreign, METH_O, NULL},
+                                  {"is_library", is_library, METH_O, NULL},
                                   {"is_borrowed", is_borrowed, METH_VARARGS, NULL},
                                   {"run_module", run_module, METH_VARARGS, NULL}};
 

@@ -1,4 +1,5 @@
 # Finds modules that lie in directories of the run, and has them checked like the program itself.
+import importlib
 import sys
 from _frozen_importlib_external import PathFinder, spec_from_file_location
 
@@ -33,3 +34,21 @@ class Finder(PathFinder):
 
 
 sys.meta_path[:] = [Finder if finder is PathFinder else finder for finder in sys.meta_path]
+
+load_again = importlib.reload
+
+
+def reload(module):
+    """importlib.reload() for modules in files of the run. One of the library would get back what the policy has replaced in it."""
+    spec = getattr(module, "__spec__", None)
+    name = getattr(spec, "name", None)
+    if not isinstance(module, type(sys)) or type(name) is not str:
+        return load_again(module)
+    parent = sys.modules.get(name.rpartition(".")[0])
+    found = Finder.find_spec(name, getattr(parent, "__path__", None))
+    if found is not None and (not found.origin or is_library(found.origin)):
+        raise ImportError(f"only modules of your own files can be loaded again; {name} belongs to the library", name=name)
+    return load_again(module)
+
+
+importlib.reload = reload

@@ -145,11 +145,16 @@ static int add_hosts(const struct wire_exception *e, const struct run_terms *ter
                : place_add_hosts(terms, out);
 }
 
-/* Adds the directory that it searched, and others that have something. */
+/* Adds the directory that it searched, and others that have something. Whoever names a place of
+ * another machine may want to write there. */
 static int add_start(const struct wire_exception *e, const struct run_terms *terms, struct buf *out)
 {
-    (void)e;
+    bool is_absolute = e && has_text(e->message, "'/");
+
     if (buf_printf(out, NULL, "relative paths begin in %s", place_start(terms)) < 0)
+        return -1;
+    if (is_absolute &&
+        (buf_add_str(out, "; writable here: ", NULL) < 0 || place_add_writable(terms, out) < 0))
         return -1;
     if (!terms->n_grants)
         return buf_add_str(out,
@@ -304,6 +309,25 @@ static bool is_about_writing(const struct wire_exception *e)
     return is_error(e, "OSError", "[Errno 30]") || is_error(e, "PermissionError", "[Errno 13]");
 }
 
+/* Of a port; an error about a file names it. */
+static bool is_about_port(const struct wire_exception *e)
+{
+    static const char said[] = "[Errno 13] Permission denied";
+
+    return is_error(e, "PermissionError", said) && e->message.len == sizeof(said) - 1;
+}
+
+/* pandas looks before it writes. */
+static int add_directory(const struct run_terms *terms, struct buf *out)
+{
+    if (buf_add_str(out,
+                    "make the directory first, as `os.makedirs(directory, exist_ok=True)` does; "
+                    "writable here: ",
+                    NULL) < 0)
+        return -1;
+    return place_add_writable(terms, out);
+}
+
 /* `from api.filesystem import X` of an X that is not there. */
 static int add_names_of_api(const struct wire_exception *e, struct buf *out)
 {
@@ -353,6 +377,12 @@ char *advice_on(const struct wire_exception *exception, const struct run_terms *
                       "them; in an import each `-` is a `_`");
     if (is_refusal(exception))
         return advice_on_refusal(exception, terms);
+    if (is_about_port(exception))
+        return strdup("listen on a port above 1023");
+    if (is_error(exception, "OSError", "Cannot save file into a non-existent directory"))
+        return add_directory(terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
+    if (is_error(exception, "ImportError", "Cannot load backend "))
+        return strdup("delete the line that chooses a backend: plots are shown without a window");
     if (is_about_writing(exception))
         return add_writable(exception->message, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
     if (is_error(exception, "PermissionError", "[Errno 1]"))

@@ -441,8 +441,9 @@ def test_hints(user, code, hint):
 
 
 def test_a_hint_names_only_what_the_profile_allows(user):
-    error = user.run("os.getcwd()", profile="strict").json["error"]
+    error = user.run("subprocess.run('ls')", profile="strict").json["error"]
     assert error["name"] == "NameError" and error["hint"] is None
+    assert user.run("os.getcwd()", profile="strict").json["error"]["hint"] == "`import os` first"
     assert user.run("foo").json["error"]["hint"] is None
 
 

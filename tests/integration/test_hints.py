@@ -27,6 +27,9 @@ FAILURES = [
     ("python", "import socket; socket.getaddrinfo('nowhere.test', 80)", "no host is granted"),
     ("python", "import socket; socket.create_connection(('10.255.0.1', 80))", "no host is granted"),
     ("python", "import urllib.request as u; u.urlopen('http://nowhere.test/')", "no host is granted"),
+    ("python", "open('/mnt/data/x.txt', 'w')", "writable here: /workspace"),
+    ("python", "import socket; socket.socket().bind(('127.0.0.1', 80))", "a port above 1023"),
+    ("python", "import tomli", "did you mean `tomllib`?"),
     ("python", "raise MemoryError", "in pieces"),
     ("python", "input()", "nothing to read"),
     ("python", "np.zeros(1)", "`import numpy as np` first"),
@@ -45,6 +48,13 @@ FAILURES = [
 
 def hint_of(result):
     return (result.get("error") or {}).get("hint") or result.get("hint")
+
+
+def test_a_module_that_is_seen_in_part_can_be_imported(who):
+    for profile, name in (("standard", "os"), ("strict", "sys")):
+        assert hint_of(who.run(f"print({name})", profile=profile).json) == f"`import {name}` first"
+        assert who.run(f"import {name}\nprint(type({name}).__name__)", profile=profile).json["stdout"] == "module\n"
+    assert hint_of(who.run("print(subprocess)", profile="standard").json) is None
 
 
 def test_a_person_at_a_terminal_gets_options_and_no_tools(who, data):

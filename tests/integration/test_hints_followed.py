@@ -178,6 +178,8 @@ WORDS = {
     "io.StringIO": "from io import StringIO", "dataclasses": "import dataclasses", "`urllib.parse`": "import urllib.parse",
     "type(x).__name__": "type(1).__name__", "isinstance": "isinstance(1, int)", "issubclass": "issubclass(int, int)", "`obj.__doc__`": "len.__doc__", "`dir(obj)`": "dir(len)",
     "vars(x)": "class C: pass\nvars(C())", "`raise SystemExit(n)`": "raise SystemExit(0)",
+    "timeit.timeit": "import timeit\ntimeit.timeit(len, number=1)", "time.perf_counter()": "import time\ntime.perf_counter()", "signal.raise_signal": "import signal\nsignal.raise_signal(signal.SIGUSR1)",
+    "tracemalloc": "import tracemalloc", "sys.exit(code)": "import sys\nsys.exit(0)", "globals()": "globals()", "f.__name__": "len.__name__", "inspect.getsource": "import inspect\ninspect.getsource(print)",
     "`del x.name`": "class C: pass\nx = C()\nx.name = 1\ndel x.name", "Path(name).read_text()": "from pathlib import Path\nPath('x').read_text",
 }  # fmt: skip
 

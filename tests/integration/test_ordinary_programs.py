@@ -15,6 +15,8 @@ SAMPLE = [
     "library-argparse-given", "library-logging-file", "library-sqlite-file", "library-unittest-main", "library-doctest-module", "library-os-files",
     "library-guarded-import", "library-missing-import", "library-file-dunder", "library-own-package", "library-devnull-stdout-path",
     "library-exit-builtin", "library-stdin-lines", "bash-redirect", "bash-getopts", "bash-main-guard", "more-excepthook", "more-patch-print-input",
+    "habits-finalizers", "habits-reconfigure-streams", "habits-script-or-notebook", "habits-reload-changed-module", "habits-defaults-of-methods",
+    "habits-pickle-enum", "habits-what-it-costs", "habits-descriptors-and-links", "bash-required-parameter", "bash-jobs-listed",
 ]  # fmt: skip
 
 # Shares of what each profile should run. Programs nobody has looked at may do a little worse than these.
@@ -33,6 +35,12 @@ def test_a_sample(who, name):
     for profile in program.profiles:
         got = programs.cold(who, program, profile)
         assert got.same(expected), (profile, expected, got)
+
+
+def test_a_file_that_was_left_open_is_written(who):
+    program = BY_NAME["habits-file-left-open"]
+    done = who.run(program.code)
+    assert done.json["files"] == [{"path": "log.txt", "size": 4}, {"path": "report.txt", "size": 46}], done
 
 
 def differences(profile, run):

@@ -172,6 +172,31 @@ TEST(what_the_policy_stops_has_a_hint)
     }
 }
 
+TEST(words_of_libraries_have_a_hint)
+{
+    static const struct {
+        const char *name, *message, *expected;
+    } cases[] = {
+        {"OSError", "Cannot save file into a non-existent directory: '/mnt/data'",
+         "writable here: /workspace"},
+        {"ImportError", "Cannot load backend 'TkAgg' which requires the 'tk' interactive framework",
+         "delete the line"},
+        {"PermissionError", "[Errno 13] Permission denied", "above 1023"},
+        {"PermissionError", "[Errno 13] Permission denied: '/usr/x'", "writable here"},
+        {"FileNotFoundError", "[Errno 2] No such file or directory: '/mnt/x'",
+         "writable here: /workspace"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct wire_exception e = {.name = span_of(cases[i].name),
+                                   .message = span_of(cases[i].message)};
+        cleanup_free char *text = advice_on(&e, &(struct run_terms){0});
+
+        assert_non_null(text);
+        assert_non_null(strstr(text, cases[i].expected));
+    }
+}
+
 TEST(a_command_of_a_notebook_is_named)
 {
     char *text = advice("SyntaxError", WIRE_ADVICE_MAGIC, NULL, 0);
