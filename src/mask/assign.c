@@ -381,7 +381,8 @@ static bool stands_alone(const struct masker *s, const struct sign_name *name)
                : next == '\\' ? masker_is_in("\\nrt", second)
                               : is_copied(s, name->start);
     }
-    return (before >= 0x80 || masker_is_in(" \t\n,;:|\"'`*_+", before)) &&
+    return (before >= 0x80 || masker_is_in(" \t\n,;:|\"'`*_+>", before) ||
+            (before == '=' && s->is_decoded)) && /* body=password%2Cuser */
            (next >= 0x80 || masker_is_in(" \t\r\n,;|\"'`*", next));
 }
 
@@ -450,6 +451,14 @@ static bool is_last_in_line(const struct masker *s, size_t at)
     return at >= s->view.len || masker_at(s, at) == '\n';
 }
 
+/* Its end without punctuation. */
+static size_t trim_name(const struct masker *s, size_t start, size_t end)
+{
+    while (end > start && strchr("-.", masker_at(s, end - 1)))
+        end--;
+    return end;
+}
+
 void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     struct sign_name name;
@@ -469,14 +478,13 @@ void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to)
         masker_table_candidate(s, from);
     /* Most words of this kind stand in prose: the sign is the cheaper question. */
     sign = sign_find(s, &name, &at);
+    end = trim_name(s, name.start, name.end);
+    masker_match_said(s, kind, from, name.start, end);
     is_last = sign == SIGN_NONE && is_last_in_line(s, name.end);
     if (sign == SIGN_NONE && !is_last &&
         (at >= s->view.len || !strchr(" \t'\"<,%+", masker_at(s, name.end)) ||
          strchr("\r\n", masker_at(s, at))))
         return;
-    end = name.end;
-    while (end > name.start && strchr("-.", masker_at(s, end - 1)))
-        end--;
     if (end > name.start + 5 && masker_is_digit(masker_at(s, end - 1)) &&
         !masker_is_digit(masker_at(s, end - 2)))
         end--; /* password1 */

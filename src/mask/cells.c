@@ -268,3 +268,121 @@ bool cells_has_wide_gap(const struct masker *s, const struct cells_line *line)
            (masker_at(s, line->start) == ' ' ||
             memmem(masker_view(s, line->start), line->end - line->start, "  ", 2));
 }
+
+/* ---- headers, and what all lines begin with ---- */
+
+/* The sign that stands there most often. Colons are between words in every text: there must be two
+ * of them and no blank. */
+unsigned char cells_find_delimiter(const struct masker *s, const struct masker_table *table,
+                                   const struct cells_line *line)
+{
+    enum { OTHER, TAB, COMMA, SEMICOLON, COLON, BLANK, WRITTEN, KINDS };
+    static const unsigned char kinds[256] = {['\t'] = TAB,  [','] = COMMA, [';'] = SEMICOLON,
+                                             [':'] = COLON, [' '] = BLANK, ['\\'] = WRITTEN};
+    static const unsigned char delimiters[] = {
+        [TAB] = '\t', [COMMA] = ',', [SEMICOLON] = ';', [WRITTEN] = CELLS_WRITTEN_TAB};
+    size_t count[KINDS] = {0}, most = TAB;
+
+    for (size_t i = line->start; i < line->end; i++)
+        count[kinds[masker_at(s, i)]]++;
+    for (size_t k = COMMA; k <= SEMICOLON; k++)
+        most = count[k] > count[most] ? k : most;
+    if (table->rows == ROWS_WRITTEN && count[WRITTEN] > count[most])
+        most = WRITTEN;
+    if (count[most])
+        return delimiters[most];
+    return count[COLON] >= 2 && !count[BLANK] ? ':' : 0;
+}
+
+/* Behind the number of the line, as cat -n and grep -n write it; `start`: there is none. */
+static size_t skip_number(const struct masker *s, const struct cells_line *line)
+{
+    size_t at = line->start, digits;
+
+    while (at < line->end && masker_at(s, at) == ' ')
+        at++;
+    for (digits = at; at < line->end && at - digits < 8 && masker_is_digit(masker_at(s, at));)
+        at++;
+    return at > digits && at < line->end && masker_is_in("\t:", masker_at(s, at)) ? at + 1
+                                                                                  : line->start;
+}
+
+/* Behind <pre>, and in an escaped text behind body= and {"body": ". */
+static size_t skip_around(const struct masker *s, const struct cells_line *line)
+{
+    const char *text = masker_view(s, line->start);
+    size_t len = line->end - line->start, at = line->start, quotes = 0;
+    const char *pre = memmem(text, len, "<pre>", 5);
+
+    if (pre)
+        return (size_t)(pre - s->view.data) + 5;
+    if (!s->is_decoded)
+        return at;
+    for (size_t i = line->start; i < line->end; i++)
+        if (masker_at(s, i) == '"') {
+            quotes++;
+            at = i + 1;
+        }
+    if (quotes % 2)
+        return at;
+    at = line->start;
+    for (size_t i = at; i < line->end && !cells_is_blank(masker_at(s, i)); i++)
+        if (masker_at(s, i) == '=')
+            at = i + 1;
+    return at;
+}
+
+void cells_find_prefix(const struct masker *s, struct cells_line *line, struct masker_table *table)
+{
+    static const char *const prefixes[] = {"> ", "# ", "// ", "-- ", "+"};
+    size_t number;
+
+    if (table->rows != ROWS_LINES)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+        size_t n = strlen(prefixes[i]);
+
+        if (line->end - line->start <= n ||
+            memcmp(masker_view(s, line->start), prefixes[i], n) != 0 ||
+            masker_is_in("-=", masker_at(s, line->start + n)))
+            continue;
+        table->prefix_len = (unsigned char)n;
+        memcpy(table->prefix, prefixes[i], n);
+        line->start += n;
+        return;
+    }
+    number = skip_number(s, line);
+    table->is_numbered = number > line->start;
+    line->start = number;
+    line->start = skip_around(s, line);
+}
+
+enum masker_read cells_read_row(const struct masker *s, const struct masker_table *table, size_t at,
+                                size_t limit, size_t max, struct cells_line *line)
+{
+    enum masker_read r = rows_read(s, table, at, limit, max, line);
+
+    if (r == READ_VALUE && table->is_numbered) {
+        size_t number = skip_number(s, line);
+
+        if (number == line->start)
+            return READ_NONE;
+        line->start = number;
+    }
+    if (r != READ_VALUE || !table->prefix_len)
+        return r;
+    if (line->end - line->start < table->prefix_len ||
+        memcmp(masker_view(s, line->start), table->prefix, table->prefix_len) != 0)
+        return READ_NONE;
+    line->start += table->prefix_len;
+    return r;
+}
+
+void cells_skip_opening(const struct masker *s, struct masker_cell *cell)
+{
+    for (size_t i = cell->end; i-- > cell->start;)
+        if (masker_at(s, i) && strchr("\"'`>\t", masker_at(s, i))) {
+            cell->start = i + 1;
+            return;
+        }
+}

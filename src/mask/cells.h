@@ -50,6 +50,22 @@ bool cells_may_be_names(const struct masker *s, const struct cells_line *line);
 /* Does it begin with a blank, or has it two in a row? */
 bool cells_has_wide_gap(const struct masker *s, const struct cells_line *line);
 
+/* ---- headers, and what all lines begin with ---- */
+
+unsigned char cells_find_delimiter(const struct masker *s, const struct masker_table *table,
+                                   const struct cells_line *line);
+
+/* Skips the beginning of every line of a comment, a quotation, a change or a listing with numbers,
+ * and text around the table that stands in the line of its header. */
+void cells_find_prefix(const struct masker *s, struct cells_line *line, struct masker_table *table);
+
+/* The next row, behind its prefix. READ_NONE: it has another one, too. */
+enum masker_read cells_read_row(const struct masker *s, const struct masker_table *table, size_t at,
+                                size_t limit, size_t max, struct cells_line *line);
+
+/* Skips text around a table of fields: echo 'user,password, <pre>user,password. */
+void cells_skip_opening(const struct masker *s, struct masker_cell *cell);
+
 /* ---- rows that are no lines (rows.c) ---- */
 
 /* The notation of the rows around the name at `from`, and where the header begins. READ_NONE: the

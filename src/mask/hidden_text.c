@@ -1,103 +1,157 @@
-/* The second reading. A terminal shows nothing of a title or a link, so that a token with one
- * inside is whole on the screen: the masker looks at the text without them. But they are text to
- * everybody else, and may hold a secret, or be the middle of one: what has come out is then read
- * once more, by a masker that knows no strings. Text without such sequences is read once. */
+/* Further readings. What has come out is read once more where it holds text that is not as it
+ * looks; other text is read once.
+ *
+ * Hidden text: a terminal shows nothing of a title or a link, so that a token with one inside is
+ * whole on the screen: the masker looks at the text without them. But they are text to everybody
+ * else, and may hold a secret, or be the middle of one: the second masker knows no strings.
+ *
+ * Escaped text: a%20table%0Aof%20passwords, &quot;names&quot;. A masker whose view has the
+ * characters instead of their escapes reads it as it reads any other (decoded.c). */
 #include "mask/internal.h"
 
-/* So that the second masker, when it comes, knows what stood before. */
-static int keep_tail(struct masker *s, size_t len, struct error *err)
+/* So that the other masker, when it comes, knows what stood before. */
+static int keep_tail(struct masker_reading *r, const char *text, size_t len, struct error *err)
 {
     size_t room = MASKER_TAIL, n = len < room ? len : room;
 
     if (!n)
         return 0;
     /* Seldom, so that a stream of single bytes does not move it each time. */
-    if (s->tail.len + n > s->tail.limit)
-        buf_consume(&s->tail, s->tail.len + n - room);
-    s->tail_lines = s->lines;
-    return buf_add(&s->tail, s->out.data + len - n, n, err);
+    if (r->tail.len + n > r->tail.limit)
+        buf_consume(&r->tail, r->tail.len + n - room);
+    return buf_add(&r->tail, text + len - n, n, err);
 }
 
 /* It has read the tail, and given it out. */
-static int begin(struct masker *s, struct error *err)
+static int begin(struct masker *s, struct masker_reading *r, struct error *err)
 {
-    struct masker *literal = s->literal;
+    struct masker *other = r->masker;
     int escape;
 
-    if (!literal) {
-        literal = s->literal = masker_new(&s->options);
-        if (!literal)
+    if (!other) {
+        other = r->masker = masker_new(&s->options);
+        if (!other)
             return error_memory(err);
-        literal->is_literal = true;
+        other->is_literal = true;
+        other->is_decoded = r == &s->decoded;
     }
-    if (s->tail.len > MASKER_TAIL)
-        buf_consume(&s->tail, s->tail.len - MASKER_TAIL);
-    if (masker_view_add(literal, (const unsigned char *)buf_str(&s->tail), s->tail.len, err) < 0)
+    if (r->tail.len > MASKER_TAIL)
+        buf_consume(&r->tail, r->tail.len - MASKER_TAIL);
+    if (masker_view_add(other, (const unsigned char *)buf_str(&r->tail), r->tail.len, err) < 0)
         return -1;
     /* An apparent half character was not one, or it would not have come out. */
-    escape = literal->escape;
-    if (masker_view_finish(literal, err) < 0)
+    escape = other->escape;
+    if (masker_view_finish(other, err) < 0)
         return -1;
-    literal->escape = escape;
-    literal->emitted = literal->rules_done = literal->view.len;
-    literal->gaps_out = literal->n_gaps;
-    literal->lines = s->tail_lines ? s->tail_lines : 1;
+    other->escape = escape;
+    other->emitted = other->rules_done = other->view.len;
+    other->gaps_out = other->n_gaps;
+    other->lines = r->lines ? r->lines : 1;
+    r->is_reading = true;
     return 0;
 }
 
-/* Reads the output from `from` on once more. */
-static int read_out(struct masker *s, size_t from, bool is_end, struct clean_text *ret_text,
-                    struct error *err)
+/* Reads the text once more; what stands before `from` is only told. */
+static int read_again(struct masker *s, struct masker_reading *r, size_t from, bool is_end,
+                      struct clean_text *text, struct error *err)
 {
-    const char *text = buf_str(&s->out) + from;
-    int r = is_end ? masker_text(s->literal, text, s->out.len - from, ret_text, err)
-                   : masker_feed(s->literal, text, s->out.len - from, ret_text, err);
+    const char *data = clean_data(*text);
+    size_t len = clean_len(*text);
+    struct clean_text rest;
 
-    if (r < 0 || !from)
-        return r;
-    buf_clear(&s->joined);
-    if (buf_add(&s->joined, s->out.data, from, err) < 0 ||
-        buf_add(&s->joined, clean_data(*ret_text), clean_len(*ret_text), err) < 0)
+    if (!r->is_reading && (keep_tail(r, data, from, err) < 0 || begin(s, r, err) < 0))
         return -1;
-    *ret_text = masker_clean(buf_str(&s->joined), s->joined.len);
+    if ((is_end ? masker_text(r->masker, data + from, len - from, &rest, err)
+                : masker_feed(r->masker, data + from, len - from, &rest, err)) < 0)
+        return -1;
+    if (from) {
+        buf_clear(&r->joined);
+        if (buf_add(&r->joined, data, from, err) < 0 ||
+            buf_add(&r->joined, clean_data(rest), clean_len(rest), err) < 0)
+            return -1;
+        rest = masker_clean(buf_str(&r->joined), r->joined.len);
+    }
+    *text = rest;
     return 0;
 }
 
-/* From the first sequence on; what was before is only told. */
-static int begin_reading(struct masker *s, bool is_end, struct clean_text *ret_text,
-                         struct error *err)
+static void forget(struct masker_reading *r)
 {
+    buf_clear(&r->tail);
+    r->lines = 0;
+    r->is_reading = false;
+}
+
+static int read_literal(struct masker *s, bool is_end, struct clean_text *text, struct error *err)
+{
+    struct masker_reading *r = &s->literal;
     size_t plain = s->plain_out < s->out.len ? s->plain_out : s->out.len;
+    int result = 0;
 
-    if (keep_tail(s, plain, err) < 0 || begin(s, err) < 0)
+    if (s->has_strings)
+        result = read_again(s, r, r->is_reading ? 0 : plain, is_end, text, err);
+    else if (!is_end)
+        result = keep_tail(r, clean_data(*text), clean_len(*text), err);
+    if (!r->is_reading)
+        r->lines = s->lines;
+    s->plain_out = 0;
+    return result;
+}
+
+/* Puts the beginning of an escape that waited before the text. */
+static int join_half(struct masker *s, struct clean_text *text, struct error *err)
+{
+    if (!s->half_escape.len)
+        return 0;
+    buf_clear(&s->whole_escape);
+    if (buf_add(&s->whole_escape, s->half_escape.data, s->half_escape.len, err) < 0 ||
+        buf_add(&s->whole_escape, clean_data(*text), clean_len(*text), err) < 0)
         return -1;
-    s->is_reading = true;
-    return read_out(s, plain, is_end, ret_text, err);
+    *text = masker_clean(buf_str(&s->whole_escape), s->whole_escape.len);
+    buf_clear(&s->half_escape);
+    return 0;
 }
 
-static void forget(struct masker *s)
+/* There is no escape yet; the beginning of one at the end waits for the rest. */
+static int wait_for_escape(struct masker *s, struct clean_text *text, struct error *err)
 {
-    buf_clear(&s->tail);
-    s->tail_lines = 0;
-    s->has_strings = s->is_reading = false;
+    const char *data = clean_data(*text);
+    size_t wait = masker_half_escape(data, clean_len(*text)), len = clean_len(*text) - wait;
+
+    s->decoded.lines = s->lines;
+    if (wait && buf_add(&s->half_escape, data + len, wait, err) < 0)
+        return -1;
+    *text = masker_clean(data, len);
+    return keep_tail(&s->decoded, data, len, err);
 }
 
-int masker_literal_read(struct masker *s, bool is_end, struct clean_text *ret_text,
-                        struct error *err)
+static int read_decoded(struct masker *s, bool is_end, struct clean_text *text, struct error *err)
 {
-    int r = 0;
+    size_t from = 0;
 
+    if (!s->decoded.is_reading) {
+        if (join_half(s, text, err) < 0)
+            return -1;
+        from = masker_find_escape(&s->decoded.tail, clean_data(*text), clean_len(*text));
+        if (from == SIZE_MAX)
+            return is_end ? 0 : wait_for_escape(s, text, err);
+    }
+    return read_again(s, &s->decoded, from, is_end, text, err);
+}
+
+int masker_read_again(struct masker *s, bool is_end, struct clean_text *ret_text, struct error *err)
+{
     *ret_text = masker_clean(buf_str(&s->out), s->out.len);
     if (s->is_literal)
         return 0;
-    if (!s->has_strings)
-        r = is_end ? 0 : keep_tail(s, s->out.len, err);
-    else if (!s->is_reading)
-        r = begin_reading(s, is_end, ret_text, err);
-    else
-        r = read_out(s, 0, is_end, ret_text, err);
-    s->plain_out = 0;
-    if (is_end)
-        forget(s);
-    return r;
+    if (read_literal(s, is_end, ret_text, err) < 0 ||
+        (!masker_is_review(s) && read_decoded(s, is_end, ret_text, err) < 0))
+        return -1;
+    if (is_end) {
+        forget(&s->literal);
+        forget(&s->decoded);
+        s->has_strings = false;
+        buf_clear(&s->half_escape);
+    }
+    return 0;
 }

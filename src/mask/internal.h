@@ -44,6 +44,7 @@ struct masker_gap {
     size_t at;   /* before this byte of the view */
     size_t from; /* in gap_bytes */
     size_t len;
+    bool is_escape; /* comes out in place of this byte */
 };
 
 struct masker_span {
@@ -194,15 +195,29 @@ struct masker_table {
     unsigned char quote;      /* and the string's quote */
     unsigned char prefix_len; /* what all lines begin with: > or # and the like */
     char prefix[MASKER_PREFIX_MAX];
+    bool is_numbered;        /* and, before that, the number of the line */
     unsigned char delimiter; /* of TABLE_FIELDS */
     bool is_sure;            /* other columns show that it is one of accounts: words count, too */
     bool is_login;           /* and that people log in there: words with digits are tokens */
     bool is_ruled;           /* dashes tell where aligned columns begin and end */
+    bool is_either;          /* its first row is aligned both ways */
     unsigned columns, n_secret;
     struct masker_secret_column secret[MASKER_SECRET_COLUMNS];
     struct masker_cell places[MASKER_COLUMNS_MAX]; /* of aligned columns, in characters */
     uint64_t next; /* where its next line begins in the stream; headers before were read */
 };
+
+/* A masker that reads what came out once more (hidden_text.c). */
+struct masker_reading {
+    struct masker *masker; /* made when it is needed */
+    bool is_reading;
+    struct buf tail;   /* what came out last, while nobody reads it */
+    struct buf joined; /* what came out before, and what was read once more */
+    uint64_t lines;
+};
+
+/* Room for an escape that is not whole. */
+#define MASKER_RAW_MAX 24
 
 struct masker {
     struct masker_options options;
@@ -239,14 +254,16 @@ struct masker {
     unsigned char escape_last;
     bool escape_is_title; /* OSC, which BEL ends */
 
-    bool is_literal;        /* reads strings of terminal sequences as text */
-    bool has_strings;       /* there was such a sequence in this stream */
-    struct masker *literal; /* reads what came out once more, if there was one */
-    bool is_reading;        /* and is in the midst of it */
-    struct buf tail;        /* what came out last, while nobody reads it */
-    size_t plain_out;       /* so much of `out` came before the first such sequence */
-    struct buf joined;      /* that, and what was read once more */
-    uint64_t tail_lines;
+    bool is_literal;                        /* reads strings of terminal sequences as text */
+    bool is_decoded;                        /* reads escapes as the characters they stand for */
+    bool has_strings;                       /* there was such a sequence in this stream */
+    struct masker_reading literal, decoded; /* further readings of what came out */
+    size_t plain_out; /* so much of `out` came before the first such sequence */
+    struct buf half_escape, whole_escape;
+
+    unsigned char raw[MASKER_RAW_MAX]; /* of the decoded view: an escape that is not whole, */
+    size_t n_raw;
+    bool is_in_url; /* and whether + is a blank */
 
     uint64_t block_from, block_to; /* the last value of several lines: places in the stream */
 
@@ -382,9 +399,29 @@ int masker_view_finish(struct masker *s, struct error *err);
 /* The number of bytes before the first terminal sequence that may hold text. */
 size_t masker_plain_part(const unsigned char *data, size_t len);
 
-/* Has the second masker read s->out, if there is anything to read. */
-int masker_literal_read(struct masker *s, bool is_end, struct clean_text *ret_text,
-                        struct error *err);
+/* Has other maskers read s->out, if there is anything to read. */
+int masker_read_again(struct masker *s, bool is_end, struct clean_text *ret_text,
+                      struct error *err);
+
+/* ---- escaped text (decoded.c) ---- */
+
+/* Where the first escape stands, or the word before it that masker_hold_said() holds back.
+ * SIZE_MAX: there is none. */
+size_t masker_find_escape(const struct buf *tail, const char *text, size_t len);
+
+/* The bytes at the end that may be the beginning of an escape. */
+size_t masker_half_escape(const char *text, size_t len);
+
+/* To the view of a masker that is_decoded. */
+int masker_view_add_decoded(struct masker *s, const unsigned char *data, size_t len,
+                            struct error *err);
+int masker_view_finish_decoded(struct masker *s, struct error *err);
+
+/* Adds text as it is; a character in place of its escape. */
+int masker_view_add_text(struct masker *s, const unsigned char *data, size_t len,
+                         struct error *err);
+int masker_view_add_escape(struct masker *s, const unsigned char *data, size_t len, unsigned char c,
+                           struct error *err);
 
 void masker_match(struct masker *s, unsigned kind, size_t from, size_t to);
 void masker_match_token(struct masker *s, unsigned kind, size_t from);
@@ -443,7 +480,30 @@ struct masker_sentence {
 bool masker_match_sentence(struct masker *s, unsigned kind, size_t from, size_t name, size_t at,
                            enum masker_name what);
 
+/* Is it one of the words of the list, in any case? */
+bool masker_is_listed(const struct masker *s, size_t start, size_t end, const char *list);
+
+/* The word at `at`, without punctuation and quotes around it. Returns its end with them. */
+size_t masker_word_end(const struct masker *s, size_t at, bool is_url, size_t *ret_start,
+                       size_t *ret_end);
+
+/* Does it look like a secret in a sentence that says it is one? */
+bool masker_looks_said(const struct masker *s, enum masker_name what, size_t start, size_t end);
+
+/* ---- values before their names (said.c) ---- */
+
+/* use X as the password */
 void masker_match_use(struct masker *s, unsigned kind, size_t from, size_t to);
+
+/* X is the password: the name stands at [start, end). */
+void masker_match_said(struct masker *s, unsigned kind, size_t from, size_t start, size_t end);
+
+/* Holds back a word at the end of the view that such a sentence may follow. */
+void masker_hold_said(struct masker *s);
+
+/* The number of bytes before `at` that it holds back, when the text ends there. `tail`: what stood
+ * before the text. */
+size_t masker_said_before(const struct buf *tail, const char *text, size_t at);
 
 /* Finds values in secret columns: a line that may be a header, all lines, and when it is known how
  * much came out. */

@@ -30,6 +30,19 @@ static const hs_database_t *database_of(const struct masker *s)
                                                             : masker_database_secrets);
 }
 
+static void init_reading(struct masker_reading *reading)
+{
+    buf_init(&reading->tail, 8 * MASKER_TAIL);
+    buf_init(&reading->joined, SIZE_MAX / 2);
+}
+
+static void done_reading(struct masker_reading *reading)
+{
+    buf_done(&reading->tail);
+    buf_done(&reading->joined);
+    masker_free(reading->masker);
+}
+
 struct masker *masker_new(const struct masker_options *options)
 {
     struct masker *s = calloc(1, sizeof(*s));
@@ -47,8 +60,10 @@ struct masker *masker_new(const struct masker_options *options)
     buf_init(&s->view, VIEW_MAX);
     buf_init(&s->gap_bytes, MASKER_GAPS_MAX);
     buf_init(&s->out, SIZE_MAX / 2);
-    buf_init(&s->tail, 8 * MASKER_TAIL);
-    buf_init(&s->joined, SIZE_MAX / 2);
+    init_reading(&s->literal);
+    init_reading(&s->decoded);
+    buf_init(&s->half_escape, MASKER_RAW_MAX);
+    buf_init(&s->whole_escape, SIZE_MAX / 2);
     s->meter = &s->work;
     s->memory = &s->remembered;
     s->over = SIZE_MAX;
@@ -62,9 +77,10 @@ void masker_free(struct masker *s)
     buf_wipe(&s->view);
     buf_done(&s->gap_bytes);
     buf_done(&s->out);
-    buf_done(&s->tail);
-    buf_done(&s->joined);
-    masker_free(s->literal);
+    done_reading(&s->literal);
+    done_reading(&s->decoded);
+    buf_done(&s->half_escape);
+    buf_done(&s->whole_escape);
     free(s->gaps);
     free(s->spans);
     free(s->headers);
@@ -72,31 +88,56 @@ void masker_free(struct masker *s)
     free(s);
 }
 
+/* The masker itself, and those that read once more; NULL: it has none. */
+static const struct masker *reader(const struct masker *s, unsigned which)
+{
+    return which == 0 ? s : which == 1 ? s->literal.masker : s->decoded.masker;
+}
+
+#define READERS 3
+
 void masker_use_names(struct masker *s, struct pseudonyms *names)
 {
     s->options.names = names;
-    if (s->literal)
-        s->literal->options.names = names;
+    if (s->literal.masker)
+        s->literal.masker->options.names = names;
+    if (s->decoded.masker)
+        s->decoded.masker->options.names = names;
 }
 
 uint64_t masker_count(const struct masker *s)
 {
-    return s->count + (s->literal ? s->literal->count : 0);
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < READERS; i++)
+        count += reader(s, i) ? reader(s, i)->count : 0;
+    return count;
 }
 
 uint64_t masker_hidden_bytes(const struct masker *s)
 {
-    return s->hidden + (s->literal ? s->literal->hidden : 0);
+    uint64_t hidden = 0;
+
+    for (unsigned i = 0; i < READERS; i++)
+        hidden += reader(s, i) ? reader(s, i)->hidden : 0;
+    return hidden;
 }
 
 uint64_t masker_work(const struct masker *s)
 {
-    return s->work + (s->literal ? s->literal->work : 0);
+    uint64_t work = 0;
+
+    for (unsigned i = 0; i < READERS; i++)
+        work += reader(s, i) ? reader(s, i)->work : 0;
+    return work;
 }
 
 bool masker_is_over(const struct masker *s)
 {
-    return s->was_over || (s->literal && s->literal->was_over);
+    for (unsigned i = 0; i < READERS; i++)
+        if (reader(s, i) && reader(s, i)->was_over)
+            return true;
+    return false;
 }
 
 const struct masker_kind *masker_kind_at(unsigned index)
@@ -282,21 +323,48 @@ static int add_gaps(struct masker *s, size_t to, bool keeps, struct error *err)
     return 0;
 }
 
+/* The escape that comes out in place of this byte. */
+static bool is_escape_at(const struct masker *s, size_t at)
+{
+    return s->gaps_out < s->n_gaps && s->gaps[s->gaps_out].at == at &&
+           s->gaps[s->gaps_out].is_escape;
+}
+
+/* The gaps right before this byte, not that in its place. */
+static int add_gaps_before(struct masker *s, size_t at, struct error *err)
+{
+    while (s->gaps_out < s->n_gaps && s->gaps[s->gaps_out].at <= at && !is_escape_at(s, at)) {
+        const struct masker_gap *gap = &s->gaps[s->gaps_out++];
+
+        if (buf_add(&s->out, s->gap_bytes.data + gap->from, gap->len, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* The view from s->emitted on, with its gaps, those right before `to` included. */
 static int pass(struct masker *s, size_t to, struct error *err)
 {
     while (s->emitted < to) {
         size_t stop = to;
 
-        if (add_gaps(s, s->emitted, true, err) < 0)
+        if (add_gaps_before(s, s->emitted, err) < 0)
             return -1;
+        if (is_escape_at(s, s->emitted)) {
+            const struct masker_gap *gap = &s->gaps[s->gaps_out++];
+
+            if (buf_add(&s->out, s->gap_bytes.data + gap->from, gap->len, err) < 0)
+                return -1;
+            s->emitted++;
+            continue;
+        }
         if (s->gaps_out < s->n_gaps && s->gaps[s->gaps_out].at < to)
             stop = s->gaps[s->gaps_out].at;
         if (buf_add(&s->out, s->view.data + s->emitted, stop - s->emitted, err) < 0)
             return -1;
         s->emitted = stop;
     }
-    return add_gaps(s, to, true, err);
+    return add_gaps_before(s, to, err);
 }
 
 static void describe(const struct masker *s, unsigned kind, struct masker_find *find)
@@ -638,7 +706,7 @@ int masker_feed(struct masker *s, const void *data, size_t len, struct clean_tex
                 struct error *err)
 {
     buf_clear(&s->out);
-    if (feed(s, data, len, err) < 0 || masker_literal_read(s, false, ret_text, err) < 0)
+    if (feed(s, data, len, err) < 0 || masker_read_again(s, false, ret_text, err) < 0)
         return fail(s, ret_text, err);
     return 0;
 }
@@ -676,7 +744,7 @@ static int finish(struct masker *s, struct error *err)
 int masker_finish(struct masker *s, struct clean_text *ret_text, struct error *err)
 {
     buf_clear(&s->out);
-    if (finish(s, err) < 0 || masker_literal_read(s, true, ret_text, err) < 0)
+    if (finish(s, err) < 0 || masker_read_again(s, true, ret_text, err) < 0)
         return fail(s, ret_text, err);
     return 0;
 }
@@ -686,7 +754,7 @@ int masker_text(struct masker *s, const void *data, size_t len, struct clean_tex
 {
     buf_clear(&s->out);
     if (feed(s, data, len, err) < 0 || finish(s, err) < 0 ||
-        masker_literal_read(s, true, ret_text, err) < 0)
+        masker_read_again(s, true, ret_text, err) < 0)
         return fail(s, ret_text, err);
     return 0;
 }

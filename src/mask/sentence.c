@@ -11,7 +11,7 @@
 /* Words of any kind behind "for", "of" and a bracket. */
 #define FREE_WORDS 5
 
-static bool is_listed(const struct masker *s, size_t start, size_t end, const char *list)
+bool masker_is_listed(const struct masker *s, size_t start, size_t end, const char *list)
 {
     size_t len = end - start;
 
@@ -79,6 +79,11 @@ static bool looks_secret(const struct masker *s, enum masker_name what, size_t s
            masker_near(s, name, "user login with using use log");
 }
 
+bool masker_looks_said(const struct masker *s, enum masker_name what, size_t start, size_t end)
+{
+    return looks_secret(s, what, start, end, false, start);
+}
+
 /* The blank here, as it is or as a URL has it: how long it is. */
 static size_t blank_at(const struct masker *s, size_t at, bool is_url)
 {
@@ -101,8 +106,7 @@ static size_t tag_length(const struct masker *s, size_t at)
     return i < s->view.len && i > at + 1 && masker_at(s, i) == '>' ? i + 1 - at : 0;
 }
 
-/* The word at `at`, without punctuation and quotes around it. */
-static size_t word_end(const struct masker *s, size_t at, bool is_url, size_t *ret_start,
+size_t masker_word_end(const struct masker *s, size_t at, bool is_url, size_t *ret_start,
                        size_t *ret_end)
 {
     size_t end = at;
@@ -134,7 +138,7 @@ static bool is_type(const struct masker *s, size_t start, size_t end)
 static enum masker_read take_word(struct masker *s, enum masker_name what, size_t name,
                                   struct masker_sentence *t)
 {
-    size_t start, end, stop = word_end(s, t->at, t->is_url, &start, &end);
+    size_t start, end, stop = masker_word_end(s, t->at, t->is_url, &start, &end);
     bool is_direct = t->words == 0, is_quoted = start > t->at, is_opener;
 
     masker_charge(s, stop - t->at + 8);
@@ -159,7 +163,7 @@ static enum masker_read take_word(struct masker *s, enum masker_name what, size_
         return READ_VALUE;
     }
     if ((t->is_verb || t->is_code) && !t->has_verb &&
-        !is_listed(s, start, end, "is was ist to \u2192 ->"))
+        !masker_is_listed(s, start, end, "is was ist to \u2192 ->"))
         return READ_NONE;
     is_direct = is_direct && !t->is_code;
     if (end > start && looks_secret(s, what, start, end, is_direct && !is_quoted, name)) {
@@ -212,7 +216,7 @@ bool masker_match_sentence(struct masker *s, unsigned kind, size_t from, size_t 
     struct masker_sentence t = {.at = at};
 
     /* "to pass x", and names of code, which prose has no values for. */
-    t.is_verb = at - name == 4 && is_listed(s, name, at, "pass");
+    t.is_verb = at - name == 4 && masker_is_listed(s, name, at, "pass");
     t.is_code = memchr(masker_view(s, name), '_', at - name) != NULL;
     if (masker_is_open(s, at + 2)) {
         masker_wait(s, kind, from, s->view.len);
@@ -273,61 +277,4 @@ bool masker_match_sentence(struct masker *s, unsigned kind, size_t from, size_t 
         }
     }
     return false;
-}
-
-/* ---- use X as the token ---- */
-
-/* The words behind the value: as or for, an article, and a name. READ_MORE: they may be. */
-static enum masker_read names_value(const struct masker *s, size_t at, enum masker_name *ret_what)
-{
-    for (unsigned n = 0; n < 4; n++) {
-        size_t start = at, end;
-
-        while (start < s->view.len && start - at < 2 && masker_at(s, start) == ' ')
-            start++;
-        for (end = start;
-             end < s->view.len && end - start < 24 &&
-             (masker_is_alnum(masker_at(s, end)) || masker_is_in("_-", masker_at(s, end)));)
-            end++;
-        masker_charge(s, end - at + 4);
-        if (masker_is_open(s, end))
-            return READ_MORE;
-        if (end == start || start == at)
-            return READ_NONE;
-        *ret_what = n ? masker_name_of(masker_view(s, start), end - start) : NAME_NONE;
-        if (*ret_what != NAME_NONE)
-            return READ_VALUE;
-        if (!is_listed(s, start, end, n ? "the a your my its api access secret client" : "as for"))
-            return READ_NONE;
-        at = end;
-    }
-    return READ_NONE;
-}
-
-void masker_match_use(struct masker *s, unsigned kind, size_t from, size_t to)
-{
-    enum masker_name what = NAME_NONE;
-    size_t start, end, stop;
-
-    if (!masker_begins_word(s, from))
-        return;
-    stop = word_end(s, to, false, &start, &end);
-    masker_charge(s, stop - to + 4);
-    if (masker_is_open(s, stop)) {
-        masker_wait(s, kind, from, start < s->view.len ? start : s->view.len);
-        return;
-    }
-    if (end <= start || !looks_secret(s, NAME_SECRET, start, end, false, from))
-        return;
-    switch (names_value(s, stop, &what)) {
-    case READ_MORE:
-        masker_wait(s, kind, from, start);
-        return;
-    case READ_NONE:
-        return;
-    case READ_VALUE:
-        break;
-    }
-    if (what == NAME_SECRET || what == NAME_PHRASE || masker_is_strong(s, what, start, end))
-        masker_found(s, kind, from, start, end);
 }

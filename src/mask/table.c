@@ -111,7 +111,7 @@ static void judge_cell(struct masker *s, const struct masker_table *table, enum 
 static bool is_aligned(const struct masker_table *table, struct masker_cell word,
                        struct masker_cell place)
 {
-    if (table->is_ruled)
+    if (table->is_ruled || table->is_either)
         return word.start == place.start || word.end == place.end;
     return table->style == TABLE_LEFT ? word.start == place.start : word.end == place.end;
 }
@@ -238,9 +238,10 @@ static size_t secret_part(const struct masker *s, const struct masker_table *tab
 
 static void wait_for_row(struct masker *s, const struct masker_table *table, size_t at)
 {
-    size_t hold = at >= s->view.len                                 ? s->view.len
-                  : table->rows == ROWS_LINES && !table->prefix_len ? secret_part(s, table, at)
-                                                                    : at;
+    size_t hold = at >= s->view.len ? s->view.len
+                  : table->rows == ROWS_LINES && !table->prefix_len && !table->is_numbered
+                      ? secret_part(s, table, at)
+                      : at;
 
     masker_charge(s, s->view.len - at);
     masker_wait(s, masker_generic_kind(), at, hold);
@@ -264,89 +265,16 @@ static struct cells_line line_before(const struct masker *s, const struct masker
     return line;
 }
 
-/* The sign that stands there most often. Colons are between words in every text: there must be two
- * of them and no blank. */
-static unsigned char find_delimiter(const struct masker *s, const struct masker_table *table,
-                                    const struct cells_line *line)
-{
-    enum { OTHER, TAB, COMMA, SEMICOLON, COLON, BLANK, WRITTEN, KINDS };
-    static const unsigned char kinds[256] = {['\t'] = TAB,  [','] = COMMA, [';'] = SEMICOLON,
-                                             [':'] = COLON, [' '] = BLANK, ['\\'] = WRITTEN};
-    static const unsigned char delimiters[] = {
-        [TAB] = '\t', [COMMA] = ',', [SEMICOLON] = ';', [WRITTEN] = CELLS_WRITTEN_TAB};
-    size_t count[KINDS] = {0}, most = TAB;
-
-    for (size_t i = line->start; i < line->end; i++)
-        count[kinds[masker_at(s, i)]]++;
-    for (size_t k = COMMA; k <= SEMICOLON; k++)
-        most = count[k] > count[most] ? k : most;
-    if (table->rows == ROWS_WRITTEN && count[WRITTEN] > count[most])
-        most = WRITTEN;
-    if (count[most])
-        return delimiters[most];
-    return count[COLON] >= 2 && !count[BLANK] ? ':' : 0;
-}
-
-/* The beginning of every line of a comment, a quotation or a change. */
-static void find_prefix(const struct masker *s, const struct cells_line *line,
-                        struct masker_table *table)
-{
-    static const char *const prefixes[] = {"> ", "# ", "// ", "-- ", "+"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(prefixes) && table->rows == ROWS_LINES; i++) {
-        size_t n = strlen(prefixes[i]);
-
-        if (line->end - line->start <= n ||
-            memcmp(masker_view(s, line->start), prefixes[i], n) != 0 ||
-            masker_is_in("-=", masker_at(s, line->start + n)))
-            continue;
-        table->prefix_len = (unsigned char)n;
-        memcpy(table->prefix, prefixes[i], n);
-        return;
-    }
-}
-
-/* The next row, behind its prefix. READ_NONE: it has another one, too. */
-static enum masker_read read_line(const struct masker *s, const struct masker_table *table,
-                                  size_t at, size_t limit, size_t max, struct cells_line *line)
-{
-    enum masker_read r = rows_read(s, table, at, limit, max, line);
-
-    if (r != READ_VALUE || !table->prefix_len)
-        return r;
-    if (line->end - line->start < table->prefix_len ||
-        memcmp(masker_view(s, line->start), table->prefix, table->prefix_len) != 0)
-        return READ_NONE;
-    line->start += table->prefix_len;
-    return r;
-}
-
 /* The next line, which a proof is looked for in. */
 static enum masker_read next_line(struct masker *s, const struct masker_table *table,
                                   const struct cells_line *line, size_t limit, bool reports,
                                   struct cells_line *ret)
 {
-    enum masker_read r = read_line(s, table, line->next, limit, ROW_MAX, ret);
+    enum masker_read r = cells_read_row(s, table, line->next, limit, ROW_MAX, ret);
 
     if (r == READ_MORE && reports && limit == s->view.len)
         wait_for_row(s, table, line->next);
     return r;
-}
-
-/* The text around a table: echo 'user,password, <pre>user,password. */
-static void skip_opening(const struct masker *s, struct masker_cell *cell)
-{
-    for (size_t i = cell->end; i-- > cell->start;)
-        if (masker_at(s, i) && strchr("\"'`>\t", masker_at(s, i))) {
-            cell->start = i + 1;
-            return;
-        }
-    /* The number of the line, as grep -n and cat -n write it. */
-    for (size_t i = cell->start; i < cell->end; i++)
-        if (i > cell->start && masker_at(s, i) == ':')
-            cell->start = i + 1;
-        else if (!masker_is_digit(masker_at(s, i)))
-            return;
 }
 
 static enum masker_read read_field_header(struct masker *s, const struct cells_line *line,
@@ -361,7 +289,7 @@ static enum masker_read read_field_header(struct masker *s, const struct cells_l
     count = cells_split_fields(s, line, table->delimiter, cells);
     if (count < 2)
         return READ_NONE;
-    skip_opening(s, &cells[0]);
+    cells_skip_opening(s, &cells[0]);
     if (!take_names(s, cells, count, table))
         return READ_NONE;
     /* In the midst of a table whose header names no secrets. */
@@ -465,8 +393,12 @@ static bool fits(const struct masker *s, const struct cells_line *header,
     table->style = TABLE_RIGHT;
     if ((is_indented || is_wide || (table->columns >= 3 && cells_has_wide_gap(s, header))) &&
         count >= table->columns && count <= table->columns + 1 &&
-        count_aligned(table, columns, count, 0) == table->columns)
+        count_aligned(table, columns, count, 0) == table->columns) {
+        table->style = TABLE_LEFT;
+        table->is_either = count_aligned(table, columns, count, 0) == table->columns;
+        table->style = TABLE_RIGHT;
         return true;
+    }
     table->style = TABLE_LEFT;
     return (is_wide || has_rule) && table->columns >= 2 &&
            count_aligned(table, columns, count, 0) == table->columns;
@@ -528,7 +460,7 @@ static enum masker_read read_columns(struct masker *s, const struct cells_line *
     if (!take_names(s, cells, count, table))
         return READ_NONE;
     if (!has_gaps && limit == s->view.len &&
-        read_line(s, table, line->next, limit, ROW_MAX, &row) == READ_MORE &&
+        cells_read_row(s, table, line->next, limit, ROW_MAX, &row) == READ_MORE &&
         !may_fit(s, line, line->next, table))
         return READ_NONE;
     r = next_line(s, table, line, limit, reports, &row);
@@ -639,10 +571,9 @@ static enum masker_read read_header(struct masker *s, size_t at, size_t limit, b
     if (r != READ_VALUE)
         return r;
     masker_charge(s, 4 * (line.end - line.start));
-    find_prefix(s, &line, table);
-    line.start += table->prefix_len;
+    cells_find_prefix(s, &line, table);
     has_cells = has_border(s, &line);
-    table->delimiter = has_cells ? 0 : find_delimiter(s, table, &line);
+    table->delimiter = has_cells ? 0 : cells_find_delimiter(s, table, &line);
     if (table->rows == ROWS_HTML || table->rows == ROWS_LISTS)
         r = read_marked_header(s, &line, limit, reports, table);
     else if (line.end - line.start > 5 && memcmp(masker_view(s, line.start), "COPY ", 5) == 0)
@@ -706,7 +637,7 @@ static bool read_rows(struct masker *s, struct masker_table *table, size_t limit
     while (table->style != TABLE_NONE) {
         size_t at = (size_t)(table->next - s->view_offset);
         struct cells_line line;
-        enum masker_read r = read_line(s, table, at, limit, ROW_MAX, &line);
+        enum masker_read r = cells_read_row(s, table, at, limit, ROW_MAX, &line);
 
         if (r == READ_MORE) {
             if (reports)

@@ -329,6 +329,7 @@ void masker_hold_tail(struct masker *s)
     for (at = at > s->emitted ? at : s->emitted; at < len; at++)
         hold_anchors(s, by_first[masker_at(s, at)], at);
     hold_anchors(s, with_left, len);
+    masker_hold_said(s);
 }
 
 /* ---- */

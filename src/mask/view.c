@@ -13,13 +13,14 @@ enum { ESC_NONE, ESC_BEGUN, ESC_CSI, ESC_FUNCTION, ESC_STRING, ESC_STRING_END };
 
 #define FUNCTION_FINAL 0x30 /* ends a function; what ends CSI is 0x40 and more */
 
-static int add_gap(struct masker *s, const unsigned char *data, size_t len, struct error *err)
+static int add_gap_as(struct masker *s, const unsigned char *data, size_t len, bool is_escape,
+                      struct error *err)
 {
     struct masker_gap *last = s->n_gaps ? &s->gaps[s->n_gaps - 1] : NULL;
 
     if (s->gap_bytes.len + len > MASKER_GAPS_MAX)
         return 0;
-    if (!last || last->at != s->view.len || s->n_gaps == s->gaps_out) {
+    if (!last || last->at != s->view.len || s->n_gaps == s->gaps_out || is_escape) {
         if (!s->gaps || s->n_gaps == s->gaps_size) {
             size_t size = s->gaps_size ? 2 * s->gaps_size : 16;
             struct masker_gap *grown = reallocarray(s->gaps, size, sizeof(*grown));
@@ -30,10 +31,16 @@ static int add_gap(struct masker *s, const unsigned char *data, size_t len, stru
             s->gaps_size = size;
         }
         last = &s->gaps[s->n_gaps++];
-        *last = (struct masker_gap){.at = s->view.len, .from = s->gap_bytes.len};
+        *last = (struct masker_gap){
+            .at = s->view.len, .from = s->gap_bytes.len, .is_escape = is_escape};
     }
     last->len += len;
     return buf_add(&s->gap_bytes, data, len, err);
+}
+
+static int add_gap(struct masker *s, const unsigned char *data, size_t len, struct error *err)
+{
+    return add_gap_as(s, data, len, false, err);
 }
 
 static bool is_invisible(const unsigned char *c, unsigned len)
@@ -268,7 +275,23 @@ static size_t plain_length(const unsigned char *data, size_t len)
     return n;
 }
 
-int masker_view_add(struct masker *s, const unsigned char *data, size_t len, struct error *err)
+int masker_view_add_escape(struct masker *s, const unsigned char *data, size_t len, unsigned char c,
+                           struct error *err)
+{
+    size_t kept = s->gap_bytes.len;
+
+    /* A character with bytes missing, and a terminal sequence, end here. */
+    if (flush_half(s, err) < 0)
+        return -1;
+    s->escape = ESC_NONE;
+    if (add_gap_as(s, data, len, true, err) < 0)
+        return -1;
+    if (s->gap_bytes.len == kept) /* no room: it stays as it is */
+        return buf_add(&s->view, data, len, err);
+    return buf_add(&s->view, &c, 1, err);
+}
+
+int masker_view_add_text(struct masker *s, const unsigned char *data, size_t len, struct error *err)
 {
     while (len) {
         size_t plain = s->escape == ESC_NONE && !s->n_half ? plain_length(data, len) : 0;
@@ -287,8 +310,16 @@ int masker_view_add(struct masker *s, const unsigned char *data, size_t len, str
     return 0;
 }
 
+int masker_view_add(struct masker *s, const unsigned char *data, size_t len, struct error *err)
+{
+    return s->is_decoded ? masker_view_add_decoded(s, data, len, err)
+                         : masker_view_add_text(s, data, len, err);
+}
+
 int masker_view_finish(struct masker *s, struct error *err)
 {
+    if (s->is_decoded && masker_view_finish_decoded(s, err) < 0)
+        return -1;
     s->escape = ESC_NONE;
     return flush_half(s, err);
 }

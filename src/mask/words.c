@@ -68,7 +68,7 @@ static const char *const lists[MASKER_LISTS] = {
         "new old temporary key phrase token code generated provided received supplied 1 2 3 again "
         "authentication following proceed installation shown displayed only once not below this "
         "expires in change",
-    [LIST_OPENERS] = "for of",
+    [LIST_OPENERS] = "for of you that we which",
     /* Columns of tables of accounts. */
     [LIST_ACCOUNTS] =
         "user username login email mail id name account host hostname server url site website "

@@ -44,6 +44,15 @@ static const struct {
      "COPY t (user, password) FROM stdin;\nann\t" LABEL "\n\\.\n"},
     {"> user  password\n> ann   hunter2\n", "> user  password\n> ann   " LABEL "\n"},
     {"user:password:host\nann:hunter2:db1\n", "user:password:host\nann:" LABEL ":db1\n"},
+    /* Lines with numbers, text before the header, a first row that is aligned both ways. */
+    {"     1\tuser,password\n     2\tann,hunter2\n",
+     "     1\tuser,password\n     2\tann," LABEL "\n"},
+    {"7:| user | password |\n8:|---|---|\n9:| ann | hunter2 |\n",
+     "7:| user | password |\n8:|---|---|\n9:| ann | " LABEL " |\n"},
+    {"<pre>password   user\nhunter2    ann\n</pre>\n",
+     "<pre>password   user\n" LABEL "    ann\n</pre>\n"},
+    {"user  password\ndana  hunter23\ngina  hunter4567\n",
+     "user  password\ndana  " LABEL "\ngina  " LABEL "\n"},
     /* The table ends; what follows is text. */
     {"user,password\nann,hunter2\n\nsee hunter2,hunter3\n",
      "user,password\nann," LABEL "\n\nsee hunter2,hunter3\n"},

@@ -1,0 +1,265 @@
+/* Escaped characters: where they are, and a view in which they are themselves.
+ *
+ *   %2C %0a %2520         in URLs and forms, also escaped again; + is a blank behind one of them
+ *   &quot; &#39; &amp;lt; in HTML and XML, also escaped again
+ *   \u0022                in JSON, where it need not be
+ *
+ * Letters and digits are never decoded, nor is anything else that nobody has to escape: %41 stays.
+ * The bytes of the escape are kept as a gap that comes out in place of the character. */
+#include "mask/internal.h"
+
+/* The longest escape: &amp;amp;#x003c; */
+#define ESCAPE_MAX ((size_t)20)
+
+/* Times that something may be escaped again. */
+#define AGAIN_MAX 2
+
+struct escape {
+    enum masker_read state; /* READ_MORE: the text ends before it does */
+    size_t len;
+    unsigned char c;
+};
+
+static int hex_value(unsigned char c)
+{
+    return masker_is_digit(c) ? c - '0' : masker_is_hex(c) ? (c | 32) - 'a' + 10 : -1;
+}
+
+/* A character that is written as an escape so that it is not taken for what it means. */
+static bool is_escapable(unsigned value)
+{
+    return value == '\t' || value == '\n' || value == '\r' ||
+           (value >= ' ' && value < 0x7f && !masker_is_alnum((unsigned char)value) &&
+            !masker_is_in("-_.~", (unsigned char)value));
+}
+
+static struct escape no_escape(void)
+{
+    return (struct escape){.state = READ_NONE};
+}
+
+static struct escape half_escape(size_t n)
+{
+    return n < ESCAPE_MAX ? (struct escape){.state = READ_MORE} : no_escape();
+}
+
+static struct escape whole_escape(unsigned value, size_t len)
+{
+    return is_escapable(value)
+               ? (struct escape){.state = READ_VALUE, .len = len, .c = (unsigned char)value}
+               : no_escape();
+}
+
+/* %2C, %252C: behind the sign, "25" as often as something was escaped again. */
+static struct escape read_url(const unsigned char *p, size_t n)
+{
+    size_t at = 1;
+
+    for (unsigned again = 0; again <= AGAIN_MAX; again++, at += 2) {
+        int high, low;
+
+        if (at >= n)
+            return half_escape(n);
+        high = hex_value(p[at]);
+        if (high < 0)
+            break;
+        if (at + 1 >= n)
+            return half_escape(n);
+        low = hex_value(p[at + 1]);
+        if (low < 0)
+            break;
+        if (high * 16 + low != '%')
+            return whole_escape((unsigned)(high * 16 + low), at + 2);
+    }
+    return at > 1 ? whole_escape('%', 3) : no_escape();
+}
+
+/* &#39; and &#x27;, behind the sign #. */
+static struct escape read_number(const unsigned char *p, size_t n, size_t at)
+{
+    unsigned value = 0, base = 10;
+    size_t digits = 0;
+
+    if (at < n && (p[at] | 32) == 'x') {
+        base = 16;
+        at++;
+    }
+    for (; at < n && digits < 5; at++, digits++) {
+        int digit = hex_value(p[at]);
+
+        if (p[at] == ';')
+            return digits ? whole_escape(value, at + 1) : no_escape();
+        if (digit < 0 || (unsigned)digit >= base)
+            return no_escape();
+        value = value * base + (unsigned)digit;
+    }
+    return at >= n ? half_escape(n) : no_escape();
+}
+
+static struct escape read_entity(const unsigned char *p, size_t n)
+{
+    static const struct {
+        const char *text;
+        unsigned char c;
+    } names[] = {{"quot;", '"'}, {"apos;", '\''}, {"lt;", '<'}, {"gt;", '>'}, {"nbsp;", ' '}};
+    size_t at = 1;
+
+    for (unsigned again = 0; again <= AGAIN_MAX; again++, at += 4) {
+        bool is_half = at >= n;
+
+        if (at < n && p[at] == '#')
+            return read_number(p, n, at + 1);
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+            size_t len = strlen(names[i].text), have = n - at < len ? n - at : len;
+
+            if (at >= n || memcmp(p + at, names[i].text, have) != 0)
+                continue;
+            if (have == len)
+                return whole_escape(names[i].c, at + len);
+            is_half = true;
+        }
+        if (is_half || (n - at < 4 && memcmp(p + at, "amp;", n - at) == 0))
+            return half_escape(n);
+        if (memcmp(p + at, "amp;", 4) != 0)
+            break;
+    }
+    return at > 1 ? whole_escape('&', 5) : no_escape();
+}
+
+static struct escape read_unicode(const unsigned char *p, size_t n)
+{
+    static const char begin[] = "\\u00";
+    int high, low;
+
+    if (memcmp(p, begin, n < 4 ? n : 4) != 0)
+        return no_escape();
+    if (n < 6)
+        return half_escape(n);
+    high = hex_value(p[4]);
+    low = hex_value(p[5]);
+    return high < 0 || low < 0 ? no_escape() : whole_escape((unsigned)(high * 16 + low), 6);
+}
+
+static struct escape read_escape(const unsigned char *p, size_t n)
+{
+    switch (*p) {
+    case '%':
+        return read_url(p, n);
+    case '&':
+        return read_entity(p, n);
+    case '\\':
+        return read_unicode(p, n);
+    default:
+        return no_escape();
+    }
+}
+
+/* ---- in a text ---- */
+
+/* The next byte with which an escape may begin. */
+static size_t find_sign(const char *text, size_t from, size_t len)
+{
+    size_t end = len;
+    static const char signs[] = {'%', '&', '\\'};
+
+    for (size_t i = 0; i < sizeof(signs) && from < end; i++) {
+        const char *at = memchr(text + from, signs[i], end - from);
+
+        end = at ? (size_t)(at - text) : end;
+    }
+    return end;
+}
+
+size_t masker_find_escape(const struct buf *tail, const char *text, size_t len)
+{
+    static const char signs[] = {'%', '&', '\\'};
+    size_t first = len;
+
+    for (size_t i = 0; i < sizeof(signs); i++)
+        for (const char *at = text;
+             first && (at = memchr(at, signs[i], first - (size_t)(at - text))); at++)
+            if (read_escape((const unsigned char *)at, len - (size_t)(at - text)).state ==
+                READ_VALUE) {
+                first = (size_t)(at - text);
+                break;
+            }
+    return first < len ? first - masker_said_before(tail, text, first) : SIZE_MAX;
+}
+
+size_t masker_half_escape(const char *text, size_t len)
+{
+    for (size_t at = len > ESCAPE_MAX ? len - ESCAPE_MAX : 0; at < len; at++)
+        if (masker_is_in("%&\\", (unsigned char)text[at]) &&
+            read_escape((const unsigned char *)text + at, len - at).state == READ_MORE)
+            return len - at;
+    return 0;
+}
+
+/* ---- in the view ---- */
+
+static int add_plain(struct masker *s, unsigned char c, struct error *err)
+{
+    if (masker_is_space(c) || masker_is_in("\"'<>", c))
+        s->is_in_url = false;
+    if (c != '+' || !s->is_in_url)
+        return masker_view_add_text(s, &c, 1, err);
+    return masker_view_add_escape(s, &c, 1, ' ', err);
+}
+
+/* What can be said about the bytes that wait. */
+static int add_waiting(struct masker *s, bool is_end, struct error *err)
+{
+    while (s->n_raw) {
+        struct escape escape = read_escape(s->raw, s->n_raw);
+        size_t n = 1;
+
+        if (escape.state == READ_MORE && !is_end)
+            return 0;
+        if (escape.state == READ_VALUE) {
+            n = escape.len;
+            s->is_in_url = s->is_in_url || s->raw[0] == '%';
+            if (masker_view_add_escape(s, s->raw, n, escape.c, err) < 0)
+                return -1;
+        } else if (add_plain(s, s->raw[0], err) < 0) {
+            return -1;
+        }
+        s->n_raw -= n;
+        memmove(s->raw, s->raw + n, s->n_raw);
+    }
+    return 0;
+}
+
+int masker_view_add_decoded(struct masker *s, const unsigned char *data, size_t len,
+                            struct error *err)
+{
+    while (len) {
+        size_t n = 1;
+
+        if (s->n_raw) {
+            s->raw[s->n_raw++] = *data;
+            if (add_waiting(s, false, err) < 0)
+                return -1;
+        } else if (masker_is_in("%&\\", *data)) {
+            s->raw[s->n_raw++] = *data;
+        } else if (s->is_in_url) {
+            if (add_plain(s, *data, err) < 0)
+                return -1;
+        } else {
+            n = find_sign((const char *)data, 0, len);
+            if (masker_view_add_text(s, data, n, err) < 0)
+                return -1;
+        }
+        data += n;
+        len -= n;
+    }
+    return 0;
+}
+
+int masker_view_finish_decoded(struct masker *s, struct error *err)
+{
+    int r = add_waiting(s, true, err);
+
+    s->n_raw = 0;
+    s->is_in_url = false;
+    return r;
+}
