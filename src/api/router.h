@@ -42,6 +42,7 @@ struct route {
     /* For clients of Jupyter: the token may also come as `Authorization: token`, as `?token=`, or
      * in a subprotocol of WebSocket; what else is in the query is not looked at. */
     bool takes_url_token;
+    bool passes_query;   /* it is somebody else's, and not looked at */
     bool takes_key;      /* knows `Idempotency-Key`; elsewhere a POST with one is refused */
     bool gives_lines;    /* answers `Accept: application/x-ndjson` with lines */
     bool streams;        /* answers `Accept: text/event-stream` with events */

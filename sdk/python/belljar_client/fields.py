@@ -98,6 +98,7 @@ class SessionFields(CellLimits, SandboxFields, total=False):
 
     idle_s: float  # it ends after so long without a cell
     lifetime_s: float
+    ports: Sequence[str]  # of servers in it that clients reach
 
 
 def body(fields: Mapping[str, Any], **more: Any) -> Dict[str, Any]:
