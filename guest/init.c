@@ -1,9 +1,11 @@
 #include "guest/init.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +100,40 @@ static void signal_process(const struct init *in, uint32_t process, int sig)
         (void)kill(pid, sig);
 }
 
+/* The socket of a connection to a server in here, which never waits: a full queue of that server is
+ * the supervisor's to wait for. Returns -errno if there is none. */
+static int connect_port(uint32_t port)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)port),
+                                        .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), why;
+
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
+        errno == EINPROGRESS)
+        return fd;
+    why = errno;
+    (void)close(fd);
+    return -why;
+}
+
+static void give_port(const struct init *in, uint32_t port)
+{
+    int fd = connect_port(port), r;
+    struct pack p;
+
+    pack_init(&p, 64);
+    pack_u32(&p, fd < 0 ? (uint32_t)-fd : 0);
+    r = frame_send(in->control, WIRE_CONNECTED, &p, &fd, fd < 0 ? 0 : 1);
+    pack_done(&p);
+    if (fd >= 0)
+        (void)close(fd);
+    if (r < 0)
+        domain_exit(1);
+}
+
 static void obey(struct init *in)
 {
     struct frame frame;
@@ -121,6 +157,11 @@ static void obey(struct init *in)
         signal_process(in, process, (int)sig);
         if (frame_send(in->control, WIRE_SIGNALLED, NULL, NULL, 0) < 0)
             domain_exit(1);
+        break;
+    case WIRE_CONNECT:
+        if (!unpack_ok(&u) || process == 0 || process > UINT16_MAX) /* it is a port here */
+            domain_exit(1);
+        give_port(in, process);
         break;
     default:
         domain_exit(1);

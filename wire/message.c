@@ -61,6 +61,8 @@ static const struct {
     [WIRE_CALL] = {"call", CALL_MAX},
     [WIRE_REPLY] = {"reply", REPLY_MAX},
     [WIRE_REMOVE] = {"remove", 8},
+    [WIRE_CONNECT] = {"connect", 4},
+    [WIRE_CONNECTED] = {"connected", 4},
 };
 
 static const char *const layer_names[] = {
@@ -85,6 +87,7 @@ static const struct wire_rule rules[] = {
     {WIRE_CHANNEL_INIT,   WIRE_STATE_STARTING, WIRE_FAILED,       WIRE_STATE_ENDED,    1},
     {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_EXITED,       WIRE_STATE_READY,    0},
     {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_SIGNALLED,    WIRE_STATE_READY,    0},
+    {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_CONNECTED,    WIRE_STATE_READY,    0},
 
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,    1},

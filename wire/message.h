@@ -80,6 +80,10 @@ enum wire_type {
     WIRE_REPLY, /* struct wire_reply */
     /* supervisor -> zygote, at the level `process` */
     WIRE_REMOVE, /* u64 id: nobody needs the files of that sandbox, which is gone */
+    /* Ports of a session, docs/guide/ports.md. supervisor -> init */
+    WIRE_CONNECT, /* u32 port: connect to it, on the sandbox's own loopback */
+    /* init -> supervisor, in the order of the questions */
+    WIRE_CONNECTED, /* u32 errno; 0: + the socket, connected or about to be */
     WIRE_TYPE_END
 };
 

@@ -27,6 +27,7 @@ void run_request_done(struct run_request *request)
     free(request->args.items);
     free(request->allow.items);
     free(request->net.items);
+    free(request->ports.items);
     free(request->env);
     *request = (struct run_request){0};
 }
@@ -470,6 +471,53 @@ bool admission_evicts(const struct config *config, bool is_mcp)
            (is_mcp && strcmp(config->session_evict, "mcp") == 0);
 }
 
+static bool is_port_allowed(const struct config *config, const char *text)
+{
+    for (size_t i = 0; i < config->session_ports.count; i++)
+        if (strcmp(config->session_ports.items[i], "*") == 0 ||
+            strcmp(config->session_ports.items[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* A number as one writes it, so that the same text means the same port to everybody. */
+static int read_port(const char *text, uint16_t *ret_port, struct error *err)
+{
+    unsigned long port = strspn(text, "0123456789") <= 5 ? strtoul(text, NULL, 10) : 0;
+    char again[24];
+
+    (void)snprintf(again, sizeof(again), "%lu", port);
+    if (port < 1 || port > UINT16_MAX || strcmp(again, text) != 0)
+        return error_set(err, E_INVALID, "`ports`: expected numbers from 1 to 65535 as text");
+    *ret_port = (uint16_t)port;
+    return 0;
+}
+
+/* Ports lead into a sandbox with a network of its own; without one they would lead to the host. */
+static int admit_ports(const struct admission *a, const struct run_request *request,
+                       struct run *run, struct error *err)
+{
+    struct run_terms *terms = &run->terms;
+
+    if (request->ports.count && terms->is_on_host)
+        return error_set(err, E_UNSUPPORTED, "`ports` need the isolation `namespaces`");
+    for (size_t i = 0; i < request->ports.count; i++) {
+        const char *text = request->ports.items[i];
+        uint16_t port = 0;
+
+        if (read_port(text, &port, err) < 0)
+            return -1;
+        if (!is_port_allowed(a->config, text)) {
+            error_set(err, E_DENIED, "the operator does not open port %s of sessions", text);
+            return error_hint(err, "the operator lists ports as `session_ports`");
+        }
+        if (terms->n_ports == LIMIT_PORTS)
+            return error_set(err, E_TOO_LARGE, "at most %d ports", LIMIT_PORTS);
+        terms->ports[terms->n_ports++] = port;
+    }
+    return 0;
+}
+
 int admit_session(const struct admission *a, const struct run_request *request,
                   struct sessions *sessions, const struct session_options *options,
                   struct session **ret_session, struct error *err)
@@ -478,7 +526,7 @@ int admit_session(const struct admission *a, const struct run_request *request,
     cleanup(run_free_p) struct run *run = NULL;
 
     own.max_own = admission_max_sessions(a->caller);
-    if (admit_request(a, request, &run, err) < 0)
+    if (admit_request(a, request, &run, err) < 0 || admit_ports(a, request, run, err) < 0)
         return -1;
     return sessions_open(sessions, &run->terms, &own, ret_session, err);
 }

@@ -64,8 +64,9 @@ struct run_request {
     const char *profile;     /* NULL: that of the settings, or the first of the token */
     const char *environment; /* NULL: that of the settings */
     struct run_request_words allow, net;
-    const char *workdir;     /* where it starts; NULL: as the settings and the grants say */
-    bool has_allow, has_net; /* they were named, perhaps as an empty list */
+    struct run_request_words ports; /* of servers in a session that its clients reach */
+    const char *workdir;            /* where it starts; NULL: as the settings and the grants say */
+    bool has_allow, has_net;        /* they were named, perhaps as an empty list */
     struct run_request_variable *env;
     size_t n_env;
 

@@ -51,6 +51,7 @@ extern const struct route api_changes_routes[];
 extern const struct route api_session_routes[];
 extern const struct route api_file_routes[];
 extern const struct route api_output_routes[];
+extern const struct route api_port_routes[];
 extern const struct route api_skill_routes[];
 extern const struct route api_undo_routes[];
 extern const struct route api_work_routes[];

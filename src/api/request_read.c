@@ -76,7 +76,8 @@ int api_read_terms(const json_t *body, struct run_request *asked, struct error *
     asked->has_net = json_object_get(body, "net") != NULL;
     read_limits(body, asked);
     if (read_words(json_object_get(body, "allow"), &asked->allow, err) < 0 ||
-        read_words(json_object_get(body, "net"), &asked->net, err) < 0)
+        read_words(json_object_get(body, "net"), &asked->net, err) < 0 ||
+        read_words(json_object_get(body, "ports"), &asked->ports, err) < 0)
         return -1;
     return read_env(json_object_get(body, "env"), asked, err);
 }

@@ -1,4 +1,5 @@
 /* Sessions: sandboxes that stay, and the cells that are run in them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ static const struct schema_field open_fields[] = {
     {"snapshot", SCHEMA_STRING, .max_len = 64,
      .help = "a snapshot with whose variables and files it begins; profile, limits and grants are "
              "the snapshot's and cannot be given"},
+    {"ports", SCHEMA_STRINGS, .max_len = LIMIT_PORTS,
+     .help = "ports of servers in it that clients reach below /v1/sessions/ID/ports/, of those that the operator allows: 8000"},
     API_PROFILE_FIELDS,
     API_LIMITS_OF_CELL
     API_LIMITS_OF_SANDBOX
@@ -101,6 +104,19 @@ static json_t *net_json(const struct net *net)
     return list;
 }
 
+static json_t *ports_json(const struct run_terms *terms)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < terms->n_ports; i++) {
+        char text[8];
+
+        (void)snprintf(text, sizeof(text), "%u", terms->ports[i]);
+        (void)json_array_append_new(list, json_string(text));
+    }
+    return list;
+}
+
 json_t *api_session_json(const struct session *session)
 {
     static const char *const states[] = {
@@ -115,14 +131,16 @@ json_t *api_session_json(const struct session *session)
     session_info(session, &info);
     start = place_start(info.terms);
     return json_pack(
-        "{s:s, s:s, s:s?, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:s, s:s, s:s?, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o}",
         "session_id", info.id, "owner", info.owner, "parent", info.parent, "name", info.name,
         "profile", info.profile, "state", states[info.state], "cells", (json_int_t)info.cells,
         "waiting", (json_int_t)info.waiting, "commands", (json_int_t)info.commands, "age_s",
         (double)info.age_ms / 1000, "idle_s", (double)info.idle_ms / 1000, "idle_limit_s",
         seconds_or_null(info.idle_limit_ms), "lifetime_s", seconds_or_null(info.lifetime_ms),
         "limits", limits_json(info.limits), "workdir", json_text_string(start, strlen(start)),
-        "allow", allow_json(info.terms), "net", net_json(info.terms->net));
+        "allow", allow_json(info.terms), "net", net_json(info.terms->net), "ports",
+        ports_json(info.terms));
 }
 
 struct session *api_find_session(struct request *request)

@@ -518,7 +518,7 @@ int route_on_head(void *user, struct request *request)
         error_set(&err, E_BUSY, "the server is stopping");
         return refuse(request, 503, NULL, &err);
     }
-    if (!request->route->takes_url_token &&
+    if (!request->route->takes_url_token && !request->route->passes_query &&
         schema_read_query(request->route->query, request->head.query, &request->query, &err) < 0) {
         request_answer_error(request, &err);
         return -1;

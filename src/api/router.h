@@ -47,6 +47,7 @@ struct route {
     /* For clients of Jupyter: the token may also come as `Authorization: token`, as `?token=`, or
      * in a subprotocol of WebSocket; what else is in the query is not looked at. */
     bool takes_url_token;
+    bool passes_query;     /* it is somebody else's, and not looked at */
     const char *body_type; /* another type than JSON that `body` may have */
     bool takes_encodings;  /* the handler reads `Content-Encoding` itself */
     bool takes_key;        /* knows `Idempotency-Key`; elsewhere a POST with one is refused */

@@ -218,6 +218,9 @@ static const struct config_option options[] = {
     {"session_evict", CONFIG_CHOICE, "mcp", .choices = "mcp,yes,no",
      .help = "at the session limit, a new session ends the longest idle one of the same token: `mcp` among those that MCP tools opened, `yes` also over HTTP, `no` never. Sessions with a name or a checkpoint, and those that are kept or run code, do not end",
      AT(session_evict)},
+    {"session_ports", CONFIG_LIST, "", .is_reloadable = true, .value = "PORT",
+     .help = "ports of servers in sessions that their clients may reach, if a session is opened with them: numbers, or `*` for any; empty: none",
+     AT(session_ports)},
 
     {"log_level", CONFIG_CHOICE, "info", .choices = "error,warning,info,debug", .aliases = {"LOG_LEVEL", "CODERUNNER_LOG_LEVEL"},
      .value = "LEVEL", .help = "how much a server logs to stderr; `info`: one line per run", AT(log_level)},

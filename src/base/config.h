@@ -141,6 +141,7 @@ struct config {
     double session_idle_s;
     double session_lifetime_s;
     char *session_evict;
+    struct config_list session_ports;
     char *mcp_compat;
     char *mcp_tools;
     int64_t mcp_answer_tokens;

@@ -17,6 +17,9 @@
  * (guest/report.h); a longer one is left out of the answer. */
 #define LIMIT_RESULT_BYTES (4 * MIB)
 
+/* Ports of one session: a program has a few servers, and each is a bit of a word. */
+#define LIMIT_PORTS 16
+
 /* Displays of one run: pictures for a model, for which a few hundred would be a flood. The bytes
  * are kept until the answer is written. */
 #define LIMIT_DISPLAYS      100

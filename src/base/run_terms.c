@@ -83,6 +83,8 @@ int run_terms_copy(struct run_terms *copy, const struct run_terms *terms)
 {
     run_terms_lend(copy, terms);
     copy->masking = terms->masking;
+    memcpy(copy->ports, terms->ports, sizeof(copy->ports));
+    copy->n_ports = terms->n_ports;
     copy->net = net_ref(terms->net);
     if (terms->env && !(copy->env = copy_strings(terms->env)))
         return -1;

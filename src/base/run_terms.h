@@ -61,11 +61,13 @@ struct run_terms {
     char **identity; /* variables that say who commits (admit/git_identity.h), in the same form */
     struct run_grant grants[LIMIT_GRANTS];
     size_t n_grants;
-    char *workdir;            /* where it starts (admit/workdir.h); NULL: /workspace */
-    bool uses_grants;         /* it has directories or hosts by the right `grants` of its token */
-    bool has_terminal;        /* the sandbox has a terminal, and the program runs on it */
-    bool has_one_stream;      /* stderr is written to stdout, in the order of the program */
-    bool keeps_layers;        /* what is changed in copy-on-write grants outlives the sandbox */
+    char *workdir;       /* where it starts (admit/workdir.h); NULL: /workspace */
+    bool uses_grants;    /* it has directories or hosts by the right `grants` of its token */
+    bool has_terminal;   /* the sandbox has a terminal, and the program runs on it */
+    bool has_one_stream; /* stderr is written to stdout, in the order of the program */
+    bool keeps_layers;   /* what is changed in copy-on-write grants outlives the sandbox */
+    uint16_t ports[LIMIT_PORTS]; /* of its servers that clients may reach, in sessions */
+    size_t n_ports;
     struct net *net;          /* hosts it may reach (base/net.h), or NULL */
     enum run_masking masking; /* secrets, unless the operator says otherwise */
     bool has_seed;            /* the same program and input give the same output */

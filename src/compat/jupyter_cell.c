@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/display_form.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "calls/call.h"
@@ -154,13 +153,7 @@ static void on_output(struct jupyter_work *work, const struct run_event *event)
 /* One without text may be the value of the cell, whose text comes with the result. */
 static void on_display(struct jupyter_work *work, const struct run_display *display)
 {
-    json_t *data = json_object();
-    const char *encoding;
-
-    for (size_t i = 0; data && i < display->n_forms; i++)
-        (void)json_object_set_new(data, display->forms[i].mime,
-                                  form_data(&display->forms[i], &encoding));
-    work->display = data;
+    work->display = jupyter_display_json(display);
     if (run_display_form(display, "text/plain"))
         flush_display(work);
 }

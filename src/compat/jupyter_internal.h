@@ -118,6 +118,11 @@ void jupyter_work_input(struct jupyter_work *work, const char *line, size_t len)
 /* The client is gone. */
 void jupyter_work_forget(struct jupyter_work *work, const struct jupyter_client *client);
 
+/* --- jupyter_display.c --- */
+
+/* {type: data} of what a notebook may be shown; NULL: out of memory. */
+json_t *jupyter_display_json(const struct run_display *display);
+
 /* --- jupyter_client.c --- */
 
 void jupyter_connect(struct request *request);

@@ -384,6 +384,7 @@ void box_free(struct box *b)
         zygote_client_remove(b->zygote, b->id);
         zygote_client_remove_files(b->zygote, b->id);
     }
+    box_drop_ports(b);
     box_close_gate(b);
     box_free_commands(b);
     free(b->gate.owner);
@@ -549,6 +550,7 @@ void box_on_gone(struct box *b, const struct error *err)
     if (b->run)
         box_answer_now(b);
     box_end_commands(b);
+    box_drop_ports(b);
     box_close_gate(b);
     b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);
 }
@@ -628,6 +630,10 @@ static void on_init_message(void *owner, const struct frame *frame)
         break;
     case WIRE_EXITED:
         on_exited(b, &u);
+        break;
+    case WIRE_CONNECTED:
+        if (!box_on_connected(b, &u))
+            box_kill(b);
         break;
     default:
         break;

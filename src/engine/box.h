@@ -123,6 +123,17 @@ const struct run *box_command_at(const struct box *box, size_t index);
 int box_pause(struct box *box, struct error *err);
 int box_resume(struct box *box, struct error *err);
 
+/* --- servers inside (box_port.c) --- */
+
+/* Connects to a port of the sandbox's own loopback. The callback follows, from the loop: with a
+ * socket that is connected and its taker's, or with -1 and why. E_BUSY: too many at once, or the
+ * box is ending. */
+typedef void (*box_connected_fn)(void *user, int fd, const struct error *err);
+int box_connect(struct box *box, uint16_t port, box_connected_fn fn, void *user, struct error *err);
+
+/* The callback of that user does not follow any more. */
+void box_connect_forget(struct box *box, const void *user);
+
 /* /workspace, or NULL when there is none (yet). Whoever asks may change it: what is there when the
  * next cell begins is not that cell's doing. */
 struct files *box_files(struct box *box);

@@ -145,6 +145,7 @@ struct box {
     /* Of a session. */
     const struct run_terms *terms;  /* of every cell; NULL: the box is not kept */
     uint32_t cells;                 /* so far */
+    struct box_port *ports;         /* that are being connected to, the oldest first */
     uint32_t signals;               /* asked for and not sent yet, of this cell or the one before */
     bool is_paused;                 /* nothing in it runs (box_pause.c) */
     uint64_t paused_ns;             /* since when */
@@ -242,6 +243,19 @@ enum egress_consent box_ask_host(void *user, const char *grant, const char **ret
 
 /* The run is over: nobody is to be asked any more. */
 void box_end_questions(struct box *b);
+
+/* --- box_port.c --- */
+
+/* Pid 1 has answered. False: nobody asked. */
+bool box_on_connected(struct box *b, struct unpack *u);
+
+/* The box ends: whoever waits is told. */
+void box_drop_ports(struct box *b);
+
+/* --- box_session.c --- */
+
+int box_tell_init(struct box *b, enum wire_type type, const uint32_t *words, size_t n_words,
+                  const int *fds, size_t n_fds, struct error *err);
 
 /* --- box_denials.c --- */
 

@@ -114,8 +114,8 @@ static int open_cells(struct box_kernel *k, struct error *err)
     return r == 0 && index_of(k) == WIRE_KERNEL_BASH ? send_state(k, err) : r;
 }
 
-static int tell_init(struct box *b, enum wire_type type, const uint32_t *words, size_t n_words,
-                     const int *fds, size_t n_fds, struct error *err)
+int box_tell_init(struct box *b, enum wire_type type, const uint32_t *words, size_t n_words,
+                  const int *fds, size_t n_fds, struct error *err)
 {
     struct pack p;
     int r;
@@ -136,7 +136,7 @@ int box_start_process(struct box_kernel *k, uint32_t index, struct error *err)
     box_close_kernel(k);
     r = box_open_kernel(k, theirs, err);
     if (r == 0)
-        r = tell_init(k->box, WIRE_KERNEL, &index, 1, theirs, WIRE_KERNEL_FDS, err);
+        r = box_tell_init(k->box, WIRE_KERNEL, &index, 1, theirs, WIRE_KERNEL_FDS, err);
     for (size_t i = 0; i < WIRE_KERNEL_FDS; i++)
         close_fd(&theirs[i]);
     if (r < 0)
@@ -155,7 +155,7 @@ void box_signal_process(struct box *b, uint32_t index, int sig)
     struct error err = {0};
 
     /* Pid 1 that does not listen is dead or beyond help: the whole sandbox goes. */
-    if (tell_init(b, WIRE_SIGNAL, words, ARRAY_SIZE(words), NULL, 0, &err) < 0)
+    if (box_tell_init(b, WIRE_SIGNAL, words, ARRAY_SIZE(words), NULL, 0, &err) < 0)
         box_kill(b);
     else
         b->signals++;

@@ -177,6 +177,12 @@ struct clean_text mask_stream_end(struct mask_context context, struct masker **m
     return masker_finish(*masker, &text, NULL) < 0 ? withhold(context) : text;
 }
 
+void mask_stream_free(struct masker **masker)
+{
+    masker_free(*masker);
+    *masker = NULL;
+}
+
 /* The idle one of this place, or a new one; NULL: out of memory. */
 static struct texts *take_texts(struct texts **place, struct mask_context context)
 {

@@ -50,6 +50,8 @@ struct clean_text mask_stream(struct mask_context context, struct masker **maske
 /* The end of the stream: what was held back, which holds until *masker is freed. */
 struct clean_text mask_stream_end(struct mask_context context, struct masker **masker);
 
+void mask_stream_free(struct masker **masker);
+
 /* A text that is whole. Holds until the next text is masked. */
 struct clean_text mask_text(struct mask_context context, struct span text);
 

@@ -50,14 +50,15 @@ static bool handle(struct peer *peer, const struct frame *frame)
 }
 
 /* The zygote sends descriptors, and pid 1 one, or as many more as its owner expects, with its first
- * word, when no program runs yet. What else a sandbox sends of them is closed before it can fill
+ * word, when no program runs yet, and those that it was asked for. What else a sandbox sends of them is closed before it can fill
  * our table. */
 static void drop_fds(struct peer *peer)
 {
     bool is_first = peer->channel == WIRE_CHANNEL_INIT && peer->state == WIRE_STATE_STARTING;
+    bool is_awaited = peer->awaited_fds && peer->decoder.n_fds <= peer->awaited_fds;
     int fd;
 
-    if (peer->channel == WIRE_CHANNEL_ZYGOTE ||
+    if (peer->channel == WIRE_CHANNEL_ZYGOTE || is_awaited ||
         (is_first && peer->decoder.n_fds <= 1 + peer->extra_fds))
         return;
     while ((fd = frame_take_fd(&peer->decoder)) >= 0)

@@ -43,7 +43,8 @@ struct peer {
     struct buf pending;
     enum wire_channel channel;
     enum wire_state state;
-    size_t extra_fds; /* that may come with the first word, beside one; the owner sets it */
+    size_t awaited_fds; /* that pid 1 was asked for and has not sent; the owner counts them */
+    size_t extra_fds;   /* that may come with the first word, beside one; the owner sets it */
     uint32_t sent[WIRE_TYPE_END];
     const struct peer_events *events;
     void *owner;

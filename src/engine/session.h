@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/run.h"
+#include "engine/box.h"
 #include "engine/masking.h"
 #include "engine/pool.h"
 #include "sandbox/files.h"
@@ -139,6 +140,13 @@ int session_signal(struct session *session, struct run *command, int sig, struct
  * E_UNSUPPORTED: this host cannot. */
 int session_pause(struct session *session, struct error *err);
 int session_resume(struct session *session, struct error *err);
+
+/* Connects to a server that runs in it, at a port that its terms have; `fn` follows (engine/box.h).
+ * E_DENIED: they do not. E_BUSY: it is starting, or too many connect at once. The first use of each
+ * port is recorded. */
+int session_connect(struct session *session, uint16_t port, box_connected_fn fn, void *user,
+                    struct error *err);
+void session_connect_forget(struct session *session, const void *user);
 
 /* A fresh kernel of that language: variables are lost, files stay. E_BUSY while a cell runs. */
 int session_restart(struct session *session, enum run_language language, struct error *err);

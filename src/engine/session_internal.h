@@ -42,6 +42,7 @@ struct session {
     struct run *current;
     struct session_cells commands; /* that wait for the sandbox, or for the end of a copy */
     size_t n_commands;             /* those, and those that run */
+    uint32_t used_ports;           /* bits of terms.ports: the trail knows of them */
     struct loop_watch *idle, *lifetime;
     uint64_t idle_ms, lifetime_ms;
     uint64_t opened_ns, rested_ns; /* the latter: since when no cell runs */

@@ -10,7 +10,8 @@
 #include "base/span.h"
 #include "http/internal.h"
 
-#define HEAD_MAX (2 * KIB)
+/* Our own headers, and those of a server in a session (api/route_port.c). */
+#define HEAD_MAX (12 * KIB)
 
 /* An answer of which the sum of all may become too much. */
 #define LARGE_BYTES MIB
@@ -25,6 +26,12 @@ static const struct {
     {202, "Accepted"},
     {204, "No Content"},
     {206, "Partial Content"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {303, "See Other"},
+    {304, "Not Modified"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
     {403, "Forbidden"},

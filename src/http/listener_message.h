@@ -79,8 +79,7 @@ struct listener_frame {
     size_t len;
 };
 
-/* Of what counts against LISTENER_WINDOW when the protocol has changed: many short pieces are not
- * cheaper than a long one. */
+/* What a FRAME counts against LISTENER_WINDOW: many short ones are not cheaper than a long one. */
 static inline size_t listener_cost(size_t len)
 {
     return len + LISTENER_HEADER_BYTES;

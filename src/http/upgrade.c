@@ -32,7 +32,7 @@ void request_upgrade(struct request *request, const char *headers, uint32_t max_
 void request_taken(struct request *request, size_t len)
 {
     struct http_connection *c = request->connection;
-    size_t cost = c->is_upgraded ? listener_cost(len + c->is_framed) : len;
+    size_t cost = c->is_framed ? listener_cost(len + 1) : len;
 
     c->untaken -= c->untaken < cost ? c->untaken : cost;
     c->untold += cost;
@@ -46,7 +46,7 @@ void request_taken(struct request *request, size_t len)
 /* The window was full when the last piece of it came. */
 static int count(struct http_connection *c, size_t len)
 {
-    c->untaken += listener_cost(len);
+    c->untaken += c->is_framed ? listener_cost(len) : len;
     return c->untaken <= LISTENER_WINDOW + 2 * LISTENER_PIECE ? 0 : -1;
 }
 

@@ -242,7 +242,7 @@ static bool read_open(struct connection *c)
         used = read_frames(c, bytes + 1, len);
     } else {
         say(c->listener, LISTENER_BODY, c->id, bytes + 1, len);
-        c->untaken += listener_cost(len);
+        c->untaken += len;
     }
     (void)evbuffer_drain(input, used);
     return used > 0;

@@ -17,6 +17,7 @@ const struct route *const serve_routes[] = {
     api_changes_routes,
     api_file_routes,
     api_output_routes,
+    api_port_routes,
     api_skill_routes,
     api_undo_routes,
     api_work_routes,

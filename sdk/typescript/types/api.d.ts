@@ -238,6 +238,8 @@ export type Session = {
   allow?: string[];
   /** hosts that it may reach */
   net?: string[];
+  /** ports of servers in it that clients reach */
+  ports?: string[];
   /** when it is opened: the sessions that ended to make room for it (`session_evict`) */
   evicted?: string[] | null;
 };
@@ -1085,6 +1087,8 @@ export interface Routes {
       lifetime_s?: number;
       /** a snapshot with whose variables and files it begins; profile, limits and grants are the snapshot's and cannot be given */
       snapshot?: string;
+      /** ports of servers in it that clients reach below /v1/sessions/ID/ports/, of those that the operator allows: 8000 */
+      ports?: string[];
       /** name of its profile */
       profile?: string;
       /** variables to set inside */

@@ -349,6 +349,31 @@ TEST(later_descriptors_of_pid_1_are_closed)
     finish(&s);
 }
 
+TEST(pid_1_may_send_the_descriptors_it_was_asked_for)
+{
+    int gifts[2] = {STDERR_FILENO, STDERR_FILENO};
+
+    for (size_t n = 1; n <= 2; n++) {
+        struct scene s;
+        struct pack p;
+
+        begin(&s, WIRE_CHANNEL_INIT);
+        say(&s, WIRE_SEALED, 4);
+        peer_drain(&s.peer);
+        s.takes_fd = true;
+        s.peer.awaited_fds = 1;
+        pack_init(&p, 64);
+        pack_u32(&p, 0);
+        assert_int_equal(frame_send(s.theirs, WIRE_CONNECTED, &p, gifts, n), 0);
+        peer_drain(&s.peer);
+        assert_int_equal(s.messages, 2);
+        assert_int_equal(s.last_fd >= 0, n == 1); /* not one more */
+        close_fd(&s.last_fd);
+        pack_done(&p);
+        finish(&s);
+    }
+}
+
 TEST(a_descriptor_of_the_zygote_is_there_for_its_message)
 {
     struct scene s;
