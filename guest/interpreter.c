@@ -233,6 +233,14 @@ void interpreter_wake(void)
         (void)generators.crypto();
 }
 
+/* What the program has imported itself, the zygote had not. */
+void interpreter_wake_copy(void)
+{
+    if (!generators.random || !generators.numpy_seed)
+        interpreter_find_generators();
+    interpreter_wake();
+}
+
 int interpreter_set_variable(struct span variable, struct error *err)
 {
     const char *equals = memchr(variable.data, '=', variable.len);

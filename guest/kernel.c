@@ -295,7 +295,7 @@ static void __attribute__((noreturn)) serve_session(struct frame_decoder *decode
                                     .report = KERNEL_REPORT_FD,
                                     .kept_out = KERNEL_KEPT_OUT_FD,
                                     .kept_err = KERNEL_KEPT_ERR_FD,
-                                    .reseed = interpreter_wake});
+                                    .reseed = interpreter_wake_copy});
 }
 
 static void __attribute__((noreturn))

@@ -386,6 +386,12 @@ int admission_check_run(const struct caller *caller, const struct run *run, stru
     return check_terms(caller, run->terms.profile, run->terms.uses_grants, err);
 }
 
+int admission_check_terms(const struct caller *caller, const struct run_terms *terms,
+                          struct error *err)
+{
+    return check_terms(caller, terms->profile, terms->uses_grants, err);
+}
+
 int admission_check_session(const struct caller *caller, const struct session *session,
                             struct error *err)
 {

@@ -127,6 +127,10 @@ int admission_check_run(const struct caller *caller, const struct run *run, stru
 int admission_check_session(const struct caller *caller, const struct session *session,
                             struct error *err);
 
+/* The same for a session that is not open yet. */
+int admission_check_terms(const struct caller *caller, const struct run_terms *terms,
+                          struct error *err);
+
 /* Whether sessions that are opened over MCP, or over HTTP, end for one another at the limit
  * (`session_evict`). */
 bool admission_evicts(const struct config *config, bool is_mcp);

@@ -12,6 +12,12 @@ static const struct schema_field name_fields[] = {
     {0},
 };
 
+static const struct schema_field snapshot_fields[] = {
+    {"name", SCHEMA_STRING, .is_required = true, .max_len = 64,
+     .help = "of the snapshot; up to 64 letters, digits, `.`, `_` and `-`"},
+    {0},
+};
+
 static const struct schema_field fork_fields[] = {
     {"n", SCHEMA_INTEGER, .min = 1, .max = 256, .help = "number of copies (default 1)"},
     {0},
@@ -108,6 +114,45 @@ static void checkpoint(struct request *request)
         settle(w, session_checkpoint(w->session, name_of(request), on_copied, w, &err), &err);
 }
 
+static void snapshot(struct request *request)
+{
+    struct api_waiting *w = begin(request);
+    struct error err = {0};
+
+    if (w)
+        settle(w, session_snapshot(w->session, name_of(request), on_copied, w, &err), &err);
+}
+
+static json_t *snapshot_json(const struct snapshot_info *info)
+{
+    return json_pack("{s:s, s:s, s:s, s:f, s:I, s:b}", "name", info->name, "session_id",
+                     info->source, "profile", info->terms->profile, "age_s",
+                     (double)info->age_ms / 1000, "bytes", (json_int_t)info->bytes, "usable",
+                     (int)info->is_usable);
+}
+
+static void list_snapshots(struct request *request)
+{
+    const struct api *api = request->api;
+    json_t *list = json_array();
+    struct snapshot_info info;
+
+    for (size_t i = 0; sessions_snapshot(api->sessions, request->owner, i, &info); i++)
+        (void)json_array_append_new(list, snapshot_json(&info));
+    request_answer_json(request, 200, json_pack("{s:o}", "snapshots", list));
+}
+
+static void forget_snapshot(struct request *request)
+{
+    const struct api *api = request->api;
+    struct error err = {0};
+
+    if (sessions_forget_snapshot(api->sessions, request->owner, request->params[0], &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_empty(request, 204);
+}
+
 static void restore(struct request *request)
 {
     struct api_waiting *w = begin(request);
@@ -180,6 +225,13 @@ const struct route api_copy_routes[] = {
      .answers = "Copied", .status = 200, .tag = "sessions", .summary = "keep the present variables and files under a name"},
     {"POST", "/v1/sessions/{session}/restore", restore, .body = name_fields, .max_body = KIB,
      .answers = "Copied", .status = 200, .tag = "sessions", .summary = "go back to a checkpoint; what came after it is lost"},
+    {"POST", "/v1/sessions/{session}/snapshot", snapshot, .body = snapshot_fields, .max_body = KIB,
+     .answers = "Copied", .status = 200, .tag = "sessions",
+     .summary = "keep the present variables and files for sessions to come, also when this one has ended"},
+    {"GET", "/v1/snapshots", list_snapshots, .answers = "Snapshots", .status = 200, .tag = "sessions",
+     .summary = "the caller's snapshots, newest first"},
+    {"DELETE", "/v1/snapshots/{name}", forget_snapshot, .status = 204, .tag = "sessions",
+     .summary = "forget a snapshot; sessions that were opened from it go on"},
     {"GET", "/v1/sessions/{session}/checkpoints", list_checkpoints, .answers = "Checkpoints", .status = 200,
      .tag = "sessions", .summary = "names of the checkpoints, newest first"},
     {"DELETE", "/v1/sessions/{session}/checkpoints/{name}", forget, .status = 204,

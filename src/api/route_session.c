@@ -17,6 +17,9 @@ static const struct schema_field open_fields[] = {
      .help = "seconds without a cell after which it ends"},
     {"lifetime_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
      .help = "seconds until it ends after it was opened"},
+    {"snapshot", SCHEMA_STRING, .max_len = 64,
+     .help = "a snapshot with whose variables and files it begins; profile, limits and grants are "
+             "the snapshot's and cannot be given"},
     API_PROFILE_FIELDS,
     API_LIMITS_OF_CELL
     API_LIMITS_OF_SANDBOX
@@ -210,11 +213,61 @@ static int read_clocks(const struct request *request, struct session_options *op
                           &options->lifetime_ms, err);
 }
 
+/* What may be said of a session that begins as a snapshot. */
+static int check_alone(const json_t *body, struct error *err)
+{
+    static const char *const known[] = {"snapshot", "name", "idle_s", "lifetime_s"};
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)body, name, value)
+    {
+        bool is_known = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+            is_known |= strcmp(name, known[i]) == 0;
+        if (is_known)
+            continue;
+        error_set(err, E_INVALID, "`%s` cannot be given with `snapshot`", name);
+        return error_hint(err, "the session has the profile, limits and grants of the snapshot");
+    }
+    return 0;
+}
+
+static int open_snapshot(const struct request *request, const char *name,
+                         struct session_options *options, struct session **ret_session,
+                         struct error *err)
+{
+    const struct api *api = request->api;
+    const struct run_terms *terms;
+
+    if (check_alone(request->json, err) < 0)
+        return -1;
+    terms = sessions_snapshot_terms(api->sessions, request->owner, name, err);
+    if (!terms || admission_check_terms(request->caller, terms, err) < 0)
+        return -1;
+    options->max_own = admission_max_sessions(request->caller);
+    return sessions_open_snapshot(api->sessions, name, options, ret_session, err);
+}
+
+static int open_as_asked(const struct request *request, struct session_options *options,
+                         struct session **ret_session, struct error *err)
+{
+    const struct api *api = request->api;
+    const struct admission admission = api_admission(api, request->caller);
+    const char *snapshot = json_string_value(json_object_get(request->json, "snapshot"));
+    cleanup(run_request_done) struct run_request asked = {0};
+
+    if (snapshot)
+        return open_snapshot(request, snapshot, options, ret_session, err);
+    if (api_read_terms(request->json, &asked, err) < 0)
+        return -1;
+    return admit_session(&admission, &asked, api->sessions, options, ret_session, err);
+}
+
 static void open_session(struct request *request)
 {
-    struct api *api = request->api;
-    const struct admission admission = api_admission(api, request->caller);
-    cleanup(run_request_done) struct run_request asked = {0};
+    const struct api *api = request->api;
     struct session_options options = {
         .name = json_string_value(json_object_get(request->json, "name")),
         .owner = request->owner,
@@ -225,10 +278,9 @@ static void open_session(struct request *request)
 
     if (api_is_repeat(request))
         return;
-    if (read_clocks(request, &options, &err) < 0 ||
-        api_read_terms(request->json, &asked, &err) < 0 || once_claim(request, &err) < 0)
+    if (read_clocks(request, &options, &err) < 0 || once_claim(request, &err) < 0)
         api_refuse(request, "session", &err);
-    else if (admit_session(&admission, &asked, api->sessions, &options, &session, &err) < 0)
+    else if (open_as_asked(request, &options, &session, &err) < 0)
         answer_unopened(request, &err);
     else
         answer_opened(request, session);

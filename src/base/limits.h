@@ -63,6 +63,10 @@
  * descriptors here. */
 #define LIMIT_COW_GRANTS 8
 
+/* Snapshots of sessions that one token has. Their bytes have a share, too (session_kept_mb); each
+ * keeps up to a dozen descriptors open, and an interpreter alive. */
+#define LIMIT_SNAPSHOTS 16
+
 /* Violations listed for one refused program: enough to mend it in one go, not enough to flood a
  * model. */
 #define LIMIT_VIOLATIONS 100

@@ -100,7 +100,7 @@ void extra_zygotes_tend(struct extra_zygotes *sides)
     for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++) {
         struct extra_zygote *side = &sides->slots[i];
 
-        if (side->zygote && zygote_client_boxes(side->zygote) > 0)
+        if (side->zygote && zygote_client_is_needed(side->zygote))
             side->used_ns = loop_now_ns();
         else if (side->zygote && loop_now_ns() - side->used_ns > IDLE_NS)
             zygote_client_end(side->zygote);

@@ -115,6 +115,11 @@ static uint64_t bytes_of(int fd)
     return fstat(fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
+uint64_t image_bytes(const struct memory_image *image)
+{
+    return bytes_of(image->memory) + bytes_of(image->files) + bytes_of(image->layers);
+}
+
 uint64_t image_count(struct memory_image *image, uint64_t mark)
 {
     uint64_t bytes = 0;
@@ -122,7 +127,7 @@ uint64_t image_count(struct memory_image *image, uint64_t mark)
     if (!image || image->mark == mark)
         return 0;
     image->mark = mark;
-    bytes = bytes_of(image->memory) + bytes_of(image->files) + bytes_of(image->layers);
+    bytes = image_bytes(image);
     for (size_t i = 0; i < image->n_parents; i++)
         bytes += image_count(image->parents[i], mark);
     return bytes;

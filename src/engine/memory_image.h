@@ -3,7 +3,7 @@
  * supervisor never maps or parses them.
  *
  * An image holds everything the session saw, secrets included. It is never offered to a client,
- * lives in memory only, and goes with the last session that refers to it.
+ * lives in memory only, and goes with the last session or snapshot that refers to it.
  */
 #pragma once
 
@@ -50,6 +50,9 @@ int image_seal(struct memory_image *image, struct error *err);
 /* Bytes of memory that it takes with all images it refers to, those with `mark` excepted, which
  * they have from here on. A new mark is not 0, and larger than those before. Accepts NULL. */
 uint64_t image_count(struct memory_image *image, uint64_t mark);
+
+/* Bytes of memory that it takes, without those it refers to. */
+uint64_t image_bytes(const struct memory_image *image);
 
 /* Room for memory and for files, and for both in a cgroup. */
 uint64_t image_memory_max(const struct run_limits *limits);

@@ -94,7 +94,7 @@ static struct zygote_client **tend_retired(struct pool *pool)
     for (size_t i = 0; i < POOL_RETIRED_MAX; i++) {
         if (!pool->retired[i])
             place = &pool->retired[i];
-        else if (zygote_client_boxes(pool->retired[i]) == 0)
+        else if (!zygote_client_is_needed(pool->retired[i]))
             zygote_client_end(pool->retired[i]);
     }
     return place;

@@ -271,7 +271,7 @@ int session_restart(struct session *s, enum run_language language, struct error 
 {
     if (session_check_awake(s, err) < 0)
         return -1;
-    if (s->copy || s->fork)
+    if (s->copy || s->fork || s->seed)
         return error_set(err, E_BUSY, "the session is being copied");
     if (s->current) {
         error_set(err, E_BUSY, "a cell is running");
@@ -282,6 +282,11 @@ int session_restart(struct session *s, enum run_language language, struct error 
     return 0;
 }
 
+bool session_is_starting(const struct session *s)
+{
+    return !s->box || s->fork || s->seed;
+}
+
 pid_t session_pid(const struct session *s)
 {
     return s->box ? box_pid(s->box) : -1;
@@ -290,12 +295,12 @@ pid_t session_pid(const struct session *s)
 struct files *session_files(struct session *s)
 {
     s->is_used = true;
-    return s->box && !s->fork ? box_files(s->box) : NULL;
+    return !session_is_starting(s) ? box_files(s->box) : NULL;
 }
 
 struct layers *session_layers(struct session *s)
 {
-    return s->box && !s->fork ? box_layers(s->box) : NULL;
+    return !session_is_starting(s) ? box_layers(s->box) : NULL;
 }
 
 struct mask_context session_masks(const struct session *s)
@@ -442,8 +447,8 @@ static void on_done(void *owner, struct box *box, struct run *cell)
  * just when the session was opened. */
 static bool is_replaceable(const struct session *s)
 {
-    return !s->is_closing && !s->is_used && !s->origin && !s->fork && !s->copy && !s->checkpoints &&
-           s->losses < LOSSES_MAX;
+    return !s->is_closing && !s->is_used && !s->origin && !s->seed && !s->fork && !s->copy &&
+           !s->checkpoints && s->losses < LOSSES_MAX;
 }
 
 static void on_gone(void *owner, struct box *box, const struct error *err)
@@ -517,6 +522,8 @@ static void on_box(struct pool_order *order, struct box *box)
             box_kill(box);
         else if (s->fork)
             session_copy_on_box(s);
+        else if (s->seed)
+            session_seed(s);
         else
             session_started(s);
         return;
@@ -550,8 +557,8 @@ bool session_is_name(const char *name)
     return name_is_plain(name, SESSION_NAME_MAX, true);
 }
 
-static int check_name(const struct sessions *table, const struct session_options *options,
-                      struct error *err)
+int session_check_name(const struct sessions *table, const struct session_options *options,
+                       struct error *err)
 {
     const char *name = options->name;
 
@@ -623,7 +630,7 @@ int sessions_open(struct sessions *table, struct run_terms *terms,
     cleanup(buf_done) struct buf evicted = BUF_OF(SESSION_EVICTED_MAX);
     struct session *s;
 
-    if (check_name(table, options, err) < 0 ||
+    if (session_check_name(table, options, err) < 0 ||
         session_make_room(table, options, NULL, 1, &evicted, err) < 0)
         return -1;
     s = session_new(table, terms, options);
@@ -654,10 +661,10 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .profile = s->terms.profile,
         .terms = &s->terms,
         .uses_grants = s->terms.uses_grants,
-        .state = s->is_paused            ? SESSION_PAUSED
-                 : !s->box || s->fork    ? SESSION_STARTING
-                 : s->current || s->copy ? SESSION_BUSY
-                                         : SESSION_IDLE,
+        .state = s->is_paused             ? SESSION_PAUSED
+                 : session_is_starting(s) ? SESSION_STARTING
+                 : s->current || s->copy  ? SESSION_BUSY
+                                          : SESSION_IDLE,
         .cells = s->cells,
         .waiting = s->n_queued,
         .commands = s->n_commands,
@@ -683,6 +690,7 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
                                .options = *options};
     TAILQ_INIT(&table->all);
     TAILQ_INIT(&table->done);
+    TAILQ_INIT(&table->snapshots);
     table->soon = loop_timer(loop, on_soon, table);
     if (!table->soon) {
         free(table);
@@ -694,6 +702,7 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
 
 void sessions_close(struct sessions *table, const char *owner, const char *why)
 {
+    snapshots_forget(table, owner);
     for (struct session *s = TAILQ_FIRST(&table->all), *next; s; s = next) {
         next = TAILQ_NEXT(s, link);
         if (strcmp(s->owner, owner) == 0)
@@ -707,6 +716,8 @@ void sessions_end(struct sessions *table)
         next = TAILQ_NEXT(s, link);
         session_close(s, "Belljar is stopping");
     }
+    if (table)
+        snapshots_forget(table, NULL);
 }
 
 void sessions_free(struct sessions *table)

@@ -201,6 +201,36 @@ int session_fork(struct session *session, size_t n, const struct session_options
 const char *session_checkpoint_name(const struct session *session, size_t index);
 int session_forget(struct session *session, const char *name, struct error *err);
 
+/* --- snapshots: the same, for sessions to come (session_snapshot.c) --- */
+
+/* Keeps the present state under a name of the owner's, which may be one of before, until it is
+ * forgotten or the server ends. Errors as of session_checkpoint(). */
+int session_snapshot(struct session *session, const char *name, session_copied_fn fn, void *user,
+                     struct error *err);
+
+struct snapshot_info {
+    const char *name, *source; /* the latter: the id of its session */
+    const struct run_terms *terms;
+    uint64_t age_ms, bytes;
+    bool is_usable; /* false: it was lost with its zygote */
+};
+
+/* The owner's, newest first; false past the end. */
+bool sessions_snapshot(const struct sessions *sessions, const char *owner, size_t index,
+                       struct snapshot_info *ret_info);
+int sessions_forget_snapshot(struct sessions *sessions, const char *owner, const char *name,
+                             struct error *err);
+
+/* The terms of every session that is opened from it, or NULL. Only lent. */
+const struct run_terms *sessions_snapshot_terms(const struct sessions *sessions, const char *owner,
+                                                const char *name, struct error *err);
+
+/* Opens a session with its variables and files, as sessions_open() does. Random numbers go on
+ * differently in each. */
+int sessions_open_snapshot(struct sessions *sessions, const char *name,
+                           const struct session_options *options, struct session **ret_session,
+                           struct error *err);
+
 /* Ends it; `why` reaches waiting cells and on_end. */
 void session_close(struct session *session, const char *why);
 

@@ -36,7 +36,7 @@ struct session_checkpoint {
     char name[SESSION_NAME_MAX + 1];
 };
 
-enum kind { CHECKPOINT, RESTORE, FORK };
+enum kind { CHECKPOINT, RESTORE, FORK, SNAPSHOT };
 
 struct session_copy {
     struct session *session; /* waits with its end until this is over */
@@ -74,11 +74,18 @@ static void free_copy(struct session_copy *c)
 /* The outcome: it is recorded before anybody gets it. */
 static void tell(struct session_copy *c)
 {
-    static const char *const events[] = {"checkpoint", "restore", "fork"};
+    static const struct {
+        const char *event, *key; /* of the name, or NULL: there is none */
+    } events[] = {
+        [CHECKPOINT] = {"checkpoint", "checkpoint"},
+        [RESTORE] = {"restore", "checkpoint"},
+        [FORK] = {"fork", NULL},
+        [SNAPSHOT] = {"snapshot", "snapshot"},
+    };
     struct error err = {0};
 
-    if (session_tell(c->session, events[c->kind], c->kind == FORK ? NULL : "checkpoint",
-                     c->kind == FORK ? NULL : c->name, &c->err, &err) < 0 &&
+    if (session_tell(c->session, events[c->kind].event, events[c->kind].key,
+                     events[c->kind].key ? c->name : NULL, &c->err, &err) < 0 &&
         c->err.code == E_NONE)
         error_move(&c->err, &err);
     error_done(&err);
@@ -118,11 +125,11 @@ static void fail(struct session_copy *c, const struct error *err)
 
 /* --- beginning --- */
 
-static int check_name(const char *name, struct error *err)
+static int check_name(const char *name, const char *what, struct error *err)
 {
     if (session_is_name(name))
         return 0;
-    error_set(err, E_INVALID, "invalid checkpoint name");
+    error_set(err, E_INVALID, "invalid %s name", what);
     return error_hint(err,
                       "use up to %d letters, digits, `.`, `_` and `-`, a letter or digit first",
                       SESSION_NAME_MAX);
@@ -134,7 +141,7 @@ static int check_rest(const struct session *s, struct error *err)
         return error_set(err, E_NOT_FOUND, "the session has ended");
     if (session_check_awake(s, err) < 0)
         return -1;
-    if (!s->box || s->fork)
+    if (session_is_starting(s))
         return error_set(err, E_BUSY, "the session is starting");
     if (s->copy)
         return error_set(err, E_BUSY, "the session is being copied");
@@ -225,6 +232,9 @@ static void on_image(void *user, struct memory_image *image, const struct error 
     }
     if (c->image && c->kind == CHECKPOINT)
         keep_checkpoint(c);
+    if (c->image && c->kind == SNAPSHOT && snapshot_keep(c->session, c->name, c->image, &why) < 0)
+        fail(c, &why);
+    error_done(&why);
     if (c->pending)
         fill_sessions(c);
     else
@@ -269,7 +279,7 @@ static size_t count_checkpoints(const struct session *s)
 
 uint64_t session_copy_bytes(const struct session *s, uint64_t mark)
 {
-    uint64_t bytes = image_count(s->origin, mark);
+    uint64_t bytes = image_count(s->origin, mark) + image_count(s->seed, mark);
 
     for (const struct session_checkpoint *c = s->checkpoints; c; c = c->next)
         bytes += image_count(c->image, mark);
@@ -283,7 +293,7 @@ int session_checkpoint(struct session *s, const char *name, session_copied_fn fn
 {
     struct session_copy *c;
 
-    if (check_name(name, err) < 0 || check_rest(s, err) < 0)
+    if (check_name(name, "checkpoint", err) < 0 || check_rest(s, err) < 0)
         return -1;
     if (count_checkpoints(s) >= CHECKPOINTS_MAX) {
         error_set(err, E_TOO_LARGE, "the session has %d checkpoints, and no more are allowed",
@@ -293,6 +303,22 @@ int session_checkpoint(struct session *s, const char *name, session_copied_fn fn
     if (session_check_kept(s, 1, err) < 0)
         return -1;
     c = begin(s, CHECKPOINT, fn, user, err);
+    if (!c)
+        return -1;
+    memcpy(c->name, name, strlen(name) + 1);
+    return take_image(c, err);
+}
+
+int session_snapshot(struct session *s, const char *name, session_copied_fn fn, void *user,
+                     struct error *err)
+{
+    struct session_copy *c;
+
+    if (check_name(name, "snapshot", err) < 0 || check_rest(s, err) < 0 ||
+        session_check_grants(&s->terms, err) < 0 || snapshot_check_room(s, name, err) < 0 ||
+        session_check_kept(s, 1, err) < 0)
+        return -1;
+    c = begin(s, SNAPSHOT, fn, user, err);
     if (!c)
         return -1;
     memcpy(c->name, name, strlen(name) + 1);
@@ -337,15 +363,14 @@ const char *session_checkpoint_name(const struct session *s, size_t index)
 
 /* --- directories --- */
 
-/* A fork writes to no directory of the host: others may write to the same one. */
-static void make_private(struct run_terms *terms)
+void session_make_private(struct run_terms *terms)
 {
     for (size_t i = 0; i < terms->n_grants; i++)
         if (terms->grants[i].mode == RUN_GRANT_RW)
             terms->grants[i].mode = RUN_GRANT_COW;
 }
 
-static int check_grants(const struct run_terms *terms, struct error *err)
+int session_check_grants(const struct run_terms *terms, struct error *err)
 {
     size_t writable = 0;
 
@@ -539,7 +564,7 @@ static struct session *copy_session(const struct session_copy *c)
 
     run_terms_init(&terms);
     if (run_terms_copy(&terms, &from->terms) == 0) {
-        make_private(&terms);
+        session_make_private(&terms);
         s = session_new(from->table, &terms, &c->options);
     }
     if (s)
@@ -589,7 +614,7 @@ int session_fork(struct session *s, size_t n, const struct session_options *opti
     }
     own.name = NULL;
     own.owner = s->owner;
-    if (check_rest(s, err) < 0 || check_grants(&s->terms, err) < 0 ||
+    if (check_rest(s, err) < 0 || session_check_grants(&s->terms, err) < 0 ||
         session_make_room(s->table, &own, s, n, &evicted, err) < 0)
         return -1;
     c = begin(s, FORK, fn, user, err);
@@ -611,7 +636,7 @@ int session_fork(struct session *s, size_t n, const struct session_options *opti
 
 bool session_copy_holds(const struct session *s)
 {
-    return s->fork || (s->copy && !s->copy->is_released);
+    return s->fork || s->seed || (s->copy && !s->copy->is_released);
 }
 
 void session_copy_leave(struct session *s)
@@ -669,4 +694,5 @@ void session_copy_done(struct session *s)
         free(c);
     }
     image_unref(s->origin);
+    image_unref(s->seed);
 }

@@ -4,6 +4,7 @@
 
 #include <sys/queue.h>
 
+#include "base/share.h"
 #include "engine/box.h"
 #include "engine/memory_image.h"
 #include "engine/session.h"
@@ -56,6 +57,7 @@ struct session {
     char *why;                   /* it is closing */
     struct pseudonyms *names;    /* of people in it, or NULL; its copies know them, too */
     struct memory_image *origin; /* what it is a copy of, or NULL */
+    struct memory_image *seed;   /* what it is to become a copy of when it has its sandbox */
     struct session_checkpoint *checkpoints;
     struct session_copy *copy; /* what is being done with it, or NULL */
     struct session_copy *fork; /* of another one: this one is to become a copy */
@@ -74,6 +76,7 @@ struct sessions {
     void *tree; /* of struct key */
     TAILQ_HEAD(, session) all;
     size_t count;
+    TAILQ_HEAD(, session_snapshot) snapshots; /* newest first */
     uint64_t marks;            /* of images that are counted (engine/memory_image.h) */
     struct masks *masks;       /* of the pool, which they outlive */
     struct session_cells done; /* their on_done is due */
@@ -86,6 +89,13 @@ struct sessions {
 
 /* Of sessions, and of checkpoints (base/name.h). */
 bool session_is_name(const char *name);
+
+/* Whether a new session may have the name of the options. */
+int session_check_name(const struct sessions *table, const struct session_options *options,
+                       struct error *err);
+
+/* It has no sandbox yet, or one that is not itself yet. */
+bool session_is_starting(const struct session *s);
 
 extern const struct box_events session_box_events;
 
@@ -181,5 +191,29 @@ bool session_copy_on_gone(struct session *s, const struct box *box);
  * here on: an image that several keep is counted once. */
 uint64_t session_copy_bytes(const struct session *s, uint64_t mark);
 
+/* For a copy that is a session of its own: it writes to no directory of the host, since others may
+ * write to the same one. E_TOO_LARGE: it cannot have a view of its own of so many. */
+void session_make_private(struct run_terms *terms);
+int session_check_grants(const struct run_terms *terms, struct error *err);
+
 /* Frees checkpoints. */
 void session_copy_done(struct session *s);
+
+/* --- session_snapshot.c --- */
+
+/* Whether the owner may have one more, or one of that name instead. */
+int snapshot_check_room(const struct session *s, const char *name, struct error *err);
+
+/* Keeps the image, of the session as it is now. */
+int snapshot_keep(struct session *s, const char *name, struct memory_image *image,
+                  struct error *err);
+
+/* All of one owner; NULL: of all. */
+void snapshots_forget(struct sessions *table, const char *owner);
+
+/* Adds what they hold, images with `mark` excepted (image_count()). */
+void snapshots_count(const struct sessions *table, const char *owner, uint64_t mark,
+                     struct share *share);
+
+/* It has its sandbox, which becomes a copy now. */
+void session_seed(struct session *s);

@@ -13,7 +13,7 @@ static int check_rest(const struct session *s, struct error *err)
 {
     if (s->is_closing)
         return error_set(err, E_NOT_FOUND, "the session has ended");
-    if (!s->box || s->fork)
+    if (session_is_starting(s))
         return error_set(err, E_BUSY, "the session is starting");
     if (s->copy)
         return error_set(err, E_BUSY, "the session is being copied");

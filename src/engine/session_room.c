@@ -9,7 +9,7 @@
 static bool is_idle(const struct session *s)
 {
     return s->box && !s->current && !s->n_queued && !s->n_commands && !s->copy && !s->fork &&
-           !s->born;
+           !s->seed && !s->born;
 }
 
 /* The owner's longest idle session, and the number of the owner's sessions. */
@@ -166,10 +166,12 @@ int session_make_room(struct sessions *table, const struct session_options *opti
 static int refuse_kept(const char *whose, uint64_t held, struct error *err)
 {
     error_set(err, E_TOO_LARGE,
-              "uploaded files, checkpoints and restored sessions hold %llu MB, "
+              "uploaded files, checkpoints, snapshots and restored sessions hold %llu MB, "
               "and no more is allowed %s",
               (unsigned long long)(held >> 20), whose);
-    return error_hint(err, "forget checkpoints, delete files, or end sessions that are not needed");
+    return error_hint(err,
+                      "forget checkpoints and snapshots, delete files, or end sessions that are "
+                      "not needed");
 }
 
 /* Images may take so many times what the session's sandbox may. */
@@ -190,6 +192,7 @@ int session_check_kept(const struct session *s, uint64_t more, struct error *err
         if (strcmp(other->owner, s->owner) == 0)
             share.own += bytes;
     }
+    snapshots_count(table, s->owner, mark, &share);
     if (own_images > IMAGES_PER_MEMORY * s->terms.limits.memory_bytes)
         return refuse_kept("for one session", own_images, err);
     if (share.total && !share_allows(&share, more))

@@ -58,6 +58,7 @@ struct zygote_client {
     char *python_version;              /* as it says itself */
     char *missing[WIRE_STRINGS_MAX];
     size_t n_missing;
+    LIST_HEAD(, zygote_pin) pins;
     bool is_ending;
     bool is_on_host;       /* the level `process` */
     const char *directory; /* then: where its sandboxes have their files */
@@ -458,6 +459,8 @@ void zygote_client_free(struct zygote_client *z)
 {
     if (!z)
         return;
+    while (!LIST_EMPTY(&z->pins))
+        zygote_client_unpin(LIST_FIRST(&z->pins));
     loop_watch_free(z->exit_watch);
     zygote_client_wait(z);
     close_fd(&z->child.pidfd);
@@ -556,6 +559,24 @@ const char *const *zygote_client_missing(const struct zygote_client *z, size_t *
 size_t zygote_client_boxes(const struct zygote_client *z)
 {
     return z->n_boxes;
+}
+
+void zygote_client_pin(struct zygote_client *z, struct zygote_pin *pin)
+{
+    pin->zygote = z;
+    LIST_INSERT_HEAD(&z->pins, pin, link);
+}
+
+void zygote_client_unpin(struct zygote_pin *pin)
+{
+    if (pin->zygote)
+        LIST_REMOVE(pin, link);
+    pin->zygote = NULL;
+}
+
+bool zygote_client_is_needed(const struct zygote_client *z)
+{
+    return z->n_boxes > 0 || !LIST_EMPTY(&z->pins);
 }
 
 uint64_t zygote_client_spawned(const struct zygote_client *z)

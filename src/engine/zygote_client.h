@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include "base/error.h"
 #include "base/loop.h"
@@ -59,6 +60,18 @@ const char *zygote_client_python_version(const struct zygote_client *zygote);
 const char *const *zygote_client_missing(const struct zygote_client *zygote, size_t *ret_count);
 
 size_t zygote_client_boxes(const struct zygote_client *zygote); /* alive */
+
+/* Somebody may want a sandbox of this very zygote later: an image is of one zygote. */
+struct zygote_pin {
+    struct zygote_client *zygote; /* NULL: it is gone, or there is no pin */
+    LIST_ENTRY(zygote_pin) link;
+};
+
+void zygote_client_pin(struct zygote_client *zygote, struct zygote_pin *pin);
+void zygote_client_unpin(struct zygote_pin *pin); /* accepts one that was never set */
+
+/* It has sandboxes or pins. */
+bool zygote_client_is_needed(const struct zygote_client *zygote);
 uint64_t zygote_client_spawned(const struct zygote_client *zygote);
 uint64_t zygote_client_started_ns(const struct zygote_client *zygote);
 pid_t zygote_client_pid(const struct zygote_client *zygote);

@@ -53,6 +53,17 @@ def test_forks_are_sessions_of_their_own(server, session):
         assert server.call("DELETE", f"/v1/sessions/{copy}").status == 204
 
 
+@pytest.mark.parametrize("module", ["random", "numpy"])
+def test_random_numbers_of_forks_differ_whoever_imported_them(server, session, module):
+    draw = {"random": "print(random.random())", "numpy": "print(numpy.random.rand())"}[module]
+    cell(server, session, f"import {module}\n{draw}")
+    copies = ask(server, session, "fork", n=2).json["sessions"]
+    drawn = [cell(server, s["session_id"], draw) for s in copies] + [cell(server, session, draw)]
+    assert len(set(drawn)) == 3, drawn
+    for copy in copies:
+        server.call("DELETE", f"/v1/sessions/{copy['session_id']}")
+
+
 def test_what_cannot_be_copied_is_named(server, session):
     cell(server, session, "import threading; e = threading.Event(); t = threading.Thread(target=e.wait, name='busy bee')")
     cell(server, session, "t.start()")

@@ -17,7 +17,7 @@ from .network import AsyncNetwork, BlockingNetwork, Network
 from .session import AsyncSession, EventsT, JobT, Session, SessionT
 from .store import AsyncSkills, AsyncStates, Skills, SkillsMethods, States, StatesMethods
 from .transport import Request, Transport, load_json, parse_address, usual_socket
-from .types import Approval, Case, Json, Language, Output, Result, RunInfo, Undo, Undoable, member, read, read_case, read_list, read_result
+from .types import Approval, Case, Json, Language, Output, Result, RunInfo, Snapshot, Undo, Undoable, member, read, read_case, read_list, read_result
 
 SkillsT = TypeVar("SkillsT", bound=SkillsMethods)
 StatesT = TypeVar("StatesT", bound=StatesMethods)
@@ -243,6 +243,16 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT]):
         """Your open sessions."""
         answer = await self._transport.call(Request(routes.SESSIONS))
         return [self._session_class(self._transport, raw) for raw in member(answer, "sessions", list)]
+
+    @call
+    async def snapshots(self) -> List[Snapshot]:
+        """Your snapshots, newest first. They are gone when the server ends."""
+        return read_list(Snapshot, await self._transport.call(Request(routes.SNAPSHOTS)), "snapshots")
+
+    @call
+    async def delete_snapshot(self, name: str) -> None:
+        """Forgets a snapshot. Sessions that were opened from it go on."""
+        await self._transport.read(Request(routes.DELETE_SNAPSHOT, {"name": name}))
 
     # --- the server ---
 

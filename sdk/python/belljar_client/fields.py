@@ -98,6 +98,7 @@ class SessionFields(CellLimits, SandboxFields, total=False):
 
     idle_s: float  # it ends after so long without a cell
     lifetime_s: float
+    snapshot: str  # it begins with the variables, files, profile and limits of this one
 
 
 def body(fields: Mapping[str, Any], **more: Any) -> Dict[str, Any]:

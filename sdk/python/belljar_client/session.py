@@ -97,6 +97,11 @@ class SessionMethods(Generic[SessionT, EventsT, FilesT, JobT, CommandsT]):
         await self._transport.call(self._request(routes.CHECKPOINT, {"name": name}))
 
     @call
+    async def snapshot(self, name: str) -> None:
+        """Saves the present state for `client.session(snapshot=name)`, also when this session has ended."""
+        await self._transport.call(self._request(routes.SNAPSHOT, {"name": name}))
+
+    @call
     async def restore(self, name: str) -> None:
         """Goes back to a checkpoint, any number of times."""
         await self._transport.call(self._request(routes.RESTORE, {"name": name}))

@@ -394,6 +394,18 @@ class Language:
 
 
 @dataclass(frozen=True)
+class Snapshot:
+    """Variables and files of a session, for sessions to come."""
+
+    name: str
+    session_id: str  # of the session it was made of
+    profile: str
+    age_s: float
+    bytes: int
+    usable: bool  # False: it was lost with the interpreter that it is of
+
+
+@dataclass(frozen=True)
 class Match:
     """A line of the output that matches a search."""
 

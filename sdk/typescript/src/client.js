@@ -276,6 +276,25 @@ export class Client {
     return list(await this.#transport.call("GET /v1/sessions", { signal }), "sessions").map((raw) => new Session(this.#transport, raw));
   }
 
+  /**
+   * Your snapshots, newest first. They are gone when the server ends.
+   * @param {Asking} [asking]
+   * @returns {Promise<Api.Snapshots["snapshots"]>}
+   */
+  async snapshots({ signal } = {}) {
+    return list(await this.#transport.call("GET /v1/snapshots", { signal }), "snapshots");
+  }
+
+  /**
+   * Forgets a snapshot. Sessions that were opened from it go on.
+   * @param {string} name
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async deleteSnapshot(name, { signal } = {}) {
+    await this.#transport.read("DELETE /v1/snapshots/{name}", { parts: { name }, signal });
+  }
+
   // --- the server ---
 
   /**

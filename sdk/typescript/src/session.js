@@ -135,6 +135,16 @@ export class Session {
   }
 
   /**
+   * Saves the present state for `client.session({ snapshot: name })`, also when this session has ended.
+   * @param {string} name
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async snapshot(name, { signal } = {}) {
+    await this.#transport.call("POST /v1/sessions/{session}/snapshot", { parts: this.#parts, json: { name }, signal });
+  }
+
+  /**
    * Goes back to a checkpoint, any number of times.
    * @param {string} name
    * @param {Asking} [asking]

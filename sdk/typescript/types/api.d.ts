@@ -418,6 +418,20 @@ export type Interrupted = {
   interrupted: boolean;
 };
 
+export type Snapshots = {
+  snapshots: {
+    name: string;
+    /** of the session it was made of */
+    session_id: string;
+    profile: string;
+    age_s: number;
+    /** of memory that it takes */
+    bytes: number;
+    /** false: it was lost with the interpreter that it is of */
+    usable: boolean;
+  }[];
+};
+
 export type Checkpoints = {
   checkpoints: string[];
 };
@@ -1069,6 +1083,8 @@ export interface Routes {
       idle_s?: number;
       /** seconds until it ends after it was opened */
       lifetime_s?: number;
+      /** a snapshot with whose variables and files it begins; profile, limits and grants are the snapshot's and cannot be given */
+      snapshot?: string;
       /** name of its profile */
       profile?: string;
       /** variables to set inside */
@@ -1264,6 +1280,40 @@ export interface Routes {
     bytes: false;
     key: false;
     answer: Copied;
+  };
+  /** keep the present variables and files for sessions to come, also when this one has ended */
+  "POST /v1/sessions/{session}/snapshot": {
+    parts: {
+      session: string;
+    };
+    query: { [name: string]: never };
+    json: {
+      /** of the snapshot; up to 64 letters, digits, `.`, `_` and `-` */
+      name: string;
+    };
+    bytes: false;
+    key: false;
+    answer: Copied;
+  };
+  /** the caller's snapshots, newest first */
+  "GET /v1/snapshots": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Snapshots;
+  };
+  /** forget a snapshot; sessions that were opened from it go on */
+  "DELETE /v1/snapshots/{name}": {
+    parts: {
+      name: string;
+    };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: never;
   };
   /** names of the checkpoints, newest first */
   "GET /v1/sessions/{session}/checkpoints": {

@@ -144,6 +144,19 @@ export class Client {
      */
     sessions({ signal }?: Asking): Promise<Session[]>;
     /**
+     * Your snapshots, newest first. They are gone when the server ends.
+     * @param {Asking} [asking]
+     * @returns {Promise<Api.Snapshots["snapshots"]>}
+     */
+    snapshots({ signal }?: Asking): Promise<Api.Snapshots["snapshots"]>;
+    /**
+     * Forgets a snapshot. Sessions that were opened from it go on.
+     * @param {string} name
+     * @param {Asking} [asking]
+     * @returns {Promise<void>}
+     */
+    deleteSnapshot(name: string, { signal }?: Asking): Promise<void>;
+    /**
      * Languages of programs, and which of them the server's host can run. The first is the default.
      * @param {Asking} [asking]
      * @returns {Promise<Api.HostLanguages["languages"]>}

@@ -72,6 +72,13 @@ export class Session {
      */
     checkpoint(name: string, { signal }?: Asking): Promise<void>;
     /**
+     * Saves the present state for `client.session({ snapshot: name })`, also when this session has ended.
+     * @param {string} name
+     * @param {Asking} [asking]
+     * @returns {Promise<void>}
+     */
+    snapshot(name: string, { signal }?: Asking): Promise<void>;
+    /**
      * Goes back to a checkpoint, any number of times.
      * @param {string} name
      * @param {Asking} [asking]
