@@ -17,6 +17,14 @@ static const struct schema_field list_fields[] = {
     {0},
 };
 
+static const struct schema_field snapshot_fields[] = {
+    {"sandboxID", SCHEMA_STRING, .max_len = 128, .help = "of this sandbox"},
+    {"name", SCHEMA_STRING, .max_len = 64, .help = "of this name"},
+    {"limit", SCHEMA_INTEGER, .min = 1, .max = 100, .help = "of a page"},
+    {"nextToken", SCHEMA_STRING, .max_len = 32, .help = "of the page before"},
+    {0},
+};
+
 static const struct schema_field metrics_fields[] = {
     {"start", SCHEMA_INTEGER, .min = 0, .max = 1e15, .help = "since then"},
     {"end", SCHEMA_INTEGER, .min = 0, .max = 1e15, .help = "until then"},
@@ -68,13 +76,15 @@ const struct route e2b_routes[] = {
     {"POST", "/e2b/sandboxes/{sandbox}/resume", e2b_connect, CONTROL, BODY, .summary = "find it"},
     {"POST", "/e2b/sandboxes/{sandbox}/pause", e2b_pause, CONTROL, BODY, .summary = "stop it"},
     {"POST", "/e2b/sandboxes/{sandbox}/fork", e2b_fork, CONTROL, BODY, .summary = "copies of it"},
+    {"POST", "/e2b/sandboxes/{sandbox}/snapshots", e2b_make_snapshot, CONTROL, BODY, .summary = "keep its state"},
+    {"GET", "/e2b/snapshots", e2b_list_snapshots, CONTROL, .query = snapshot_fields, .summary = "states that are kept"},
+    {"DELETE", "/e2b/templates/{snapshot}", e2b_forget_snapshot, CONTROL, .summary = "forget one"},
     {"POST", "/e2b/sandboxes/{sandbox}/timeout", e2b_set_timeout, CONTROL, BODY, .summary = "move its end"},
     {"POST", "/e2b/sandboxes/{sandbox}/refreshes", e2b_refresh, CONTROL, BODY, .summary = "move its end"},
     {"GET", "/e2b/sandboxes/{sandbox}/metrics", e2b_show_metrics, CONTROL, .query = metrics_fields,
      .summary = "figures of its use"},
     NOT_OFFERED("POST", "/e2b/sandboxes/{sandbox}/{action}"),
     NOT_OFFERED("PUT", "/e2b/sandboxes/{sandbox}/{action}"),
-    NOT_OFFERED("GET", "/e2b/snapshots"),
     NOT_OFFERED("GET", "/e2b/templates/{path...}"),
     NOT_OFFERED("POST", "/e2b/templates"),
     NOT_OFFERED("POST", "/e2b/v2/templates"),

@@ -135,6 +135,10 @@ static int read_template(const struct request *request, const json_t *body, stru
     for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
         if (strcmp(name, usual[i]) == 0)
             return 0;
+    if (sessions_snapshot_terms(api->sessions, request->owner, name, NULL)) {
+        order->snapshot = name;
+        return 0;
+    }
     order->environment = name;
     if (environment_check_name(api->config, name, NULL) == 0)
         return 0;

@@ -105,11 +105,15 @@ struct e2b_order {
     unsigned generation;   /* of the caller */
     const char *template;
     const char *environment; /* NULL: that of the settings */
+    const char *snapshot;    /* that it begins with; NULL: none */
     json_t *metadata;        /* borrowed, or NULL */
     json_t *env;             /* likewise */
     uint64_t timeout_ms;
     bool pauses, resumes; /* as in struct e2b_sandbox */
 };
+
+/* A name that nobody guesses. -1: Linux has no random bytes to give. */
+int e2b_make_id(char id[E2B_ID_LEN + 1]);
 
 /* Opens one for the request, which is answered when it stands. */
 int e2b_sandbox_open(struct request *request, const struct e2b_order *order, struct error *err);
@@ -240,6 +244,9 @@ void e2b_show(struct request *request);
 void e2b_kill(struct request *request);
 void e2b_pause(struct request *request);
 void e2b_fork(struct request *request);
+void e2b_make_snapshot(struct request *request);
+void e2b_list_snapshots(struct request *request);
+void e2b_forget_snapshot(struct request *request);
 void e2b_set_timeout(struct request *request);
 void e2b_refresh(struct request *request);
 void e2b_show_metrics(struct request *request);

@@ -582,27 +582,30 @@ void e2b_process_close_input(struct request *request)
         answer(request, job_input(process->job, "", 0, true, &err), &err);
 }
 
+/* SIGKILL is a cancel, which also ends one that waits for its turn or is about to begin. */
+static int send_signal(struct e2b_process *process, const char *name, struct error *err)
+{
+    if (strcmp(name, "SIGNAL_SIGTERM") == 0) {
+        if (job_signal(process->job, SIGTERM, err) == 0)
+            return 0;
+        if (err->code != E_BUSY)
+            return -1;
+        error_done(err);
+    } else if (strcmp(name, "SIGNAL_SIGKILL") != 0) {
+        return error_set(err, E_INVALID, "`signal`: expected SIGNAL_SIGKILL or SIGNAL_SIGTERM");
+    }
+    job_cancel(process->job);
+    return 0;
+}
+
 void e2b_process_signal(struct request *request)
 {
     json_t *body = e2b_body(request);
     struct e2b_process *process = find(request, body, true);
-    const char *name = body ? e2b_text(body, "signal", NULL) : "";
-    int sig = strcmp(name, "SIGNAL_SIGKILL") == 0   ? SIGKILL
-              : strcmp(name, "SIGNAL_SIGTERM") == 0 ? SIGTERM
-                                                    : 0;
     struct error err = {0};
-    int r;
 
-    if (!process)
-        return;
-    r = sig ? job_signal(process->job, sig, &err)
-            : error_set(&err, E_INVALID, "`signal`: expected SIGNAL_SIGKILL or SIGNAL_SIGTERM");
-    if (r < 0 && sig && err.code == E_BUSY) { /* it waits for its turn */
-        error_done(&err);
-        job_cancel(process->job);
-        r = 0;
-    }
-    answer(request, r, &err);
+    if (process)
+        answer(request, send_signal(process, e2b_text(body, "signal", NULL), &err), &err);
 }
 
 /* The size of a terminal, which no program here has. */

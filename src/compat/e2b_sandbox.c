@@ -31,7 +31,7 @@ static uint64_t now_ms(void)
 
 /* --- names and secrets --- */
 
-static int make_id(char id[E2B_ID_LEN + 1])
+int e2b_make_id(char id[E2B_ID_LEN + 1])
 {
     static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
     uint8_t chance[E2B_ID_LEN];
@@ -207,7 +207,7 @@ static struct e2b_sandbox *new_sandbox(struct e2b *e2b, const struct e2b_order *
     sandbox->template = strdup(order->template);
     sandbox->metadata = order->metadata ? json_incref(order->metadata) : json_object();
     sandbox->end = loop_timer(e2b->loop, on_time, sandbox);
-    if (sandbox->template && sandbox->metadata && sandbox->end && make_id(sandbox->id) == 0 &&
+    if (sandbox->template && sandbox->metadata && sandbox->end && e2b_make_id(sandbox->id) == 0 &&
         make_token(sandbox->access_token, "sbx_") == 0 &&
         make_token(sandbox->traffic_token, "trf_") == 0)
         return sandbox;
@@ -243,15 +243,44 @@ static int add_home(const json_t *env, struct run_request *asked, struct error *
     return 0;
 }
 
-int e2b_sandbox_open(struct request *request, const struct e2b_order *order, struct error *err)
+/* A session that begins anew. */
+static int open_fresh(const struct request *request, const struct e2b_order *order,
+                      struct session_options *options, struct session **ret_session,
+                      struct error *err)
 {
-    struct api *api = request->api;
+    const struct api *api = request->api;
     const struct admission admission = api_admission(api, request->caller);
     cleanup(run_request_done) struct run_request asked = {.profile = PROFILE,
                                                           .environment = order->environment};
+
+    if (add_home(order->env, &asked, err) < 0 || add_variables(order->env, &asked, err) < 0)
+        return -1;
+    return admit_session(&admission, &asked, api->sessions, options, ret_session, err);
+}
+
+/* A session that begins with the variables and files of a snapshot, on the terms of that. */
+static int open_snapshot(const struct request *request, const struct e2b_order *order,
+                         struct session_options *options, struct session **ret_session,
+                         struct error *err)
+{
+    const struct api *api = request->api;
+    const struct run_terms *terms =
+        sessions_snapshot_terms(api->sessions, request->owner, order->snapshot, err);
+
+    if (!terms || admission_check_terms(request->caller, terms, err) < 0)
+        return -1;
+    if (json_object_size(order->env))
+        return error_set(err, E_INVALID, "`envVars`: a snapshot has its own");
+    options->max_own = admission_max_sessions(request->caller);
+    return sessions_open_snapshot(api->sessions, order->snapshot, options, ret_session, err);
+}
+
+int e2b_sandbox_open(struct request *request, const struct e2b_order *order, struct error *err)
+{
+    struct api *api = request->api;
     struct e2b_sandbox *sandbox = new_sandbox(api->e2b, order, err);
     /* Its own end takes the place of the idle clock. */
-    const struct session_options options = {
+    struct session_options options = {
         .owner = request->owner,
         .lifetime_ms = (uint64_t)(api->config->session_lifetime_s * 1000),
         .on_start = on_start,
@@ -265,8 +294,8 @@ int e2b_sandbox_open(struct request *request, const struct e2b_order *order, str
     sandbox->waiting = request;
     request->user = sandbox;
     request->on_gone = on_creator_gone;
-    if (add_home(order->env, &asked, err) < 0 || add_variables(order->env, &asked, err) < 0 ||
-        admit_session(&admission, &asked, api->sessions, &options, &sandbox->session, err) < 0) {
+    if ((order->snapshot ? open_snapshot : open_fresh)(request, order, &options, &sandbox->session,
+                                                       err) < 0) {
         request->on_gone = NULL;
         free_sandbox(sandbox);
         return -1;

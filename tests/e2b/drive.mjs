@@ -77,6 +77,34 @@ await check("a sandbox that is not there", async () => {
   await fails(Plain.create({ apiKey: "e2b_" + "0".repeat(64) }), "AuthenticationError");
 });
 
+await check("a snapshot is a template", async () => {
+  if (!sandbox.createSnapshot) return;
+  await sandbox.runCode("state = 'kept'");
+  const { snapshotId } = await sandbox.createSnapshot();
+  const copy = await Sandbox.create(snapshotId);
+  same((await copy.runCode("state")).text, "kept");
+  await copy.kill();
+  same(await Sandbox.deleteSnapshot(snapshotId), true);
+});
+await check("fork has the memory", async () => {
+  if (!sandbox.fork) return;
+  await sandbox.runCode("forked = [1]");
+  const [fork] = await sandbox.fork();
+  const copy = fork.sandbox ?? fork;
+  await copy.runCode("forked.append(2)");
+  same([(await copy.runCode("forked")).text, (await sandbox.runCode("forked")).text], ["[1, 2]", "[1]"]);
+  await copy.kill();
+});
+await check("pause and connect", async () => {
+  const other = await Sandbox.create();
+  await other.runCode("before = 1");
+  await (other.pause ?? other.betaPause).call(other);
+  same((await other.getInfo()).state, "paused");
+  const again = await Sandbox.connect(other.sandboxId);
+  same((await again.runCode("before")).text, "1");
+  await again.kill();
+});
+
 // --- commands ---
 
 await check("run gives output and exit code", async () => {

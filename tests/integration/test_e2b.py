@@ -188,6 +188,24 @@ def test_forks_have_memory_and_files(server, sandbox):
     assert control(server, "POST", f"/sandboxes/{sandbox.id}/fork", {"count": 0}).json["code"] == 400
 
 
+def test_snapshots_are_templates(server, sandbox):
+    sandbox.execute("x = 'kept'")
+    write(sandbox, "f", b"file")
+    reply = control(server, "POST", f"/sandboxes/{sandbox.id}/snapshots", {})
+    assert reply.status == 201 and reply.json["names"] == [], reply
+    name = reply.json["snapshotID"]
+    named = control(server, "POST", f"/sandboxes/{sandbox.id}/snapshots", {"name": "mine"}).json
+    assert named == {"snapshotID": "mine", "names": ["mine"]}
+    listed = [s["snapshotID"] for s in control(server, "GET", f"/snapshots?sandboxID={sandbox.id}").json]
+    assert listed == ["mine", name] and control(server, "GET", "/snapshots?sandboxID=other").json == []
+    with made(server, templateID=name) as s:
+        assert s.execute("x")[0]["text"] == "kept" and read(s, "f").body == b"file" and s.run("pwd")[0] == "/home/user\n"
+    for snapshot in (name, "mine"):
+        assert control(server, "DELETE", f"/templates/{snapshot}").status == 204
+        assert control(server, "DELETE", f"/templates/{snapshot}").json["code"] == 404
+    assert control(server, "POST", "/sandboxes", {"templateID": name}).json["code"] == 404
+
+
 def test_errors_of_the_control_plane(server):
     for body, status, word in [
         ({}, 400, "templateID"), ({"templateID": "nope"}, 404, "template 'nope' not found"), ({"templateID": "base", "timeout": -1}, 400, "timeout"),
@@ -196,7 +214,7 @@ def test_errors_of_the_control_plane(server):
     ]:  # fmt: skip
         reply = control(server, "POST", "/sandboxes", body, {"Content-Type": "application/json"})
         assert reply.status == status and reply.json["code"] == status and word in reply.json["message"], (body, reply)
-    for method, path in [("POST", "/v3/templates"), ("GET", "/volumes"), ("POST", "/sandboxes/x/snapshots")]:
+    for method, path in [("POST", "/v3/templates"), ("GET", "/volumes"), ("PUT", "/sandboxes/x/network")]:
         reply = control(server, method, path)
         assert reply.status == 501 and "environment" in reply.json["message"], reply
     assert control(server, "GET", "/nothing").json["code"] == 404
