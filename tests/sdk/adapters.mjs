@@ -52,6 +52,7 @@ const checks = {
     assert.deepEqual(await box.run({ command: 'echo "$A"; pwd; echo e >&2; exit 3', env: { A: "é" }, workingDirectory: "/tmp" }), { exitCode: 3, stdout: "é\n/tmp\n", stderr: "e\n" });
     assert.equal((await box.run({ command: `wc -c <<'END'\n${"x".repeat(100_000)}\nEND` })).stdout, "100001\n");
     assert.equal((await box.run({ command: `exit 7 ${"#".repeat(50_000)}` })).exitCode, 7);
+    await assert.rejects(box.run({ command: `true ${"#".repeat(50_000)}`, workingDirectory: "/nowhere" }), belljar.InvalidError);
     await assert.rejects(box.run({ command: "true", abortSignal: AbortSignal.abort(new Error("mine")) }), /mine/);
     await assert.rejects(box.run({ command: "sleep 601", abortSignal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
     await until(() => isEnded("sleep 601"), "the signal kills the command");

@@ -201,7 +201,8 @@ class Checks:
     def check_runtime(self, *command):
         server = self.serve()
         env = {**server.env, "BELLJAR_URL": server.url, "BELLJAR_TOKEN_FILE": server.token_file}
-        run(*command, ROOT / "tests/sdk/own.mjs", self.project / "node_modules/belljar/src/index.js", cwd=self.project, env=env)
+        for program, given in (("own.mjs", "src/index.js"), ("adapters.mjs", "src")):
+            run(*command, ROOT / "tests/sdk" / program, self.project / "node_modules/belljar" / given, cwd=self.project, env=env)
 
 
 def main(arguments):

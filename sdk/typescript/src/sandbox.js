@@ -32,6 +32,9 @@ const SCRIPTS = {
     'set -e; if [ -d "$1" ]; then echo "Is a directory" >&2; exit 1; fi; mkdir -p -- "$(dirname -- "$1")"; cat < "$0" > "$1"',
 };
 
+// A line that is too long for an argument is in a file, which is removed when it was read.
+const READ_LINE = ["bash", "-c", 'line=$(cat "$0"; echo .); rm -f -- "$0"; eval "${line%.}"'];
+
 /**
  * Messages of tools, and the errors that they are.
  * @type {[string, (path: string) => BelljarError][]}
@@ -115,14 +118,21 @@ export class Sandbox {
    */
   async start(command, { cwd, env, timeout, signal, stdin_open } = {}) {
     signal?.throwIfAborted();
-    const words = typeof command === "string" && command.length > LINE_LENGTH ? await this.#script(command) : command;
-    const started = await this.session.commands.start(words, {
+    const fields = {
       ...(cwd === undefined ? {} : { workdir: absolute(cwd) }),
       ...(env === undefined ? {} : { env }),
       ...(timeout === undefined ? {} : { timeout_s: Math.max(1, timeout) }),
       ...(stdin_open ? { stdin_open } : {}),
-    });
-    return new Process(started, signal);
+    };
+    if (typeof command !== "string" || command.length <= LINE_LENGTH) return new Process(await this.session.commands.start(command, fields), signal);
+    const file = await this.stage(command);
+    try {
+      // One that could not begin has not removed it.
+      return new Process(await this.session.commands.start([...READ_LINE, file], fields), signal, () => this.unstage(file));
+    } catch (error) {
+      await this.unstage(file);
+      throw error;
+    }
   }
 
   /**
@@ -132,15 +142,6 @@ export class Sandbox {
    */
   async run(command, options = {}) {
     return await (await this.start(command, options)).wait();
-  }
-
-  /**
-   * A line that is too long for an argument, as a file that removes itself when it is read.
-   * @param {string} line
-   */
-  async #script(line) {
-    const file = await this.stage(line);
-    return ["bash", "-c", 'line=$(cat "$0"; echo .); rm -f -- "$0"; eval "${line%.}"', file];
   }
 
   /**
@@ -296,13 +297,16 @@ export class Process {
   #command;
   #signal;
   #abort;
+  #clean;
 
   /**
    * @param {Command} command
    * @param {AbortSignal | undefined} signal
+   * @param {() => Promise<void>} [clean] after its end
    */
-  constructor(command, signal) {
+  constructor(command, signal, clean = async () => {}) {
     this.#command = command;
+    this.#clean = clean;
     this.#signal = signal;
     this.#abort = () => void this.kill();
     if (signal?.aborted) this.#abort();
@@ -317,6 +321,7 @@ export class Process {
       return result;
     } finally {
       this.#signal?.removeEventListener("abort", this.#abort);
+      await this.#clean();
     }
   }
 

@@ -79,8 +79,9 @@ export class Process {
     /**
      * @param {Command} command
      * @param {AbortSignal | undefined} signal
+     * @param {() => Promise<void>} [clean] after its end
      */
-    constructor(command: Command, signal: AbortSignal | undefined);
+    constructor(command: Command, signal: AbortSignal | undefined, clean?: () => Promise<void>);
     /** Its result. Rejects with the signal's reason if that ended it. */
     wait(): Promise<Result>;
     /** Kills it and what it started, however often. */
