@@ -493,6 +493,7 @@ void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to)
                               : masker_name_of(masker_view(s, name.start), end - name.start);
     if (what == NAME_NONE)
         return;
+    masker_match_series(s, kind, from, name.start, name.end, what);
     if (sign == SIGN_NONE) {
         match_far(s, kind, from, &name, what);
         match_row(s, kind, from, &name, what);

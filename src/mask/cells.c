@@ -307,7 +307,7 @@ static size_t skip_number(const struct masker *s, const struct cells_line *line)
                                                                                   : line->start;
 }
 
-/* Behind <pre>, and in an escaped text behind body= and {"body": ". */
+/* Behind <pre> or another element, and in an escaped text behind body= and {"body": ". */
 static size_t skip_around(const struct masker *s, const struct cells_line *line)
 {
     const char *text = masker_view(s, line->start);
@@ -316,6 +316,13 @@ static size_t skip_around(const struct masker *s, const struct cells_line *line)
 
     if (pre)
         return (size_t)(pre - s->view.data) + 5;
+    if (len && *text == '<') {
+        while (at + 1 < line->end && masker_is_alnum(masker_at(s, at + 1)))
+            at++;
+        if (at > line->start && at + 2 < line->end && masker_at(s, at + 1) == '>')
+            return at + 2;
+        at = line->start;
+    }
     if (!s->is_decoded)
         return at;
     for (size_t i = line->start; i < line->end; i++)

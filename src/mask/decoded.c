@@ -183,7 +183,7 @@ size_t masker_find_escape(const struct buf *tail, const char *text, size_t len)
                 first = (size_t)(at - text);
                 break;
             }
-    return first < len ? first - masker_said_before(tail, text, first) : SIZE_MAX;
+    return first < len ? first - masker_said_before(tail, text, len, first) : SIZE_MAX;
 }
 
 size_t masker_half_escape(const char *text, size_t len)

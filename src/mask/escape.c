@@ -29,7 +29,13 @@ static const char *const quotes[] = {
     "%255C%2522",
     "'\"'\"'",
     "'\\''",
+    "`\"",
+    "''",
+    "\"\"",
 };
+
+/* Quotes that are doubled in a string, before a value and not as an empty string. */
+#define FIRST_DOUBLED (ARRAY_SIZE(quotes) - 2)
 
 _Static_assert(ARRAY_SIZE(quotes) == MASKER_MARKS, "a run for each");
 
@@ -56,7 +62,7 @@ static enum masker_read find_text(const struct masker *s, size_t at, const char 
     if (at >= s->view.len)
         return READ_NONE;
     c = masker_at(s, at);
-    if (!c || !strchr("&\\%'=-", c))
+    if (!c || !strchr("&\\%'=-`\"", c))
         return READ_NONE;
     for (unsigned i = 0; i < count; i++) {
         enum masker_read r = (unsigned char)texts[i][0] == c ? is_text(s, at, texts[i]) : READ_NONE;
@@ -77,9 +83,14 @@ enum masker_read masker_quote_at(const struct masker *s, size_t at, unsigned *re
 {
     enum masker_read r = find_text(s, at, quotes, ARRAY_SIZE(quotes), ret_quote);
 
-    if (r == READ_VALUE)
-        *ret_end = at + strlen(quotes[*ret_quote]);
-    return r;
+    if (r != READ_VALUE)
+        return r;
+    *ret_end = at + strlen(quotes[*ret_quote]);
+    if (*ret_quote < FIRST_DOUBLED)
+        return r;
+    if (masker_is_open(s, *ret_end))
+        return READ_MORE;
+    return *ret_end < s->view.len && masker_is_alnum(masker_at(s, *ret_end)) ? r : READ_NONE;
 }
 
 enum masker_read masker_ends_marked(const struct masker *s, unsigned quote, size_t at)

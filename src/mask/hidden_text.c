@@ -112,12 +112,15 @@ static int join_half(struct masker *s, struct clean_text *text, struct error *er
     return 0;
 }
 
-/* There is no escape yet; the beginning of one at the end waits for the rest. */
+/* There is no escape yet; the beginning of one at the end waits for the rest, and so does a word
+ * before it that it may say something about. */
 static int wait_for_escape(struct masker *s, struct clean_text *text, struct error *err)
 {
     const char *data = clean_data(*text);
-    size_t wait = masker_half_escape(data, clean_len(*text)), len = clean_len(*text) - wait;
+    size_t whole = clean_len(*text), len = whole - masker_half_escape(data, whole), wait;
 
+    len -= masker_said_before(&s->decoded.tail, data, whole, len);
+    wait = whole - len;
     s->decoded.lines = s->lines;
     if (wait && buf_add(&s->half_escape, data + len, wait, err) < 0)
         return -1;

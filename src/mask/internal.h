@@ -99,7 +99,7 @@ enum masker_run_kind {
     RUN_PERCENT,         /* in a URL that is a part of another */
     RUN_ESCAPED_ELEMENT, /* of &lt;name&gt; */
     RUN_MARKED, /* up to an escaped quote or the end of the line: one for each (escape.c) */
-    RUN_SEGMENT = RUN_MARKED + 24, /* up to the end of the line, or of what a string calls one */
+    RUN_SEGMENT = RUN_MARKED + 27, /* up to the end of the line, or of what a string calls one */
     RUN_KEY,                       /* up to the END of a private key */
     RUN_QUOTED, /* and behind it: three quotes, MASKER_LEVELS levels, and three in a row */
 };
@@ -405,8 +405,8 @@ int masker_read_again(struct masker *s, bool is_end, struct clean_text *ret_text
 
 /* ---- escaped text (decoded.c) ---- */
 
-/* Where the first escape stands, or the word before it that masker_hold_said() holds back.
- * SIZE_MAX: there is none. */
+/* Where the first escape stands, or the word before it that it may say something about. SIZE_MAX:
+ * there is none. */
 size_t masker_find_escape(const struct buf *tail, const char *text, size_t len);
 
 /* The bytes at the end that may be the beginning of an escape. */
@@ -461,6 +461,15 @@ void masker_match_call(struct masker *s, unsigned kind, size_t from, size_t to);
 void masker_match_account(struct masker *s, unsigned kind, size_t from, size_t to);
 void masker_match_before(struct masker *s, unsigned kind, size_t from, size_t to);
 
+/* ---- a printed Series (series.c) ---- */
+
+/* Its name stands at [start, end). */
+void masker_match_series(struct masker *s, unsigned kind, size_t from, size_t start, size_t end,
+                         enum masker_name what);
+
+/* Holds back rows at the end of the view whose name may follow. */
+void masker_hold_series(struct masker *s);
+
 void masker_match_here(struct masker *s, unsigned kind, size_t from, size_t to);
 
 void masker_match_sql(struct masker *s, unsigned kind, size_t from, size_t to);
@@ -501,9 +510,12 @@ void masker_match_said(struct masker *s, unsigned kind, size_t from, size_t star
 /* Holds back a word at the end of the view that such a sentence may follow. */
 void masker_hold_said(struct masker *s);
 
-/* The number of bytes before `at` that it holds back, when the text ends there. `tail`: what stood
- * before the text. */
-size_t masker_said_before(const struct buf *tail, const char *text, size_t at);
+/* The bytes of such a word that stands before `at`, where the text ends or an escape begins.
+ * `tail`: what stood before the text. */
+size_t masker_said_before(const struct buf *tail, const char *text, size_t len, size_t at);
+
+/* Most that it returns. */
+#define MASKER_SAID_MAX 128
 
 /* Finds values in secret columns: a line that may be a header, all lines, and when it is known how
  * much came out. */

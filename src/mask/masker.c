@@ -62,7 +62,7 @@ struct masker *masker_new(const struct masker_options *options)
     buf_init(&s->out, SIZE_MAX / 2);
     init_reading(&s->literal);
     init_reading(&s->decoded);
-    buf_init(&s->half_escape, MASKER_RAW_MAX);
+    buf_init(&s->half_escape, MASKER_RAW_MAX + MASKER_SAID_MAX);
     buf_init(&s->whole_escape, SIZE_MAX / 2);
     s->meter = &s->work;
     s->memory = &s->remembered;
@@ -264,8 +264,9 @@ static int on_anchor(unsigned id, unsigned long long from, unsigned long long to
     (void)flags;
     if (masker_is_review(s) && !masker_is_certain(id))
         return 0;
-    /* Inside something that goes anyway, or behind what waits: it is looked at again. */
-    if (start >= s->hold || (is_generic(id) && is_inside(s, start)))
+    /* Inside something that goes anyway, or behind what waits: it is looked at again. What may
+     * begin before that is looked at now, or its beginning would come out. */
+    if (start >= s->hold + masker_programs[id].left.max || (is_generic(id) && is_inside(s, start)))
         return 0;
     masker_charge(s, ANCHOR_WORK);
     s->anchor_end = end;
@@ -273,6 +274,12 @@ static int on_anchor(unsigned id, unsigned long long from, unsigned long long to
     s->anchor_end = 0;
     masker_check_work(s, start);
     return s->is_broken || s->pem != SIZE_MAX || s->over != SIZE_MAX;
+}
+
+static void hold_end(struct masker *s)
+{
+    masker_hold_tail(s);
+    masker_hold_series(s);
 }
 
 static int look(struct masker *s, struct error *err)
@@ -304,7 +311,7 @@ static int look(struct masker *s, struct error *err)
     if (s->over == SIZE_MAX)
         masker_table_scan(s);
     if (!s->is_final && s->pem == SIZE_MAX && s->over == SIZE_MAX)
-        masker_hold_tail(s);
+        hold_end(s);
     if (s->over != SIZE_MAX && s->over < s->hold)
         s->hold = s->over;
     return s->is_broken ? error_memory(err) : 0;

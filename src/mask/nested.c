@@ -168,8 +168,10 @@ static void read_mapping(struct masker *s, struct nested *n)
 
 bool masker_begins_nested(const struct masker *s, size_t at)
 {
-    return at + 1 < s->view.len && masker_is_in("[{", masker_at(s, at)) &&
-           masker_is_in("\"' \t\r\n", masker_at(s, at + 1));
+    if (at + 1 >= s->view.len || !masker_is_in("[{", masker_at(s, at)))
+        return false;
+    return masker_is_in("\"' \t\r\n", masker_at(s, at + 1)) ||
+           (masker_at(s, at) == '{' && masker_at(s, at + 1) == '0'); /* {0: "a", 1: "b"} */
 }
 
 void masker_read_nested(struct masker *s, unsigned kind, size_t from, enum masker_name what,

@@ -13,7 +13,7 @@
 #define SAID_MAX  ((size_t)96)
 
 /* The longest value that is looked for. */
-#define VALUE_MAX ((size_t)128)
+#define VALUE_MAX ((size_t)MASKER_SAID_MAX)
 
 static bool is_letter(unsigned char c)
 {
@@ -31,7 +31,7 @@ static bool is_speech(unsigned char c)
 /* May a value of this kind hold the byte? Paths, addresses and code do not count. */
 static bool is_of_value(unsigned char c)
 {
-    return masker_is_alnum(c) || masker_is_in("_!@#$%^&*+=?.-~", c);
+    return masker_is_alnum(c) || masker_is_in("_!@#$%^&*+=.-~", c);
 }
 
 /* The byte from which on the word is masked: the first with which it is no plain word any more. */
@@ -83,12 +83,18 @@ static bool find_value(const char *text, size_t at, size_t *ret_start, size_t *r
     return start < end;
 }
 
-size_t masker_said_before(const struct buf *tail, const char *text, size_t at)
+/* A prompt, and no value: bash-5.1$, user1% */
+static bool is_prompt(const char *text, size_t end)
+{
+    return masker_is_in("$#%~", (unsigned char)text[end - 1]);
+}
+
+size_t masker_said_before(const struct buf *tail, const char *text, size_t len, size_t at)
 {
     char near[2 * VALUE_MAX];
     size_t n = at < VALUE_MAX ? at : VALUE_MAX, more = 0, start, end;
 
-    if (!masker_is_in("%&", (unsigned char)text[at]))
+    if (at < len && !masker_is_in("%&", (unsigned char)text[at]))
         return 0;
     if (n == at)
         more = tail->len < VALUE_MAX ? tail->len : VALUE_MAX;
@@ -96,10 +102,10 @@ size_t masker_said_before(const struct buf *tail, const char *text, size_t at)
         memcpy(near, tail->data + tail->len - more, more);
     if (n)
         memcpy(near + more, text + at - n, n);
-    if (!find_value(near, more + n, &start, &end) || end - start > VALUE_MAX - MASKER_RAW_MAX)
+    if (!find_value(near, more + n, &start, &end))
         return 0;
     start = find_odd(near, start, end);
-    if (start == end)
+    if (start == end || is_prompt(near, end))
         return 0;
     return start > more ? more + n - start : n;
 }
@@ -179,6 +185,8 @@ static enum masker_read find_name(const struct masker *s, size_t at, enum masker
         masker_charge(s, 2 * (end - at) + 8);
         if (masker_is_open(s, end) || (masker_is_open(s, end + 2) && masker_at(s, start) == '<'))
             return READ_MORE;
+        while (end > start && masker_at(s, end - 1) == '\'') /* of the string around it */
+            end--;
         if (end == start)
             return READ_NONE;
         has_verb = has_verb || is_bracket;
@@ -263,7 +271,8 @@ void masker_match_said(struct masker *s, unsigned kind, size_t from, size_t star
     if (!start || !masker_is_in(" (", masker_at(s, start - 1)))
         return;
     at = skip_speech(s, start);
-    if (at == start || !find_value(s->view.data, at, &value, &stop))
+    if (at == start || !find_value(s->view.data, at, &value, &stop) ||
+        is_prompt(s->view.data, stop))
         return;
     switch (find_name(s, stop, &what, &name)) {
     case READ_MORE:
@@ -289,7 +298,8 @@ static size_t hold_word(struct masker *s, size_t at)
         return at;
     masker_charge(s, 2 * (at - start));
     odd = find_odd(s->view.data, start, end);
-    if (odd < end && (end == s->view.len || find_name(s, end, &what, &odd) == READ_MORE))
+    if (odd < end && (end == s->view.len || (!is_prompt(s->view.data, end) &&
+                                             find_name(s, end, &what, &odd) == READ_MORE)))
         masker_wait(s, masker_generic_kind(), start, find_odd(s->view.data, start, end));
     return start;
 }

@@ -62,7 +62,7 @@ static const char *const lists[MASKER_LISTS] = {
     /* In a sentence: words behind which the value may follow, words that may stand between, and
      * those behind which others may. */
     [LIST_VERBS] = "is was be are to now lautet ist est es \u00e8 \u00e9 equals reads - -> = : "
-                   "\u2192 \u2013 's s as with from",
+                   "\u2192 \u2013 \u2014 's s as with from",
     [LIST_FILLERS] =
         "has been set changed reset updated will should the a user account string value it "
         "new old temporary key phrase token code generated provided received supplied 1 2 3 again "

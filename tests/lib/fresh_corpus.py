@@ -248,7 +248,7 @@ def header_rows(make):
 
 # --- escaped and split ---
 
-NOTATIONS = ('{n}="{v}"', "{n}='{v}'", "{n}={v}", '{{"{n}": "{v}"}}', "{{'{n}': '{v}'}}", "user=ben&{n}={v}&x=1", "<{n}>{v}</{n}>", "{n}: {v}", "{n} = {v}", "--{n} {v}", "{n} => '{v}'", "<add key=\"{n}\" value=\"{v}\"/>", "- {n}: {v}", "set {n} {v}", "{n} := \"{v}\"", "export {n}=\"{v}\"", "({n}, '{v}')")
+NOTATIONS = ('{n}="{v}"', "{n}='{v}'", "{n}={v}", '{{"{n}": "{v}"}}', "{{'{n}': '{v}'}}", "user=ben&{n}={v}&x=1", "<{n}>{v}</{n}>", "{n}: {v}", "{n} = {v}", "--{n} {v}", "{n} => '{v}'", "<add key=\"{n}\" value=\"{v}\"/>", "- {n}: {v}", "set {n} {v}", "{n} := \"{v}\"", "export {n}=\"{v}\"", "('{n}', '{v}')")
 
 
 def xml_numeric(text):
@@ -303,3 +303,73 @@ def rows(seed, parts=FIRST):
     make = Maker(seed)
     for part in parts:
         yield from part(make)
+
+
+# --- written after the masker was mended ---
+
+def second_tables(make):
+    for _ in range(4):
+        name, value = named(make)
+        rows, values = people(make, name, value, 4)
+        yield row("second_excel", "whole", "\n".join("\t".join(f'"{c}"' for c in r) for r in rows) + "\n", values)
+        yield row("second_csv_bom", "whole", "\ufeff" + "\r\n".join(",".join(r) for r in rows) + "\r\n", values)
+        yield row("second_jira", "whole", "||" + "||".join(rows[0]) + "||\n" + "".join("|" + "|".join(r) + "|\n" for r in rows[1:]), values)
+        yield row("second_asciidoc", "whole", "|===\n|" + " |".join(rows[0]) + "\n\n" + "".join("|" + " |".join(r) + "\n" for r in rows[1:]) + "|===\n", values)
+        yield row("second_records", "whole", json.dumps([dict(zip(rows[0], r)) for r in rows[1:]], indent=make.pick(None, 2)), values)
+        yield row("second_split", "whole", json.dumps({"columns": rows[0], "index": [0, 1, 2, 3], "data": rows[1:]}), values)
+        yield row("second_ndjson", "whole", "".join(json.dumps(dict(zip(rows[0], r))) + "\n" for r in rows[1:]), values)
+        yield row("second_tuples", "whole", "\n".join(repr(tuple(zip(rows[0], r))) for r in rows[1:]) + "\n", values)
+        yield row("second_html_class", "whole", "<table class=\"dataframe\"><thead><tr style=\"text-align: right;\"><th></th>" + "".join(f"<th>{c}</th>" for c in rows[0]) + "</tr></thead><tbody>" + "".join(f"<tr><th>{i}</th>" + "".join(f"<td>{html.escape(c)}</td>" for c in r) + "</tr>" for i, r in enumerate(rows[1:])) + "</tbody></table>", [html.escape(v) for v in values])
+        yield row("second_diff", "whole", "--- a/users.csv\n+++ b/users.csv\n@@ -0,0 +1,5 @@\n" + "".join("+" + ",".join(r) + "\n" for r in rows), values)
+        yield row("second_log", "whole", "".join(f"2024-05-01 10:00:0{i} INFO {dict(zip(rows[0], r))}\n" for i, r in enumerate(rows[1:])), values)
+        yield row("second_grep", "whole", "".join(f"{i}:{','.join(r)}\n" for i, r in enumerate(rows, 1)), values)
+        yield row("second_mail", "whole", "".join(f"> > {','.join(r)}\n" for r in rows), values)
+        yield row("second_series", "whole", series(values, name), values)
+        yield row("second_url_json", "whole", "d=" + urllib.parse.quote(json.dumps([dict(zip(rows[0], r)) for r in rows[1:]])), [urllib.parse.quote(v) for v in values])
+        yield row("second_html_frame", "whole", "<textarea>" + html.escape(frame(rows)) + "</textarea>", [html.escape(v) for v in values])
+
+
+SECOND_SENTENCES = ("Our wifi password is {}.", "FYI the password for the {} account was changed", "I use {} as my password everywhere", "{} is the password you need", "{} was my password before", "the password to the vault is {}", "ok so the password is {} right?", "password is {}!", "Here is the password: {}", "new password -> {}", "Password: {} (change it)", "temporary password: {}", "The user's password is {}", "with the password {} you can log in",
+                    "{} is your new password", "set your password to {} for now", "please use the password {}", "ssh ben@gw (password: {})", "user: ben pass: {}", "u: ben / p: {}", "ben:{} (password)", "pw = {}", "root pw is {}", "login ben, pw {}", "the old password {} no longer works", "The password of ben has been set to {}.", "\u2022 Password: {}", "[password] {}", "<password> {}", "password\t{}", "Password \u2014 {}")
+SECOND_TOKENS = ("My token is {}", "the api key is: {}", "{} is our API token", "Token: {}", "Bearer token: {}", "apiKey {}", "api-key: {}", "the token {} was leaked", "token ({})", "key={}", "X-Token: {}", "access key {}", "client_secret -> {}", "your secret key is {}", "auth token set to {}", "the signing secret: {}", "export TOKEN={}", "token:{}", "{{token: '{}'}}", "webhook secret: {}", "refresh_token is {}")
+
+
+def second_sentences(make):
+    for templates, value in ((SECOND_SENTENCES, password), (SECOND_TOKENS, token)):
+        for template in templates:
+            if "{} account" in template:
+                continue
+            v = value(make)
+            yield row("second_sentence", "whole", template.replace("{{", "{").replace("}}", "}").replace("{}", v) + make.pick("", "\n"), [v])
+            name, (quote, value_in) = make.random.choice([(k, q) for k, q in QUOTINGS.items() if k in ("url", "json", "html", "repr", "json_in_json")])
+            v = value(make)
+            yield row("second_sentence_" + name, "whole", quote(template.replace("{{", "{").replace("}}", "}").replace("{}", v)), [value_in(v)])
+
+
+SECOND_CODE = ('{n} = "{v}"', "{n}: '{v}',", 'os.environ["{n}"] = "{v}"', 'config.set("{n}", "{v}")', "self.{n} = '{v}'", "const {n} = `{v}`;", 'var {n} string = "{v}"', "{n} = %q{{{v}}}", "'{n}' => '{v}',", 'setenv("{n}", "{v}", 1);', 'env.put("{n}", "{v}");', "{n}={v} ./run.sh", "ENV {n}={v}", "ARG {n}={v}", "  {n}: \"{v}\"", "{n}: !!str {v}", "- {n}={v}", "--{n}={v}", "-{n} {v}", "Set-Item env:{n} '{v}'",
+               "<{n}>{v}</{n}>", "<x {n}='{v}'/>", '{{"name": "{n}", "value": "{v}"}}', '{{"key":"{n}","value":"{v}"}}', "{n} {v}", "[{n}={v}]", "({n}={v})", "?{n}={v}&a=1", "&{n}={v}", "{n}%3D{v}", "Assertion failed: {n} == '{v}'", "got {n} '{v}'", "KeyError: {{'{n}': '{v}'}}", "  File \"a.py\", line 3\n    {n} = '{v}'\n", "$ export {n}='{v}'", "{n}='{v}' python a.py", "# {n}: {v}", "// {n} = \"{v}\"", "-- {n} = '{v}'", "/* {n}={v} */")
+
+
+def second_code(make):
+    for template in SECOND_CODE:
+        for _ in range(3):
+            name, value = named(make)
+            v = value(make).replace("!", "5")
+            yield row("second_code", "whole", template.format(n=name, v=v) + make.pick("", "\n"), [v])
+
+
+SECOND = (second_tables, second_sentences, second_code)
+
+
+if __name__ == "__main__":
+    import sys
+    from pathlib import Path
+
+    sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "integration")]
+    from test_mask import mask_lines
+
+    for title, parts in (("first", FIRST), ("second", SECOND)):
+        for seed in (11, 12, 13):
+            made = list(rows(seed, parts))
+            missed = [r["kind"] for r, text in zip(made, mask_lines(made)) if any(secret in text for secret in r["secrets"])]
+            print(f"{title} {seed}: {len(made)} texts, recall {1 - len(missed) / len(made):.4f}; missed: {' '.join(sorted(set(missed)))}")
