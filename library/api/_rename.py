@@ -116,8 +116,7 @@ def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_r
             result["details"].append({"file": path, "replacements": len(edits), "status": "would change" if dry_run else "modified"})
     result["skipped"] = plan.skipped[:limit]
     places = [{"file": path, "line": line, "reason": words} for path, (_, left) in chosen.items() for line, _, words in left]
-    if places:
-        result["left"] = places[: min(limit, LEFT_MAX)]
+    result["left"] = places[: min(limit, LEFT_MAX)]
     if not result["total_replacements"] and result["status"] == "success" and not plan.conflicts:
         result["status"] = "unchanged" if plan.found else "not_found"
     message = _told(plan, result, base, file_pattern)

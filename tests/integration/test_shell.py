@@ -156,6 +156,17 @@ def test_files_go_in_and_come_out(who, watch):
         path.unlink()
 
 
+def test_a_path_may_begin_at_home(user):
+    mine = user.home / "at-home.txt"
+    mine.write_text("home")
+    user.own(mine)
+    answer = piped(user, ":put ~/at-home.txt\n:get at-home.txt ~/got-home.txt\n")
+    got = user.home / "got-home.txt"
+    assert answer.code == 0 and got.read_text() == "home", answer
+    mine.unlink()
+    got.unlink()
+
+
 def test_get_does_not_write_over_a_file(user):
     mine = user.home / "programs" / "mine"
     mine.write_text("mine")

@@ -175,6 +175,15 @@ static int do_files(struct shell *shell, char **words, size_t count, struct erro
     return 0;
 }
 
+/* A shell outside has replaced `~` before a program sees it; here nobody has. */
+static const char *host_path(const char *word, char path[PATH_MAX])
+{
+    const char *home = word[0] == '~' && (word[1] == '/' || !word[1]) ? getenv("HOME") : NULL;
+    int n = home ? snprintf(path, PATH_MAX, "%s%s", home, word + 1) : -1;
+
+    return n > 0 && n < PATH_MAX ? path : word;
+}
+
 static int open_host_file(const char *path, struct error *err)
 {
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -207,9 +216,9 @@ static int do_put(struct shell *shell, char **words, size_t count, struct error 
 {
     static const struct files_write_options options = {.makes_parents = true};
     const char *name = count > 1 ? words[1] : basename(words[0]);
-    cleanup_close int from = open_host_file(words[0], err);
-    struct session_writer writer;
     char path[PATH_MAX];
+    cleanup_close int from = open_host_file(host_path(words[0], path), err);
+    struct session_writer writer;
 
     if (from < 0 || files_path_check(name, strlen(name), path, err) < 0 ||
         session_write_begin(&writer, shell->session, path, &options, err) < 0)
@@ -255,7 +264,8 @@ static int create_host_file(const char *path, struct error *err)
 
 static int do_get(struct shell *shell, char **words, size_t count, struct error *err)
 {
-    const char *target = count > 1 ? words[1] : basename(words[0]);
+    char home[PATH_MAX];
+    const char *target = count > 1 ? host_path(words[1], home) : basename(words[0]);
     const struct files *files = session_need_files(shell->session, err);
     cleanup_close int from = -1, to = -1;
     struct files_entry entry;
