@@ -42,6 +42,7 @@ struct caller {
     struct loop_line line; /* work on what it sends, one piece in each round of all callers */
     size_t n_kept[2];      /* answers without and with a key, api/job.h */
     size_t pending_bytes;  /* of what is not over yet, api/job.h */
+    size_t command_bytes;  /* that its commands may come to hold, api/job.h */
     size_t kept_bytes;     /* of answers, api/job.h */
     uint64_t spool_bytes;  /* of whole outputs, base/spool.h */
     uint64_t n_done, n_refused;

@@ -178,11 +178,20 @@ void job_weigh_in(struct job *job, size_t weight)
     job->place.caller->pending_bytes += weight;
 }
 
+static void reserve(struct job *job, size_t bytes)
+{
+    job->reserved = bytes;
+    job->jobs->command_bytes += bytes;
+    job->place.caller->command_bytes += bytes;
+}
+
 static void weigh_out(struct job *job)
 {
     job->jobs->pending_bytes -= job->weight;
     job->place.caller->pending_bytes -= job->weight;
-    job->weight = 0;
+    job->jobs->command_bytes -= job->reserved;
+    job->place.caller->command_bytes -= job->reserved;
+    job->weight = job->reserved = 0;
 }
 
 static void write_answer(void *arg)
@@ -386,6 +395,31 @@ int jobs_check_room(const struct jobs *jobs, const struct caller *caller, size_t
     return error_hint(err, "try again in a moment, or send fewer at once");
 }
 
+/* What a command may come to hold; 0: it is none. */
+static size_t reservation(const struct run *run)
+{
+    if (run->program.language != RUN_COMMAND)
+        return 0;
+    return 2 * (size_t)run->terms.limits.output_bytes + LIMIT_COMMAND_COST;
+}
+
+/* A session runs many commands at once, and those of all sessions could keep more output than there
+ * is memory. */
+static int check_commands(const struct jobs *jobs, const struct caller *caller, size_t more,
+                          struct error *err)
+{
+    const struct share share = {.total = LIMIT_COMMANDS_TOTAL,
+                                .used = jobs->command_bytes,
+                                .own = caller->command_bytes,
+                                .has_others = true};
+
+    if (!more || share_allows(&share, more))
+        return 0;
+    jobs->options.metrics->refusals[METRICS_QUEUE]++;
+    error_set(err, E_BUSY, "running commands fill the memory reserved for their output");
+    return error_hint(err, "wait for some to end, or keep less of each with `output_bytes`");
+}
+
 static void on_followed(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
@@ -406,9 +440,11 @@ static struct job *make_job(struct jobs *jobs, const struct job_order *order, un
                             struct error *err)
 {
     size_t sent = weigh(order->run), weight = sent + sizeof(struct job) + sizeof(struct run);
+    size_t reserved = reservation(order->run);
     struct job *job;
 
     if (jobs_check_room(jobs, order->caller, weight, err) < 0 ||
+        check_commands(jobs, order->caller, reserved, err) < 0 ||
         claim(jobs, order->caller, ret_retry_s, err) < 0)
         return NULL;
     job = new_job(jobs, order);
@@ -436,6 +472,7 @@ static struct job *make_job(struct jobs *jobs, const struct job_order *order, un
     spill_streams(jobs, order->caller, job->run);
     job->sent_bytes = sent;
     job_weigh_in(job, weight);
+    reserve(job, reserved);
     jobs->n_running++;
     return job;
 }

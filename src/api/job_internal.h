@@ -59,6 +59,7 @@ struct job {
     struct spool *spools[2];
     size_t bytes;      /* that it takes while it is kept */
     size_t weight;     /* and until it is over */
+    size_t reserved;   /* for the output of a command, until it is over */
     size_t sent_bytes; /* what came with it: program, input, files */
     uint64_t done_ns;
 
@@ -73,7 +74,7 @@ struct job {
 struct jobs {
     struct jobs_options options;
     TAILQ_HEAD(job_list, job) all;
-    size_t n_running, n_kept, kept_bytes, pending_bytes;
+    size_t n_running, n_kept, kept_bytes, pending_bytes, command_bytes;
     unsigned ticks;
     bool is_ticking;
     bool is_closed;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,4 +117,15 @@ int file_write_all(int fd, const void *data, size_t len)
         len -= (size_t)n;
     }
     return 0;
+}
+
+bool file_descriptors_are_scarce(void)
+{
+    cleanup_close int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    struct rlimit limit;
+
+    if (lowest < 0)
+        return errno == EMFILE;
+    /* Linux gives the lowest number that is free: all below it are in use. */
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)lowest >= limit.rlim_cur / 4 * 3;
 }

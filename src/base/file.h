@@ -36,6 +36,11 @@ int file_replace(const char *path, const void *data, size_t len, struct error *e
 FILE *file_open_stream(int dirfd, const char *path);
 DIR *file_open_dir(int dirfd, const char *path);
 
+/* Whether three quarters of the descriptors that this process may have are in use. What a client
+ * can ask for again and again, and what can be done without, is refused then: the rest is for
+ * connections and sandboxes. */
+bool file_descriptors_are_scarce(void);
+
 static inline int64_t file_time_ns(const struct timespec *at)
 {
     return (int64_t)((uint64_t)at->tv_sec * 1000000000u + (uint64_t)at->tv_nsec);

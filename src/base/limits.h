@@ -122,6 +122,12 @@
 #define LIMIT_SPOOL_BYTES (64 * MIB)
 #define LIMIT_SPOOL_TOTAL (1024 * MIB)
 
+/* Commands beside the cells of sessions. What all that run may come to hold in memory: the kept
+ * output of both streams, and for each its pipes, masks and lists. Runs and cells are bounded by
+ * their number, and a session has many commands. */
+#define LIMIT_COMMANDS_TOTAL (1024 * MIB)
+#define LIMIT_COMMAND_COST   (256 * KIB)
+
 /* Read of it in one call; and the longest line that is searched in one piece. */
 #define LIMIT_SPOOL_PAGE MIB
 #define LIMIT_SPOOL_LINE (64 * KIB)

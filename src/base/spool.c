@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/closer.h"
+#include "base/file.h"
 #include "base/limits.h"
 
 /* Bytes read at a time while looking for a line. */
@@ -80,8 +81,11 @@ static int open_unnamed(const struct spool_directory *spools)
 int spool_new(struct spool_directory *spools, uint64_t *used, struct spool **ret_spool,
               struct error *err)
 {
-    struct spool *spool = calloc(1, sizeof(*spool));
+    struct spool *spool;
 
+    if (file_descriptors_are_scarce())
+        return error_set(err, E_BUSY, "too many files are open");
+    spool = calloc(1, sizeof(*spool));
     if (!spool)
         return error_memory(err);
     spool->spools = spools;

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/stream.h"
 #include "engine/box_internal.h"
 #include "engine/masking.h"
@@ -412,6 +413,10 @@ int box_command(struct box *b, struct run *run, struct error *err)
     }
     if (find_slot(b, &slot, err) < 0)
         return -1;
+    if (file_descriptors_are_scarce()) { /* each has six */
+        error_set(err, E_BUSY, "the server has too many open files for another command");
+        return error_hint(err, "wait for commands to end, or kill some");
+    }
     c = new_command(b, slot, run);
     if (!c)
         return error_memory(err);

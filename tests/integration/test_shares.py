@@ -10,7 +10,7 @@ from pathlib import Path
 import belljar
 import pytest
 
-from serving import wait_until
+from serving import Server, wait_until
 from test_http_auth import Tokens
 from test_http_attachments import BOUNDARY, form
 
@@ -150,6 +150,39 @@ def test_input_of_commands_is_their_owners(tokens):
     assert tokens.call(quiet, "POST", f"{other}/commands/{mine}/stdin", {"text": "x" * 1000000}).status == 204
     for token, session in ((loud, place), (quiet, other)):
         assert tokens.call(token, "DELETE", session).status == 204
+
+
+def test_commands_of_one_token_leave_memory_for_another(tokens):
+    """Each may keep what it writes, and a session has 32 of them."""
+    loud, quiet = tokens.add("many"), tokens.add("few")
+    places = [open_session(tokens, loud, f"many{i}", profile="open") for i in range(3)]
+    other = open_session(tokens, quiet, "few", profile="open")
+    begin = {"command": "sleep 100", "background": True, "output_bytes": 4 * MIB}
+    replies = [tokens.call(loud, "POST", f"{place}/commands", begin) for place in places for _ in range(31)]
+    refused = [r for r in replies if r.status == 429]
+    assert 20 <= len(replies) - len(refused) <= 62 and "memory" in refused[0].error["message"], (len(refused), replies[-1])
+    assert tokens.call(quiet, "POST", f"{other}/commands", begin).status == 200
+    for place in places:
+        assert tokens.call(loud, "DELETE", place).status == 204
+    again = open_session(tokens, loud, "again", profile="open")
+    wait_until(lambda: tokens.call(loud, "POST", f"{again}/commands", begin).status == 200, "what was reserved is given back")
+    for token, session in ((loud, again), (quiet, other)):
+        assert tokens.call(token, "DELETE", session).status == 204
+
+
+def test_commands_and_kept_outputs_leave_descriptors_for_sandboxes(user):
+    """Where the system gives few: commands are refused and long outputs are cut, and everything else goes on."""
+    with Server(user, wrapper=("prlimit", "--nofile=256:256")) as server:
+        for _ in range(2):
+            session = server.post("/v1/sessions", {"profile": "open"}).json["session_id"]
+            for _ in range(32):
+                server.post(f"/v1/sessions/{session}/commands", {"command": "sleep 100", "background": True})
+            wait_until(lambda: server.get(f"/v1/sessions/{session}").json["state"] != "starting", "it has begun")
+        refused = server.post(f"/v1/sessions/{session}/commands", {"command": "true"})
+        assert refused.status == 429 and "open files" in refused.error["message"], refused
+        assert server.run("print('x' * 2000)", output_bytes=1000)["truncated"]["stdout"] is True
+        with server.session() as another:
+            assert server.execute(another, "print(1)")["stdout"] == "1\n"
 
 
 def test_sessions_of_one_token_leave_room_for_another(tokens):

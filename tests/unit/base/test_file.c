@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/file.h"
 
 static int dir = -1;
@@ -104,6 +106,27 @@ TEST(a_stream_and_a_directory_can_be_read_and_a_missing_one_is_none)
     assert_null(file_open_dir(dir, "missing"));
     assert_null(file_open_dir(dir, "f"));
     assert_int_equal(errno, ENOTDIR);
+}
+
+TEST(descriptors_are_scarce_in_the_last_quarter)
+{
+    struct rlimit before, few;
+    int opened[64], n = 0;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_false(file_descriptors_are_scarce());
+    do {
+        opened[n] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        assert_true(opened[n] >= 0);
+    } while (opened[n++] < 47);
+    assert_true(file_descriptors_are_scarce());
+    close_fd(&opened[--n]);
+    assert_false(file_descriptors_are_scarce());
+    while (n)
+        close_fd(&opened[--n]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 UNIT_MAIN_WITH(setup, teardown)
