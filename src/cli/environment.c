@@ -93,11 +93,13 @@ static int create(struct arguments *request, char **names, struct error *err)
     if (request->requirements &&
         environment_read_requirements(wish, request->requirements, err) < 0)
         return -1;
-    if ((wish->packages.count == 0) == (wish->lock == NULL)) {
-        error_set(err, E_INVALID,
-                  "name the packages to install with --with and -r, or with one of --with and "
-                  "--lock");
-        return error_hint(err, "--with PACKAGE,…, -r FILE or --lock FILE");
+    if (!wish->packages.count && !wish->lock) {
+        error_set(err, E_INVALID, "no packages were given");
+        return error_hint(err, "name them with --with PACKAGE,…, -r FILE or --lock FILE");
+    }
+    if (wish->packages.count && wish->lock) {
+        error_set(err, E_INVALID, "--lock cannot be combined with --with and -r");
+        return error_hint(err, "a lock lists every package; leave one of them out");
     }
     if (environment_make(wish, err) < 0)
         return -1;

@@ -99,6 +99,14 @@ static int take_pipes(struct mcp *mcp, struct error *err)
     return 0;
 }
 
+/* A client gives pipes; a person would wait for a word. */
+static void greet(const struct mcp *mcp)
+{
+    if (isatty(mcp->in) && isatty(STDERR_FILENO))
+        cmd_note(NULL, "waiting for an MCP client on standard input; `belljar setup CLIENT` "
+                       "registers Belljar with one; Ctrl-D ends this");
+}
+
 /* Clients show what comes on stderr as if something had gone wrong: only warnings, unless asked. */
 static void open_log(const struct config *config)
 {
@@ -267,5 +275,6 @@ int cmd_mcp(int argc, char **argv)
     if (take_pipes(&mcp, &err) < 0 || open_engine(&mcp, &err) < 0 || open_api(&mcp, &err) < 0 ||
         open_stdio(&mcp, &err) < 0 || engine_start_server(&mcp.engine, mcp.config, &err) < 0)
         return cmd_fail(&err);
+    greet(&mcp);
     return run_loop(&mcp, &err) < 0 ? cmd_fail(&err) : 0;
 }

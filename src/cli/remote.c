@@ -349,7 +349,8 @@ int remote_attach(struct remote *remote, const struct config *config,
         return -1;
     if (find_session(remote, asked, ret_session, err) < 0) {
         if (err->code == E_NOT_FOUND && !client_is_unreachable(err))
-            (void)error_hint(err, "`belljar session list` shows those that are open");
+            (void)error_hint(err, "`belljar session list` shows those that are open, `belljar run "
+                                  "--session NAME` opens one");
         return err->code == E_AUTH ? error_hint(err, SERVER_TOKEN_HINT) : -1;
     }
     remote->is_attached = true;

@@ -9,6 +9,7 @@ import pytest
 import belljar
 import host
 import mcp
+import prompt
 import serving
 
 META = mcp.META
@@ -543,3 +544,15 @@ def test_a_wrong_setting_is_told_on_stderr(any_who):
     assert answer.code == 64 and answer.out == b"" and "marketplace" in answer.errors
     answer = any_who.call("mcp", "--profile", "nonsense", input=b"")
     assert answer.code != 0 and answer.out == b"" and "nonsense" in answer.errors
+
+
+class Typed(prompt.Prompt):
+    command = "mcp"
+
+
+def test_a_person_at_a_terminal_is_told_what_it_waits_for(any_who):
+    with Typed(any_who, env={"BELLJAR_PRELOAD": ""}) as terminal:
+        terminal.wait("waiting for an MCP client on standard input; `belljar setup CLIENT`")
+        terminal.type(prompt.CONTROL_D)
+        assert terminal.end() == 0
+    assert any_who.call("mcp", input=b"", env={"BELLJAR_PRELOAD": ""}).errors == ""

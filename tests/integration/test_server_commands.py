@@ -353,6 +353,14 @@ def test_a_person_sees_what_others_do_in_the_session(commands, session):
     assert commands("run", "--session", session, "-c", "print(y)").text == "7\n"
 
 
+def test_a_prompt_in_a_session_that_is_not_open_names_what_opens_it(commands):
+    name = f"new-{time.monotonic_ns()}"
+    answer = commands("shell", "--session", name, input=b"1\n")
+    assert answer.code == 66 and "`belljar run --session NAME` opens one" in answer.errors, answer
+    assert commands("run", "--session", name, "-c", "x = 5").code == 0
+    assert commands("shell", "--session", name, input=b"print(x)\n").text == "5\n"
+
+
 def test_a_session_that_ends_ends_the_prompt(commands):
     name = f"ends-{time.monotonic_ns()}"
     assert commands("run", "--session", name, "-c", "1").code == 0

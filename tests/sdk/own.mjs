@@ -189,6 +189,12 @@ const checks = {
     await assert.rejects(faked(answers("{}"), { token: "a\r\nX: y" }).run("1"), belljar.InvalidError);
   },
 
+  async "options that a client does not have are refused"() {
+    for (const given of ["http://127.0.0.1:1", new URL("http://127.0.0.1:1"), null, 5, { url: "http://127.0.0.1:1" }]) {
+      assert.throws(() => new Client(given), { name: "InvalidError", message: /an object with options|no option `url`/ });
+    }
+  },
+
   async "a failed program can be thrown"() {
     const failed = await client.run("1 / 0");
     assert.throws(() => failed.orThrow(), (e) => e instanceof belljar.ProgramFailed && e.result === failed && /ZeroDivisionError/.test(e.message));

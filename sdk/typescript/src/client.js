@@ -19,6 +19,25 @@ import { Lines, Transport, load } from "./transport.js";
 const BATCH_RETRIES = 2;
 const MIB = 1 << 20;
 
+const OPTIONS = ["server", "token", "tokenFile", "timeoutMs", "retries", "maxAnswerBytes", "fetch"];
+
+/**
+ * `new Client("http://…")` or a misspelled `server` would otherwise reach another server than meant.
+ * @param {unknown} given
+ * @returns {ClientOptions}
+ */
+function checkOptions(given) {
+  const hint = "for example new Client({ server: \"http://127.0.0.1:8222\" })";
+  if (typeof given !== "object" || !given || given instanceof URL) {
+    throw new InvalidError("a client takes an object with options", { hint });
+  }
+  const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined) {
+    throw new InvalidError(`a client has no option \`${unknown}\``, { hint: `it has ${OPTIONS.join(", ")}` });
+  }
+  return given;
+}
+
 /**
  * @typedef {object} ClientOptions
  * @property {string} [server] http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH. Default: `BELLJAR_SERVER`, else the server of
@@ -39,7 +58,8 @@ export class Client {
   #close = () => {};
 
   /** @param {ClientOptions} [options] */
-  constructor({ server, token, tokenFile, timeoutMs = 600_000, retries = 2, maxAnswerBytes = 256 * MIB, fetch } = {}) {
+  constructor(options = {}) {
+    const { server, token, tokenFile, timeoutMs = 600_000, retries = 2, maxAnswerBytes = 256 * MIB, fetch } = checkOptions(options);
     const address = parseAddress(server ?? usualServer());
     const known = token ?? (tokenFile === undefined ? variable("BELLJAR_TOKEN") : undefined);
     if ((known !== undefined || tokenFile !== undefined) && !address.isPrivate) {

@@ -15,7 +15,7 @@
 /** A server. Making a client sends nothing. */
 export class Client {
     /** @param {ClientOptions} [options] */
-    constructor({ server, token, tokenFile, timeoutMs, retries, maxAnswerBytes, fetch }?: ClientOptions);
+    constructor(options?: ClientOptions);
     skills: Skills;
     states: States;
     /** Closes idle connections of a Unix socket. Sessions and jobs stay. */
