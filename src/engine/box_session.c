@@ -471,7 +471,7 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
     }
     k->is_alive = false;
     if (k->is_dropped || b->state == BOX_ENDING) {
-        k->is_dropped = false;
+        k->is_dropped = k->is_restarting = false;
         return;
     }
     if (index_of(k) == WIRE_KERNEL_PYTHON)

@@ -130,6 +130,7 @@ def test_a_directory_that_is_gone_is_named(server, session):
     cell(server, session, "os.rmdir('d')")
     done = server.execute(session, "1", context=one)
     assert done["status"] == "error" and done["exit_code"] == 125, done
+    assert "cannot start in `d`: No such file or directory" in done["stderr"], done
     cell(server, session, "os.mkdir('d')")
     assert cell(server, session, "import os; print(os.getcwd())", context=one) == "/workspace/d\n"
 
