@@ -174,8 +174,8 @@ static int refuse_extras(const json_t *body, struct error *err)
 void e2b_create(struct request *request)
 {
     bool is_old = span_is(request->head.path, "/e2b/sandboxes");
-    json_t *body = e2b_body(request);
     struct e2b_order order = {.caller = request->caller, .generation = request->generation};
+    json_t *body = e2b_body(request);
     struct error err = {0};
 
     if (!body)

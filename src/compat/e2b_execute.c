@@ -205,8 +205,8 @@ static void refuse_context(struct request *request, const char *id)
 
 void e2b_restart_context(struct request *request)
 {
-    struct e2b_sandbox *sandbox = e2b_sandbox_of(request);
     int language = find_context(request->params[0]);
+    struct e2b_sandbox *sandbox = e2b_sandbox_of(request);
     struct error err = {0};
 
     if (!sandbox)
