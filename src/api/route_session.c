@@ -218,16 +218,15 @@ static json_t *opened_json(const struct session *session)
 }
 
 /* For a client that asks again under its key, from now on. */
-static void keep_answer(const struct request *request, const struct session *session)
+static void keep_answer(const struct request *request, const json_t *value)
 {
     const struct api *api = request->api;
     cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
-    json_t *value = request->idempotency.is_set ? opened_json(session) : NULL;
 
-    if (value && json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
+    if (request->idempotency.is_set && value &&
+        json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
         buf_add_str(&text, "\n", NULL) == 0)
         idempotency_keep(api->idempotency, &request->idempotency, buf_str(&text), text.len);
-    json_decref(value);
 }
 
 static int read_clocks(const struct request *request, struct session_options *options,
@@ -280,9 +279,12 @@ static void answer_waiting(void *arg)
 {
     struct opening *opening = arg;
     struct request *request = stop_waiting(opening);
+    json_t *value = request ? opened_json(opening->session) : NULL;
 
-    if (request)
-        request_answer_json(request, 201, opened_json(opening->session));
+    if (!request)
+        return;
+    keep_answer(request, value);
+    request_answer_json(request, 201, value);
 }
 
 static void on_session_start(void *user, struct session *session)
@@ -328,15 +330,20 @@ static struct opening *opening_new(struct loop *loop, struct error *err)
 
 static void await_start(struct opening *opening, struct request *request, struct session *session)
 {
+    json_t *value;
+
     opening->session = session;
     opening->request = request;
     request->user = opening;
     request->on_gone = on_opener_gone;
-    keep_answer(request, session);
-    if (opening->has_started)
+    if (opening->has_started) {
         answer_waiting(opening);
-    else
-        loop_timer_start(opening->timer, START_WAIT_MS);
+        return;
+    }
+    value = opened_json(session);
+    keep_answer(request, value);
+    json_decref(value);
+    loop_timer_start(opening->timer, START_WAIT_MS);
 }
 
 /* What may be said of a session that begins as a snapshot. */

@@ -77,7 +77,9 @@ def test_a_repeated_request_finds_the_session_that_starts(stopped):
     again = stopped.post("/v1/sessions", {"name": "one"}, headers=key)
     assert (again.status, again.json["state"]) == (201, "starting")
     stopped.go()
-    assert asking.answer().json["session_id"] == again.json["session_id"]
+    first = asking.answer()
+    assert first.json["session_id"] == again.json["session_id"]
+    assert stopped.post("/v1/sessions", {"name": "one"}, headers=key).body == first.body  # once it was answered, with the same
 
 
 def test_a_session_that_ends_meanwhile_is_an_error(stopped):
