@@ -206,7 +206,7 @@ static int add_plain(struct masker *s, unsigned char c, struct error *err)
     return masker_view_add_escape(s, &c, 1, ' ', err);
 }
 
-/* What can be said about the bytes that wait. */
+/* Adds the bytes that wait, as far as it is known what they are. */
 static int add_waiting(struct masker *s, bool is_end, struct error *err)
 {
     while (s->n_raw) {

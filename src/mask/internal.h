@@ -405,8 +405,8 @@ int masker_read_again(struct masker *s, bool is_end, struct clean_text *ret_text
 
 /* ---- escaped text (decoded.c) ---- */
 
-/* Where the first escape stands, or the word before it that it may say something about. SIZE_MAX:
- * there is none. */
+/* Finds the first escape, or the word before it that it may say something about. SIZE_MAX: there is
+ * none. */
 size_t masker_find_escape(const struct buf *tail, const char *text, size_t len);
 
 /* The bytes at the end that may be the beginning of an escape. */

@@ -6,7 +6,7 @@ from test_mask import mask_lines, share
 
 SEEDS = (11, 12)
 
-# What is found today: a floor, so that it is noticed when less is. The others are known misses.
+# A floor, so that it is noticed when less is found. The others are known misses.
 FLOORS = {"FIRST": 0.9, "SECOND": 0.86}
 
 
