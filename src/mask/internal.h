@@ -216,6 +216,9 @@ struct masker_reading {
     uint64_t lines;
 };
 
+/* The decoded reading ends with a line when there was no escape for so long. */
+#define MASKER_QUIET ((size_t)4096)
+
 /* Room for an escape that is not whole. */
 #define MASKER_RAW_MAX 24
 
@@ -263,7 +266,8 @@ struct masker {
 
     unsigned char raw[MASKER_RAW_MAX]; /* of the decoded view: an escape that is not whole, */
     size_t n_raw;
-    bool is_in_url; /* and whether + is a blank */
+    bool is_in_url; /* whether + is a blank, */
+    size_t quiet;   /* and the bytes since the last escape */
 
     uint64_t block_from, block_to; /* the last value of several lines: places in the stream */
 
