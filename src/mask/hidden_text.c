@@ -128,14 +128,17 @@ static int take_out(struct masker_reading *r, const char *data, size_t len, stru
     return keep_tail(r, data, len, err) < 0 ? -1 : buf_add(&r->joined, data, len, err);
 }
 
-static void count_lines(struct masker *s, const char *data, size_t len)
+/* The number of the line at the beginning of this text, which is the last that came out. */
+static uint64_t line_before(const struct masker *s, const char *data, size_t len)
 {
     const char *end = data + len;
+    uint64_t lines = s->lines;
 
     if (!s->options.on_find)
-        return;
+        return lines;
     for (; (data = memchr(data, '\n', (size_t)(end - data))); data++)
-        s->decoded.lines++;
+        lines -= lines > 1;
+    return lines;
 }
 
 /* The text up to the end of the line in which there has been no escape for so long that the reading
@@ -180,9 +183,9 @@ static size_t skip_plain(struct masker *s, const char *data, size_t len, bool is
         said = wait_for_escape(s, data, len, err);
     if (said == SIZE_MAX || take_out(r, data, said, err) < 0)
         return SIZE_MAX;
-    count_lines(s, data, said);
     if (from == SIZE_MAX)
         return len;
+    r->lines = line_before(s, data + said, len - said);
     return begin(s, r, err) < 0 ? SIZE_MAX : said;
 }
 
@@ -201,8 +204,6 @@ static int read_decoded(struct masker *s, bool is_end, struct clean_text *text, 
                           : skip_plain(s, data, len - at, is_end, err);
         if (n == SIZE_MAX)
             return -1;
-        if (r->is_reading)
-            count_lines(s, data, n);
     }
     if (is_end && r->is_reading &&
         (masker_finish(r->masker, &rest, err) < 0 ||
