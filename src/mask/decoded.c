@@ -156,34 +156,38 @@ static struct escape read_escape(const unsigned char *p, size_t n)
 
 /* ---- in a text ---- */
 
+typedef unsigned char wide __attribute__((vector_size(16)));
+
+static bool is_sign(unsigned char c)
+{
+    return c == '%' || c == '&' || c == '\\';
+}
+
 /* The next byte with which an escape may begin. */
 static size_t find_sign(const char *text, size_t from, size_t len)
 {
-    size_t end = len;
-    static const char signs[] = {'%', '&', '\\'};
+    while (len - from >= sizeof(wide) && from < len) {
+        uint64_t halves[2];
+        wide c;
 
-    for (size_t i = 0; i < sizeof(signs) && from < end; i++) {
-        const char *at = memchr(text + from, signs[i], end - from);
-
-        end = at ? (size_t)(at - text) : end;
+        memcpy(&c, text + from, sizeof(c));
+        c = (wide)((c == '%') | (c == '&') | (c == '\\'));
+        memcpy(halves, &c, sizeof(halves));
+        if (halves[0] | halves[1])
+            break;
+        from += sizeof(wide);
     }
-    return end;
+    while (from < len && !is_sign((unsigned char)text[from]))
+        from++;
+    return from < len ? from : len;
 }
 
 size_t masker_find_escape(const struct buf *tail, const char *text, size_t len)
 {
-    static const char signs[] = {'%', '&', '\\'};
-    size_t first = len;
-
-    for (size_t i = 0; i < sizeof(signs); i++)
-        for (const char *at = text;
-             first && (at = memchr(at, signs[i], first - (size_t)(at - text))); at++)
-            if (read_escape((const unsigned char *)at, len - (size_t)(at - text)).state ==
-                READ_VALUE) {
-                first = (size_t)(at - text);
-                break;
-            }
-    return first < len ? first - masker_said_before(tail, text, len, first) : SIZE_MAX;
+    for (size_t at = find_sign(text, 0, len); at < len; at = find_sign(text, at + 1, len))
+        if (read_escape((const unsigned char *)text + at, len - at).state == READ_VALUE)
+            return at - masker_said_before(tail, text, len, at);
+    return SIZE_MAX;
 }
 
 size_t masker_half_escape(const char *text, size_t len)
@@ -206,7 +210,7 @@ static int add_plain(struct masker *s, unsigned char c, struct error *err)
     return masker_view_add_escape(s, &c, 1, ' ', err);
 }
 
-/* What can be said about the bytes that wait. */
+/* Adds the bytes that wait, as far as it is known what they are. */
 static int add_waiting(struct masker *s, bool is_end, struct error *err)
 {
     while (s->n_raw) {
@@ -218,10 +222,13 @@ static int add_waiting(struct masker *s, bool is_end, struct error *err)
         if (escape.state == READ_VALUE) {
             n = escape.len;
             s->is_in_url = s->is_in_url || s->raw[0] == '%';
+            s->quiet = 0;
             if (masker_view_add_escape(s, s->raw, n, escape.c, err) < 0)
                 return -1;
-        } else if (add_plain(s, s->raw[0], err) < 0) {
-            return -1;
+        } else {
+            s->quiet++;
+            if (add_plain(s, s->raw[0], err) < 0)
+                return -1;
         }
         s->n_raw -= n;
         memmove(s->raw, s->raw + n, s->n_raw);
@@ -242,10 +249,12 @@ int masker_view_add_decoded(struct masker *s, const unsigned char *data, size_t 
         } else if (masker_is_in("%&\\", *data)) {
             s->raw[s->n_raw++] = *data;
         } else if (s->is_in_url) {
+            s->quiet++;
             if (add_plain(s, *data, err) < 0)
                 return -1;
         } else {
             n = find_sign((const char *)data, 0, len);
+            s->quiet += n;
             if (masker_view_add_text(s, data, n, err) < 0)
                 return -1;
         }

@@ -47,6 +47,7 @@ static int begin(struct masker *s, struct masker_reading *r, struct error *err)
     other->emitted = other->rules_done = other->view.len;
     other->gaps_out = other->n_gaps;
     other->lines = r->lines ? r->lines : 1;
+    other->quiet = 0;
     r->is_reading = true;
     return 0;
 }
@@ -113,33 +114,103 @@ static int join_half(struct masker *s, struct clean_text *text, struct error *er
 }
 
 /* There is no escape yet; the beginning of one at the end waits for the rest, and so does a word
- * before it that it may say something about. */
-static int wait_for_escape(struct masker *s, struct clean_text *text, struct error *err)
+ * before it that it may say something about. Returns how much of the text does not wait. */
+static size_t wait_for_escape(struct masker *s, const char *data, size_t len, struct error *err)
 {
-    const char *data = clean_data(*text);
-    size_t whole = clean_len(*text), len = whole - masker_half_escape(data, whole), wait;
+    size_t said = len - masker_half_escape(data, len);
 
-    len -= masker_said_before(&s->decoded.tail, data, whole, len);
-    wait = whole - len;
-    s->decoded.lines = s->lines;
-    if (wait && buf_add(&s->half_escape, data + len, wait, err) < 0)
-        return -1;
-    *text = masker_clean(data, len);
-    return keep_tail(&s->decoded, data, len, err);
+    said -= masker_said_before(&s->decoded.tail, data, len, said);
+    return buf_add(&s->half_escape, data + said, len - said, err) < 0 ? SIZE_MAX : said;
+}
+
+static int take_out(struct masker_reading *r, const char *data, size_t len, struct error *err)
+{
+    return keep_tail(r, data, len, err) < 0 ? -1 : buf_add(&r->joined, data, len, err);
+}
+
+/* The number of the line at the beginning of this text, which is the last that came out. */
+static uint64_t line_before(const struct masker *s, const char *data, size_t len)
+{
+    const char *end = data + len;
+    uint64_t lines = s->lines;
+
+    if (!s->options.on_find)
+        return lines;
+    for (; (data = memchr(data, '\n', (size_t)(end - data))); data++)
+        lines -= lines > 1;
+    return lines;
+}
+
+/* The text up to the end of the line in which there has been no escape for so long that the reading
+ * may end; `len`: there is none. */
+static size_t find_quiet(const struct masker *reader, const char *data, size_t len)
+{
+    size_t from = reader->quiet < MASKER_QUIET ? MASKER_QUIET - reader->quiet : 0;
+    const char *newline = from < len ? memchr(data + from, '\n', len - from) : NULL;
+
+    return newline ? (size_t)(newline - data) + 1 : len;
+}
+
+/* Reads some of the text. Returns how much; SIZE_MAX: it failed. */
+static size_t read_some(struct masker *s, const char *data, size_t len, struct error *err)
+{
+    struct masker_reading *r = &s->decoded;
+    size_t n = find_quiet(r->masker, data, len);
+    struct clean_text text;
+
+    if (masker_feed(r->masker, data, n, &text, err) < 0 ||
+        take_out(r, clean_data(text), clean_len(text), err) < 0)
+        return SIZE_MAX;
+    if (r->masker->quiet < MASKER_QUIET || data[n - 1] != '\n')
+        return n;
+    if (masker_finish(r->masker, &text, err) < 0 ||
+        take_out(r, clean_data(text), clean_len(text), err) < 0)
+        return SIZE_MAX;
+    r->is_reading = false;
+    return n;
+}
+
+/* Passes on what stands before the next escape. Returns how much; SIZE_MAX: it failed. */
+static size_t skip_plain(struct masker *s, const char *data, size_t len, bool is_end,
+                         struct error *err)
+{
+    struct masker_reading *r = &s->decoded;
+    size_t from = masker_find_escape(&r->tail, data, len), said = len;
+
+    if (from != SIZE_MAX)
+        said = from;
+    else if (!is_end)
+        said = wait_for_escape(s, data, len, err);
+    if (said == SIZE_MAX || take_out(r, data, said, err) < 0)
+        return SIZE_MAX;
+    if (from == SIZE_MAX)
+        return len;
+    r->lines = line_before(s, data + said, len - said);
+    return begin(s, r, err) < 0 ? SIZE_MAX : said;
 }
 
 static int read_decoded(struct masker *s, bool is_end, struct clean_text *text, struct error *err)
 {
-    size_t from = 0;
+    struct masker_reading *r = &s->decoded;
+    struct clean_text rest;
 
-    if (!s->decoded.is_reading) {
-        if (join_half(s, text, err) < 0)
+    if (join_half(s, text, err) < 0)
+        return -1;
+    buf_clear(&r->joined);
+    for (size_t at = 0, len = clean_len(*text), n; at < len; at += n) {
+        const char *data = clean_data(*text) + at;
+
+        n = r->is_reading ? read_some(s, data, len - at, err)
+                          : skip_plain(s, data, len - at, is_end, err);
+        if (n == SIZE_MAX)
             return -1;
-        from = masker_find_escape(&s->decoded.tail, clean_data(*text), clean_len(*text));
-        if (from == SIZE_MAX)
-            return is_end ? 0 : wait_for_escape(s, text, err);
     }
-    return read_again(s, &s->decoded, from, is_end, text, err);
+    if (is_end && r->is_reading &&
+        (masker_finish(r->masker, &rest, err) < 0 ||
+         take_out(r, clean_data(rest), clean_len(rest), err) < 0))
+        return -1;
+    *text = masker_clean(buf_str(&r->joined), r->joined.len);
+    return 0;
 }
 
 int masker_read_again(struct masker *s, bool is_end, struct clean_text *ret_text, struct error *err)

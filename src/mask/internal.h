@@ -216,6 +216,9 @@ struct masker_reading {
     uint64_t lines;
 };
 
+/* The decoded reading ends with a line when there was no escape for so long. */
+#define MASKER_QUIET ((size_t)4096)
+
 /* Room for an escape that is not whole. */
 #define MASKER_RAW_MAX 24
 
@@ -263,7 +266,8 @@ struct masker {
 
     unsigned char raw[MASKER_RAW_MAX]; /* of the decoded view: an escape that is not whole, */
     size_t n_raw;
-    bool is_in_url; /* and whether + is a blank */
+    bool is_in_url; /* whether + is a blank, */
+    size_t quiet;   /* and the bytes since the last escape */
 
     uint64_t block_from, block_to; /* the last value of several lines: places in the stream */
 
@@ -405,8 +409,8 @@ int masker_read_again(struct masker *s, bool is_end, struct clean_text *ret_text
 
 /* ---- escaped text (decoded.c) ---- */
 
-/* Where the first escape stands, or the word before it that it may say something about. SIZE_MAX:
- * there is none. */
+/* Finds the first escape, or the word before it that it may say something about. SIZE_MAX: there is
+ * none. */
 size_t masker_find_escape(const struct buf *tail, const char *text, size_t len);
 
 /* The bytes at the end that may be the beginning of an escape. */

@@ -127,13 +127,13 @@ static enum word judge(const struct masker *s, size_t before, size_t start, size
     if (masker_is_listed(s, start, end, "should will must"))
         return WORD_HALF_VERB;
     return masker_is_listed(s, start, end,
-                            "the my your our his her their its this a das dein mein ihr le mon "
+                            "the my your our their its this a das dein mein ihr le mon "
                             "votre la")
                ? WORD_ARTICLE
                : WORD_OTHER;
 }
 
-/* What follows a name that is a whole: not "the password server". READ_MORE: it is not known. */
+/* Does the name end here? Not in "the password server". READ_MORE: it is not known. */
 static enum masker_read ends_name(const struct masker *s, size_t at)
 {
     size_t start = at, end;
@@ -226,7 +226,7 @@ static bool is_said(const struct masker *s, enum masker_name what, size_t start,
                : masker_is_strong(s, what, start, end);
 }
 
-/* Before the words that end at `at`: the first word back that is none of a sentence. */
+/* Before the words that end at `at`: the first word back outside a sentence. */
 static size_t skip_speech(const struct masker *s, size_t at)
 {
     size_t from = at;
@@ -310,7 +310,7 @@ void masker_hold_said(struct masker *s)
 
     if (masker_is_review(s))
         return;
-    /* Back to the first word that is none of a sentence; those behind it may still be one. */
+    /* Back to the first word outside a sentence; those behind it may still be one. */
     for (unsigned n = 0; n < WORDS_MAX && at > low; n++) {
         size_t start = hold_word(s, at);
 

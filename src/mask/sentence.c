@@ -218,8 +218,10 @@ bool masker_match_sentence(struct masker *s, unsigned kind, size_t from, size_t 
     /* "to pass x", and names of code, which prose has no values for. */
     t.is_verb = at - name == 4 && masker_is_listed(s, name, at, "pass");
     t.is_code = memchr(masker_view(s, name), '_', at - name) != NULL;
+    if (at < s->view.len && !masker_is_in(" \t',%+", masker_at(s, at)))
+        return false;
     if (masker_is_open(s, at + 2)) {
-        masker_wait(s, kind, from, s->view.len);
+        masker_wait(s, kind, from, at + 1 < s->view.len ? at + 1 : s->view.len);
         return true;
     }
     t.is_url = at < s->view.len && masker_is_in("%+", masker_at(s, at));
