@@ -232,17 +232,32 @@ static PyObject *library_setattr(PyObject *self, PyObject *const *args, Py_ssize
     return PyObject_Vectorcall(real_setattr, args, (size_t)nargs, NULL);
 }
 
+/* A copy with what the program could read by name, but no modules. */
+static PyObject *names_of(const struct policy *policy, PyObject *module)
+{
+    PyObject *copy = PyDict_New(), *key, *value;
+    Py_ssize_t at = 0;
+    bool ok;
+
+    while (copy && PyDict_Next(PyModule_GetDict(module), &at, &key, &value)) {
+        struct span name = policy_exact_text(key, &ok);
+
+        if (ok && !PyModule_Check(value) && !policy_attribute_refused(policy, name) &&
+            policy_member_allowed(policy, module, name, value) &&
+            PyDict_SetItem(copy, key, value) < 0)
+            Py_CLEAR(copy);
+    }
+    return copy;
+}
+
 /* vars(x) is x.__dict__; of a module it would hand out every module that one has imported. */
 static PyObject *guarded_vars(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     const struct policy *policy = policy_sealed();
 
     (void)self;
-    if (policy && nargs == 1 && PyModule_Check(args[0])) {
-        policy_refuse(policy, PyExc_PermissionError, "builtin", span_of("vars"),
-                      "vars() of a module");
-        return NULL;
-    }
+    if (policy && nargs == 1 && PyModule_Check(args[0]))
+        return names_of(policy, args[0]);
     return PyObject_Vectorcall(real_vars, args, (size_t)nargs, NULL);
 }
 

@@ -16,7 +16,7 @@ SAMPLE = [
     "library-guarded-import", "library-missing-import", "library-file-dunder", "library-own-package", "library-devnull-stdout-path",
     "library-exit-builtin", "library-stdin-lines", "bash-redirect", "bash-getopts", "bash-main-guard", "more-excepthook", "more-patch-print-input",
     "habits-finalizers", "habits-reconfigure-streams", "habits-script-or-notebook", "habits-reload-changed-module", "habits-defaults-of-methods",
-    "habits-pickle-enum", "habits-what-it-costs", "habits-descriptors-and-links", "bash-required-parameter", "bash-jobs-listed",
+    "habits-pickle-enum", "habits-what-it-costs", "habits-names-of-a-module", "habits-descriptors-and-links", "bash-required-parameter", "bash-jobs-listed",
 ]  # fmt: skip
 
 # Shares of what each profile should run. Programs nobody has looked at may do a little worse than these.
