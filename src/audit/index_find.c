@@ -23,7 +23,7 @@ static const char no_starts[] = " AND (r.kind!='start' OR NOT EXISTS"
                                 " (SELECT 1 FROM records e WHERE e.id=r.id AND e.kind='run'))";
 
 /* They belong to their run, which shows; a program may have made thousands. */
-static const char no_calls[] = " AND r.kind!='call'";
+static const char no_calls[] = " AND r.kind NOT IN ('call', 'input')";
 
 struct search {
     struct index *index;

@@ -119,6 +119,9 @@ int box_command(struct box *box, struct run *command, struct error *err);
 int box_command_input(struct run *command, const char *data, size_t len, bool closes,
                       struct error *err);
 
+/* Whether it takes so many bytes now. */
+int box_command_check_input(const struct run *command, size_t len, struct error *err);
+
 /* For the process group of a command that box_command() took and that is not answered yet. */
 void box_command_signal(struct run *command, int sig);
 

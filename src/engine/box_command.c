@@ -483,25 +483,39 @@ void box_leave_out_commands(struct box *b)
 
 /* --- while it runs --- */
 
-int box_command_input(struct run *run, const char *data, size_t len, bool closes, struct error *err)
+/* NULL: it has not begun, and input waits in the run. */
+static struct input_pipe *pipe_of(const struct run *run)
 {
-    struct input_pipe *pipe = run->command ? &run->command->input : NULL;
-    bool is_begun = pipe && pipe->data; /* else it waits in the run */
+    return run->command && run->command->input.data ? &run->command->input : NULL;
+}
 
-    if (!run->program.is_input_open || (is_begun && pipe->fd < 0)) {
+int box_command_check_input(const struct run *run, size_t len, struct error *err)
+{
+    const struct input_pipe *pipe = pipe_of(run);
+
+    if (!run->program.is_input_open || (pipe && pipe->fd < 0)) {
         error_set(err, E_INVALID, "the command has no standard input, or it is closed");
         return error_hint(err, "start it with `stdin_open`");
     }
-    if ((is_begun ? input_pipe_waiting(pipe) : run->program.input.len) + len > INPUT_WAITING_MAX) {
+    if ((pipe ? input_pipe_waiting(pipe) : run->program.input.len) + len > INPUT_WAITING_MAX) {
         error_set(err, E_BUSY, "the command has not read the input it was sent");
         return error_hint(err, "send at most %zu bytes before it reads them", INPUT_WAITING_MAX);
     }
-    if (is_begun)
+    return 0;
+}
+
+int box_command_input(struct run *run, const char *data, size_t len, bool closes, struct error *err)
+{
+    struct input_pipe *pipe = pipe_of(run);
+
+    if (box_command_check_input(run, len, err) < 0)
+        return -1;
+    if (pipe)
         input_pipe_forget(pipe);
     if (buf_add(&run->program.input, data, len, err) < 0)
         return -1;
     run->program.is_input_open = !closes;
-    if (!is_begun)
+    if (!pipe)
         return 0;
     pipe->stays_open = !closes;
     return input_pipe_go_on(pipe, err);

@@ -351,7 +351,8 @@ static int write_start(struct recorder *recorder, struct run *run, struct error 
         record_bool(&r, "one_stream", true);
     if (run->program.is_input_passed || run->program.is_input_open)
         record_bool(&r, "stdin_passed", true);
-    else if (run->program.has_input)
+    if (run->program.has_input && !run->program.is_input_passed &&
+        (run->program.input.len || !run->program.is_input_open))
         add_bytes(recorder, &r, "stdin",
                   (struct span){buf_str(&run->program.input), run->program.input.len},
                   recorder->keep == KEEP_ALL, NULL);
@@ -391,6 +392,29 @@ int recorder_start(struct recorder *recorder, struct run *run, struct error *err
         return -1;
     run->is_recorded = true;
     return 0;
+}
+
+/* --- while it runs --- */
+
+static int write_input(struct recorder *recorder, const struct run *run, struct span data,
+                       struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+
+    record_init(&r, "input");
+    add_who(recorder, &r, run);
+    add_bytes(recorder, &r, "stdin", data, recorder->keep == KEEP_ALL, NULL);
+    return recorder_append_new(recorder, run->origin.owner, &r, TRAIL_EVENT, err);
+}
+
+int recorder_input(struct recorder *recorder, const struct run *run, struct span data,
+                   struct error *err)
+{
+    int r = recorder && data.len ? write_input(recorder, run, data, err) : 0;
+
+    if (r > 0) /* what it referred to is in a file that is full */
+        r = write_input(recorder, run, data, err);
+    return r < 0 ? -1 : 0;
 }
 
 /* --- its end --- */

@@ -2,9 +2,10 @@
  *
  * A run is two records: `start` before anything of it runs, `run` before its answer leaves. When
  * the first cannot be written, the run does not begin; when the second cannot be, its answer is
- * withheld. The pool and the sessions see to both, and to files, calls and connections, so that no
- * door can forget it (tools/check-banned). Four events come from the doors, each from one place: a
- * refusal before there was a run, a token, an undo, a server's start and end.
+ * withheld. Input that a command gets later is a record before it is passed on. The pool and the
+ * sessions see to both, and to files, calls and connections, so that no door can forget it
+ * (tools/check-banned). Four events come from the doors, each from one place: a refusal before
+ * there was a run, a token, an undo, a server's start and end.
  *
  * Every function takes NULL for a recorder: the operator wants no trail.
  */
@@ -49,6 +50,10 @@ bool recorder_wrote(const struct recorder *recorder, const char *line, size_t le
 /* --- runs --- */
 
 int recorder_start(struct recorder *recorder, struct run *run, struct error *err);
+
+/* It is about to get more standard input: to a shell that is a program. */
+int recorder_input(struct recorder *recorder, const struct run *run, struct span data,
+                   struct error *err);
 
 /* Also for a run that never began. Where it cannot be written, run->result.error says so from here
  * on. */

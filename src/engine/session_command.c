@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "engine/masking.h"
+#include "engine/recorder.h"
 #include "engine/session_internal.h"
 #include "mask/pseudonyms.h"
 
@@ -100,7 +101,10 @@ int session_input(struct session *s, struct run *run, const char *data, size_t l
 {
     cleanup(buf_done) struct buf text = BUF_OF(LIMIT_STDIN_BYTES);
 
-    if (buf_add(&text, data, len, err) < 0 ||
+    /* Written down as it came: what the names stand for is not for the disk. */
+    if (box_command_check_input(run, len, err) < 0 ||
+        recorder_input(s->table->recorder, run, (struct span){data, len}, err) < 0 ||
+        buf_add(&text, data, len, err) < 0 ||
         (s->names && pseudonyms_back(s->names, &text, err) < 0))
         return -1;
     return box_command_input(run, buf_str(&text), text.len, closes, err);

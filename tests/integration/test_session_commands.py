@@ -1,5 +1,7 @@
 """Commands beside the kernels of a session, over HTTP."""
 import base64
+import hashlib
+import json
 
 import host
 import pytest
@@ -218,6 +220,20 @@ def test_start_and_end_are_in_the_trail(server, session):
     got = start(server, session, args=["echo", secret, "x y"], env={"A": "1"})
     shown = server.who.call("audit", "show", got["id"], "--json").text
     assert '"command"' in shown and session in shown and "'x y'" in shown and secret not in shown, shown
+
+
+def test_input_is_in_the_trail(server, session):
+    """Of a shell, what it reads is the program."""
+    texts = ["echo first\n", "echo second\n"]
+    command = background(server, session, "bash", stdin=texts[0], stdin_open=True)
+    wait_for_output(server, session, command, "first\n")
+    assert tell(server, session, command, "stdin", text=texts[1], close=True).status == 204
+    assert wait_for_end(server, session, command)["stdout"] == "first\nsecond\n"
+    records = [json.loads(line) for line in server.who.call("audit", "show", command, "--json").text.splitlines()]
+    hashes = {r["kind"]: r["stdin"]["sha256"] for r in records if "stdin" in r}
+    assert hashes == {kind: hashlib.sha256(text.encode()).hexdigest() for kind, text in zip(("start", "input"), texts)}, records
+    assert command in server.who.call("audit", "list", "--kind", "input").text
+    assert server.who.call("audit", "list", "--session", session).text.count(command) == 1  # it belongs to its run
 
 
 def test_nothing_is_left_when_the_server_is_killed(who):

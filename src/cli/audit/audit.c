@@ -118,9 +118,9 @@ static int take_word(const char *flag, const char *word, const char *const *know
 
 static int take_kind(struct audit *audit, struct error *err)
 {
-    static const char *const kinds[] = {"start",   "run",    "session", "file",   "token",
-                                        "refusal", "server", "begin",   "key",    "seal",
-                                        "repair",  "gap",    "call",    "pruned", "undo"};
+    static const char *const kinds[] = {"start",  "run",    "session", "file", "token",  "refusal",
+                                        "server", "begin",  "key",     "seal", "repair", "gap",
+                                        "call",   "pruned", "undo",    "net",  "input"};
 
     return take_word("--kind", optarg, kinds, ARRAY_SIZE(kinds), &audit->filter.kind, err);
 }
