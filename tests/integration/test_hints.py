@@ -137,3 +137,9 @@ def test_hosts_of_a_hint_are_those_that_are_granted(who):
         answer = who.run(code, "-l", language, "--net", "api.example.org", profile="open").json
         assert answer["denials"][0]["hint"].startswith("`--net nowhere.test"), answer
         assert "api.example.org" in (hint_of(answer) or "") or language == "bash", answer
+
+
+def test_at_a_terminal_the_hint_names_the_option_for_bash(who):
+    said = who.call("run", "-c", "ls -la").errors
+    assert "`belljar run -l bash` runs Bash" in said and "pass `language`" not in said, said
+    assert who.call("run", "-l", "bash", "-c", "ls -la").code == 0
