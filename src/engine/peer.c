@@ -50,8 +50,8 @@ static bool handle(struct peer *peer, const struct frame *frame)
 }
 
 /* The zygote sends descriptors, and pid 1 one, or as many more as its owner expects, with its first
- * word, when no program runs yet, and those that it was asked for. What else a sandbox sends of them is closed before it can fill
- * our table. */
+ * word, when no program runs yet, and those that it was asked for. What else a sandbox sends of
+ * them is closed before it can fill our table. */
 static void drop_fds(struct peer *peer)
 {
     bool is_first = peer->channel == WIRE_CHANNEL_INIT && peer->state == WIRE_STATE_STARTING;

@@ -30,7 +30,7 @@ def granted(callers, base):
     top.mkdir()
     who.own(top)
     sink = socket.create_server(("127.0.0.1", 0), backlog=300)
-    t = Tokens(who, env={"BELLJAR_ALLOW": f"{top}:rw", "BELLJAR_NET": f"127.0.0.1:{sink.getsockname()[1]}"})
+    t = Tokens(who, env={"BELLJAR_ALLOW": f"{top}:rw", "BELLJAR_NET": f"127.0.0.1:{sink.getsockname()[1]}", "BELLJAR_SESSION_PORTS": "8000"})
     t.top, t.sink = top, sink
     t.loud = t.add("loud", "--grants")
     yield t

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import turns
+import websocket
 
 STATES = {
     "many values": {"a": [1] * 120000},
@@ -403,6 +404,50 @@ def many_names(tokens, token):
     tokens.call(token, "DELETE", url)
 
 
+# --- WebSocket ---
+
+
+def kernel_of(tokens, token):
+    reply = tokens.call(token, "POST", "/jupyter/api/kernels", {"name": "python3"})
+    assert reply.status == 201, reply
+    return reply.json["id"], {"Authorization": f"Bearer {token}"}
+
+
+def small_frames(tokens, token):
+    """Tens of thousands of frames, of which few are a message."""
+    id, headers = kernel_of(tokens, token)
+    clients = [websocket.Kernel(tokens.server, id, headers=headers) for _ in range(8)]
+    flood = b"".join([websocket.frame(websocket.TEXT, b"", last=False), websocket.frame(0, b"", last=False) * 20000, websocket.frame(0, b" ")])
+    for client in clients:
+        client.socket.sendall(flood)
+    for client in clients:
+        assert client.read_close()[0] == 1007  # a blank is no JSON
+        client.close()
+    tokens.call(token, "DELETE", f"/jupyter/api/kernels/{id}")
+
+
+def large_messages(tokens, token):
+    id, headers = kernel_of(tokens, token)
+    with websocket.Kernel(tokens.server, id, headers=headers) as client:
+        for value in ([1] * 100000, [{}] * 30000, "\x01" * 500000, {"code": "pwd=" * 250000}):
+            client.ask("comm_msg", {"data": value})
+        assert websocket.text(client.run("print(1)")) == "1\n"
+    tokens.call(token, "DELETE", f"/jupyter/api/kernels/{id}")
+
+
+DISPLAYS = """
+from IPython.display import HTML, display
+for i in range(5): display(HTML('"&<' * 500000))
+"""
+
+
+def large_displays(tokens, token):
+    id, headers = kernel_of(tokens, token)
+    with websocket.Kernel(tokens.server, id, headers=headers) as client:
+        assert len(websocket.of(client.run(DISPLAYS), "display_data")) == 5
+    tokens.call(token, "DELETE", f"/jupyter/api/kernels/{id}")
+
+
 # --- with directories that are granted ---
 
 
@@ -521,7 +566,30 @@ def handshakes(tokens, token):
         s.close()
 
 
-GRANTED = {"changes": changes, "undo": undo, "tunnels": tunnels}
+PORT = """
+import http.server, threading
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.end_headers()
+        for i in range(64): self.wfile.write(b"pwd=" * 16384)
+    def log_message(self, *words): pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 8000), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+"""
+
+
+def answers_of_a_port(tokens, token):
+    session = tokens.call(token, "POST", "/v1/sessions", {"profile": "open", "ports": ["8000"]}).json["session_id"]
+    assert tokens.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": PORT}).json["status"] == "success"
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda _: tokens.call(token, "GET", f"/v1/sessions/{session}/ports/8000/"), range(8)))
+    assert all(reply.status == 200 and reply.body for reply in replies), replies
+    tokens.call(token, "DELETE", f"/v1/sessions/{session}")
+
+
+GRANTED = {"changes": changes, "undo": undo, "tunnels": tunnels, "answers of a port": answers_of_a_port}
 
 ATTACKS = {
     "a large form": form,
@@ -552,4 +620,7 @@ ATTACKS = {
     "meta": meta,
     "connections at once": connections_at_once,
     "bodies at once": bodies_at_once,
+    "small frames": small_frames,
+    "large messages": large_messages,
+    "large displays": large_displays,
 }
