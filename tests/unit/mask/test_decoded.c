@@ -84,28 +84,28 @@ TEST(escapes_far_apart_are_read_wherever_the_stream_is_cut)
 {
     static const char secret[] = "user%2Cpassword%0Aann%2Chunter2%0A x\n";
     static const char masked[] = "user%2Cpassword%0Aann%2C" LABEL "%0A x\n";
+    static const char line[] = "a line with 100% of nothing & no escape in it\n";
     static const size_t pieces[] = {1, 7, 4096, 5000, 100000};
-    static char text[32 * 1024], expected[32 * 1024];
+    struct buf text, expected;
 
-    text[0] = expected[0] = '\0';
+    buf_init(&text, 64 * 1024);
+    buf_init(&expected, 64 * 1024);
     for (int round = 0; round < 3; round++) {
-        strcat(text, secret);
-        strcat(expected, masked);
-        for (int i = 0; i < 90 * round; i++) {
-            strcat(text,
-                   "a line of about ninety bytes with 100% of nothing & no escape in it at all\n");
-            strcat(expected,
-                   "a line of about ninety bytes with 100% of nothing & no escape in it at all\n");
+        assert_int_equal(buf_add_str(&text, secret, NULL), 0);
+        assert_int_equal(buf_add_str(&expected, masked, NULL), 0);
+        for (int i = 0; i < 150 * round; i++) {
+            assert_int_equal(buf_add_str(&text, line, NULL), 0);
+            assert_int_equal(buf_add_str(&expected, line, NULL), 0);
         }
     }
     for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
-        size_t len = strlen(text);
-
         begin(NULL);
-        for (size_t at = 0; at < len; at += pieces[i])
-            (void)feed_bytes(text + at, len - at < pieces[i] ? len - at : pieces[i]);
-        assert_string_equal(finish(), expected);
+        for (size_t at = 0; at < text.len; at += pieces[i])
+            (void)feed_bytes(text.data + at, text.len - at < pieces[i] ? text.len - at : pieces[i]);
+        assert_string_equal(finish(), buf_str(&expected));
     }
+    buf_done(&text);
+    buf_done(&expected);
 }
 
 TEST(the_next_stream_begins_afresh)
