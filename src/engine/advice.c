@@ -153,15 +153,18 @@ static int add_start(const struct wire_exception *e, const struct run_terms *ter
 
     if (buf_printf(out, NULL, "relative paths begin in %s", place_start(terms)) < 0)
         return -1;
+    if (terms->n_grants &&
+        (buf_add_str(out, "; granted: ", NULL) < 0 || place_add_directories(terms, out) < 0))
+        return -1;
     if (is_absolute &&
         (buf_add_str(out, "; writable here: ", NULL) < 0 || place_add_writable(terms, out) < 0))
         return -1;
-    if (!terms->n_grants)
-        return buf_add_str(out,
-                           "; no directory of the host is granted; `--allow DIR` grants one; "
-                           "`allow` of the request grants one; ask the user for it",
-                           NULL);
-    return buf_add_str(out, "; granted: ", NULL) < 0 ? -1 : place_add_directories(terms, out);
+    if (terms->n_grants)
+        return 0;
+    return buf_add_str(out,
+                       "; no directory of the host is granted; `--allow DIR` grants one; "
+                       "`allow` of the request grants one; ask the user for it",
+                       NULL);
 }
 
 /* The path of a grant as a program may see it: in a sandbox /var/tmp is a link to /tmp. It is also
