@@ -395,7 +395,8 @@ static bool fits(const struct masker *s, const struct cells_line *header,
         count >= table->columns && count <= table->columns + 1 &&
         count_aligned(table, columns, count, 0) == table->columns) {
         table->style = TABLE_LEFT;
-        table->is_either = count_aligned(table, columns, count, 0) == table->columns;
+        table->is_either =
+            table->is_sure && count_aligned(table, columns, count, 0) == table->columns;
         table->style = TABLE_RIGHT;
         return true;
     }

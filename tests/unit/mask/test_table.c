@@ -59,6 +59,13 @@ static const struct {
     /* Colours and invisible characters hide nothing. */
     {"user,\033[1mpass\u200bword\033[0m\nann,hun\033[1mter2\n",
      "user,\033[1mpass\u200bword\033[0m\nann," LABEL "\n"},
+    /* Aligned both ways, and no table of accounts. */
+    {"#define umac64_set_key  nettle_umac64_set_key\n#define umac96_set_key  "
+     "nettle_umac96_set_key\n"
+     "#define umac64_digest  nettle_umac64_digest\n",
+     "#define umac64_set_key  nettle_umac64_set_key\n#define umac96_set_key  "
+     "nettle_umac96_set_key\n"
+     "#define umac64_digest  nettle_umac64_digest\n"},
     /* The columns of a schema are no header. */
     {"field,type\npassword,varchar(255)\ncreated_at,timestamp\n",
      "field,type\npassword,varchar(255)\ncreated_at,timestamp\n"},
