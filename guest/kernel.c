@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +235,21 @@ static void __attribute__((noreturn)) fail(const struct error *err)
     _exit(EXIT_FAILED);
 }
 
+/* A kernel besides those of the languages may begin elsewhere. The program can have removed that
+ * directory: what is said here is the output of the first cell. */
+static void enter(const struct wire_run *run)
+{
+    char path[PATH_MAX];
+
+    if (!run->directory.len || run->language == RUN_COMMAND)
+        return;
+    (void)snprintf(path, sizeof(path), "%.*s", (int)run->directory.len, run->directory.data);
+    if (run->directory.len < sizeof(path) && chdir(places_workspace()) == 0 && chdir(path) == 0)
+        return;
+    (void)fprintf(stderr, "belljar: cannot start in `%s`: %s\n", path, strerror(errno));
+    _exit(EXIT_FAILED);
+}
+
 static struct wire_run *read_run(const struct frame *frame, struct frame_decoder *decoder)
 {
     struct wire_run *run = malloc(sizeof(*run));
@@ -241,7 +257,10 @@ static struct wire_run *read_run(const struct frame *frame, struct frame_decoder
     struct unpack u;
 
     unpack_init(&u, frame->body, frame->len);
-    if (!run || !wire_unpack_run(&u, run) || hand_over(run, decoder, &err) < 0)
+    if (!run || !wire_unpack_run(&u, run))
+        fail(&err);
+    enter(run);
+    if (hand_over(run, decoder, &err) < 0)
         fail(&err);
     return run;
 }

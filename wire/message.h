@@ -241,6 +241,9 @@ struct wire_failure {
     struct span hint;
 };
 
+/* Further kernels of a session, of any language. */
+#define WIRE_CONTEXTS 8
+
 /* The kernels of a sandbox, numbered as their languages. The first is born with it, and serves a
  * run in any language. The checker is a fresh process that checks one cell against the policy and
  * never runs any code. */
@@ -249,7 +252,8 @@ enum wire_kernel {
     LANGUAGES(X)
 #undef X
         WIRE_KERNEL_CHECKER,
-    WIRE_KERNELS
+    WIRE_KERNEL_CONTEXT, /* the first of WIRE_CONTEXTS */
+    WIRE_KERNELS = WIRE_KERNEL_CONTEXT + WIRE_CONTEXTS
 };
 
 /* Commands beside the kernels of a session, at once. A command begins as a kernel that serves one
@@ -351,7 +355,8 @@ struct wire_run {
     struct span script; /* the path of the program's file, where the sandbox has it; else empty */
     uint32_t language; /* enum run_language; of RUN_COMMAND, `code` is its words, each with a NUL */
     uint32_t memory_mb;    /* the limit of the whole sandbox */
-    struct span directory; /* of RUN_COMMAND: where it starts; empty: as every program */
+    struct span directory; /* where it starts; empty: as every program. Of a kernel, a relative one
+                              begins in /workspace */
 };
 
 /* Descriptors of WIRE_IMAGE: two files, for memory and for files, the pipe on which it is said how

@@ -45,6 +45,7 @@ extern const struct route api_run_routes[];
 extern const struct route api_batch_routes[];
 extern const struct route metrics_routes[];
 extern const struct route api_command_routes[];
+extern const struct route api_context_routes[];
 extern const struct route api_copy_routes[];
 extern const struct route api_changes_routes[];
 extern const struct route api_session_routes[];

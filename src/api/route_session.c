@@ -28,6 +28,8 @@ static const struct schema_field open_fields[] = {
 
 static const struct schema_field cell_fields[] = {
     API_CODE_FIELDS,
+    {"context", SCHEMA_STRING, .max_len = 31,
+     .help = "the id of the context to run it in, which decides on the language"},
     API_LIMITS_OF_CELL
     API_DETACH_FIELD,
     ATTACHMENTS_FIELDS,
@@ -322,6 +324,26 @@ static void close_session(struct request *request)
 
 /* --- cells --- */
 
+/* The context of a cell, if it names one, and with it the language. */
+static int choose_context(const json_t *body, struct session *session, struct run_request *asked,
+                          struct error *err)
+{
+    const char *id = json_string_value(json_object_get(body, "context"));
+    struct context_info info;
+
+    if (!id)
+        return 0;
+    if (session_find_context(session, id, &info, err) < 0)
+        return -1;
+    if (json_object_get(body, "language") && asked->language != info.language) {
+        error_set(err, E_INVALID, "`language`: the context is one of %s",
+                  languages[info.language].name);
+        return error_hint(err, "leave it out, or open a context of that language");
+    }
+    asked->language = info.language;
+    return 0;
+}
+
 static void execute(struct request *request)
 {
     struct api *api = request->api;
@@ -337,10 +359,14 @@ static void execute(struct request *request)
     admission.session = session;
     admission.has_skills = admission.may_keep = true;
     if (api_read_request(request->json, request->parts, &asked, &err) < 0 ||
+        choose_context(request->json, session, &asked, &err) < 0 ||
         admit_request(&admission, &asked, &cell, &err) < 0) {
         api_refuse(request, "run", &err);
         return;
     }
+    if (json_object_get(request->json, "context"))
+        (void)snprintf(cell->program.context, sizeof(cell->program.context), "%s",
+                       json_string_value(json_object_get(request->json, "context")));
     order = job_order_of(request, cell);
     order.session = session;
     order.is_detached = json_is_true(json_object_get(request->json, "detach"));

@@ -27,6 +27,8 @@ struct run_given {
 
 struct run_program {
     enum run_language language;
+    char context[32];      /* of a cell: the id of its kernel; "": its language's own */
+    const char *directory; /* of a kernel: as in struct wire_run, or NULL; lent */
     struct buf code;
     char **args;      /* run_program_name(), or the command, and the arguments; NULL at the end, or
                          NULL */

@@ -88,12 +88,24 @@ void box_disown(struct box *box, const struct box_events *events, void *owner);
 
 bool box_is_kept(const struct box *box);
 
-/* Runs a cell in the kernel of its language, which is started if it must be; on_done follows.
- * E_BUSY: one runs already, or the box is ending. */
-int box_cell(struct box *box, struct run *cell, struct error *err);
+/* A kernel besides those of the languages. Lent to the box until box_drop_context(). */
+struct box_context {
+    unsigned slot; /* below WIRE_CONTEXTS */
+    enum run_language language;
+    const char *directory; /* where it starts, as in struct run_program */
+};
+
+/* Runs a cell in the kernel of its language, or of the context unless that is NULL, which is
+ * started if it must be; on_done follows. E_BUSY: one runs already, or the box is ending. */
+int box_cell(struct box *box, struct run *cell, const struct box_context *context,
+             struct error *err);
 
 /* Ends that kernel and starts a fresh one. Only between cells. */
 void box_restart(struct box *box, enum run_language language);
+void box_restart_context(struct box *box, const struct box_context *context);
+
+/* Ends that kernel. None of its cells runs. */
+void box_drop_context(struct box *box, const struct box_context *context);
 
 /* --- commands beside the kernels of a session (box_command.c) --- */
 

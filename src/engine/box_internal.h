@@ -24,7 +24,8 @@
 /* One kernel as we see it. */
 struct box_kernel {
     struct box *box;
-    struct box_command *command; /* it is no kernel, but this command; else NULL */
+    struct box_command *command;       /* it is no kernel, but this command; else NULL */
+    const struct box_context *context; /* it is one besides those of the languages; else NULL */
     struct peer peer;
     int out, err;
     int replies;             /* our end, until there is a desk */
@@ -35,6 +36,7 @@ struct box_kernel {
     bool was_lost;      /* the one before it ended between cells, which nobody has been told */
     bool is_alive;      /* from its start to pid 1's word of its end */
     bool is_restarting; /* killed on request: the next one takes its place, and its cells */
+    bool is_dropped;    /* killed on request, and none takes its place */
 };
 
 /* A command beside the kernels (box_command.c). */
@@ -314,6 +316,9 @@ void box_session_on_deadline(struct box *b);
 
 /* The cell is answered: the sandbox is ready for the next one. */
 void box_session_after(struct box *b);
+
+/* Which kind of kernel it is: that of a context is as the one of its language. */
+enum wire_kernel box_kernel_kind(const struct box_kernel *k);
 
 int box_start_kernel(struct box_kernel *k, struct error *err);
 void box_signal_kernel(struct box_kernel *k, int sig);

@@ -236,7 +236,7 @@ static bool take_claim(struct box_kernel *k, const struct frame *frame)
     if (!b->terms || !b->has_run_code)
         return false;
     if (frame->type == WIRE_REFUSED) {
-        if (k == &b->kernels[WIRE_KERNEL_PYTHON])
+        if (box_kernel_kind(k) == WIRE_KERNEL_PYTHON)
             box_check_begin(b);
         else
             box_end_run(b, BOX_BROKEN); /* other kernels refuse nothing */

@@ -155,7 +155,7 @@ void box_pack_run(const struct box *b, const struct run_terms *terms,
         .script = span_of(program->script ? program->script : ""),
         .language = program->language,
         .memory_mb = (uint32_t)(terms->limits.memory_bytes / MIB),
-        .directory = span_of(is_command && b->terms ? terms->workdir : NULL),
+        .directory = span_of(is_command && b->terms ? terms->workdir : program->directory),
     };
     /* Our look at the counter comes first; the kernel's own limit, per process and in whole
      * seconds, is behind it. In a session each cell has its own, so there is only our look. */

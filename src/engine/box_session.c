@@ -49,9 +49,25 @@ static enum wire_kernel index_of(const struct box_kernel *k)
     return (enum wire_kernel)(k - k->box->kernels);
 }
 
+enum wire_kernel box_kernel_kind(const struct box_kernel *k)
+{
+    return k->context ? (enum wire_kernel)languages[k->context->language].kernel : index_of(k);
+}
+
 static struct box_kernel *kernel_for(struct box *b, enum run_language language)
 {
     return &b->kernels[languages[language].kernel];
+}
+
+static struct box_kernel *kernel_of_context(struct box *b, const struct box_context *context)
+{
+    struct box_kernel *k = &b->kernels[WIRE_KERNEL_CONTEXT + context->slot];
+
+    k->context = context;
+    /* Pid 1 has not told the end of the one before: the next one follows it. */
+    k->is_restarting |= k->is_dropped;
+    k->is_dropped = false;
+    return k;
 }
 
 /* --- kernels --- */
@@ -91,13 +107,16 @@ static int send_state(struct box_kernel *k, struct error *err)
 static int open_cells(struct box_kernel *k, struct error *err)
 {
     struct box *b = k->box;
-    const struct run_program program = {.language = (enum run_language)index_of(k)};
+    const struct run_program program = {
+        .language = (enum run_language)box_kernel_kind(k),
+        .directory = k->context ? k->context->directory : NULL,
+    };
     cleanup_close int theirs = -1;
     int pair[2];
     struct pack p;
     int r;
 
-    if (open_way(index_of(k), pair, err) < 0)
+    if (open_way(box_kernel_kind(k), pair, err) < 0)
         return -1;
     theirs = pair[0];
     if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0 ||
@@ -232,15 +251,15 @@ static int hand_over(struct box_kernel *k, struct error *err)
     struct box *b = k->box;
     struct run *cell = b->run;
 
-    if (index_of(k) != WIRE_KERNEL_PYTHON) /* no policy checks it before it runs */
+    if (box_kernel_kind(k) != WIRE_KERNEL_PYTHON) /* no policy checks it before it runs */
         b->has_run_code = true;
     if (box_watch_output_soon(b, err) < 0)
         return -1;
     box_look_at_files(b);
     peer_enter(&k->peer, WIRE_STATE_HANDED);
     cell->result.handed_ns = loop_now_ns();
-    return index_of(k) == WIRE_KERNEL_BASH ? send_bash(&k->peer, cell, err)
-                                           : send_cell(&k->peer, cell, ++b->cells, err);
+    return box_kernel_kind(k) == WIRE_KERNEL_BASH ? send_bash(&k->peer, cell, err)
+                                                  : send_cell(&k->peer, cell, ++b->cells, err);
 }
 
 static void kill_kernel(struct box *b)
@@ -290,7 +309,7 @@ static void try_to_hand_over(struct box *b)
 /* Its files are there. */
 static int begin_cell(struct box *b, struct run *cell, struct error *err)
 {
-    struct box_kernel *k = kernel_for(b, cell->program.language);
+    struct box_kernel *k = b->active;
 
     run_drop_given(cell);
     if (!k->is_alive && box_start_kernel(k, err) < 0)
@@ -301,7 +320,6 @@ static int begin_cell(struct box *b, struct run *cell, struct error *err)
         cell->terms.masking = b->terms->masking;
     box_begin_cell(b, cell);
     box_own_gate(b, cell);
-    b->active = k;
     b->state = BOX_RUNNING;
     cell->result.handed_ns = loop_now_ns();
     box_leave_out_commands(b);
@@ -311,13 +329,13 @@ static int begin_cell(struct box *b, struct run *cell, struct error *err)
     return 0;
 }
 
-int box_cell(struct box *b, struct run *cell, struct error *err)
+int box_cell(struct box *b, struct run *cell, const struct box_context *context, struct error *err)
 {
     if (b->state != BOX_KEPT)
         return error_set(err, E_BUSY, "the session's sandbox is not ready for a cell");
+    b->active = context ? kernel_of_context(b, context) : kernel_for(b, cell->program.language);
     box_settle_files(b);
     if (box_has_large_files(cell) || box_files_are_stale(b)) {
-        b->active = kernel_for(b, cell->program.language);
         box_put_files_slowly(b, cell, begin_cell);
         return 0;
     }
@@ -346,6 +364,8 @@ void box_session_on_waiting(struct box_kernel *k)
         box_check_on_waiting(k);
         return;
     }
+    if (k->is_dropped)
+        return;
     if (open_cells(k, &err) < 0) {
         error_done(&err);
         box_signal_kernel(k, SIGKILL); /* its end is an answer to whoever waits for it */
@@ -392,6 +412,8 @@ void box_session_on_broken(struct box_kernel *k)
     if (index_of(k) == WIRE_KERNEL_BASH)
         box_copy_on_bash_end(k->box);
     if (k->box->state != BOX_KEPT && k->box->state != BOX_RUNNING)
+        return;
+    if (k->is_dropped)
         return;
     k->was_lost = true;
     replace(k);
@@ -448,8 +470,10 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         return;
     }
     k->is_alive = false;
-    if (b->state == BOX_ENDING)
+    if (k->is_dropped || b->state == BOX_ENDING) {
+        k->is_dropped = k->is_restarting = false;
         return;
+    }
     if (index_of(k) == WIRE_KERNEL_PYTHON)
         box_copy_on_trouble(b, "its kernel died");
     else if (index_of(k) == WIRE_KERNEL_BASH && !k->is_restarting)
@@ -475,7 +499,7 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         box_answer(b);
         if (b->run && was_born) { /* it is not answered yet */
             k->was_lost |= !is_reported;
-            b->next_due = k;
+            b->next_due = k->context ? NULL : k;
             return;
         }
     }
@@ -484,7 +508,9 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
     if (!was_born || k->is_alive)
         return;
     k->was_lost |= !is_reported;
-    if (b->state == BOX_KEPT || b->state == BOX_RUNNING)
+    /* That of a context is started by its next cell: its directory may be gone, and with it every
+     * one that is started. */
+    if (!k->context && (b->state == BOX_KEPT || b->state == BOX_RUNNING))
         start_next(k);
 }
 
@@ -629,6 +655,24 @@ void box_restart(struct box *b, enum run_language language)
     if (language == RUN_BASH)
         buf_done(&b->bash);
     replace(k);
+}
+
+void box_restart_context(struct box *b, const struct box_context *context)
+{
+    if (b->state == BOX_KEPT)
+        replace(kernel_of_context(b, context));
+}
+
+void box_drop_context(struct box *b, const struct box_context *context)
+{
+    struct box_kernel *k = &b->kernels[WIRE_KERNEL_CONTEXT + context->slot];
+
+    k->context = NULL;
+    k->was_lost = k->is_restarting = false;
+    if (!k->is_alive)
+        return;
+    k->is_dropped = true;
+    box_signal_kernel(k, SIGKILL);
 }
 
 int box_keep(struct box *b, const struct run_terms *terms, const struct box_events *events,

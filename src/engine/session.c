@@ -150,6 +150,7 @@ void session_go_on(struct session *s)
            box_state(s->box) == BOX_KEPT && !s->is_closing) {
         struct session_cell *cell = TAILQ_FIRST(&s->queue);
         struct run *run = cell->run;
+        const struct box_context *context = NULL;
         struct error err = {0};
 
         dequeue(s, cell);
@@ -157,7 +158,8 @@ void session_go_on(struct session *s)
         s->is_used = true;
         s->current = run;
         run->box = s->box;
-        if (box_cell(s->box, run, &err) == 0) {
+        if (session_context_of(s, run, &context, &err) == 0 &&
+            box_cell(s->box, run, context, &err) == 0) {
             free(cell);
             return;
         }
@@ -267,7 +269,7 @@ void session_cancel(struct session *s, struct run *run)
         s->n_commands--;
 }
 
-int session_restart(struct session *s, enum run_language language, struct error *err)
+int session_check_restart(const struct session *s, struct error *err)
 {
     if (session_check_awake(s, err) < 0)
         return -1;
@@ -277,6 +279,13 @@ int session_restart(struct session *s, enum run_language language, struct error 
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "interrupt it first");
     }
+    return 0;
+}
+
+int session_restart(struct session *s, enum run_language language, struct error *err)
+{
+    if (session_check_restart(s, err) < 0)
+        return -1;
     if (s->box)
         box_restart(s->box, language);
     return 0;
@@ -334,6 +343,8 @@ static void free_session(struct session *s)
     loop_watch_free(s->idle);
     loop_watch_free(s->lifetime);
     session_copy_done(s);
+    for (size_t i = 0; i < WIRE_CONTEXTS; i++)
+        session_free_context(&s->contexts[i]);
     run_terms_done(&s->terms);
     pseudonyms_free(s->names);
     free(s->name);

@@ -140,6 +140,31 @@ int session_signal(struct session *session, struct run *command, int sig, struct
 int session_pause(struct session *session, struct error *err);
 int session_resume(struct session *session, struct error *err);
 
+/* --- contexts: kernels besides those of the languages (session_context.c) --- */
+
+struct context_info {
+    const char *id; /* "ctx_" + 26 characters */
+    enum run_language language;
+    const char *directory; /* as it was asked for, or "" */
+};
+
+/* A cell names one in its program. They share the sandbox and its limits, and all cells one queue.
+ * `directory`: where it starts, in /workspace or a granted directory; NULL: as all code.
+ * E_TOO_LARGE: there are WIRE_CONTEXTS of them. */
+int session_open_context(struct session *session, enum run_language language, const char *directory,
+                         struct context_info *ret_info, struct error *err);
+
+/* Those that there are; false past the end. */
+bool session_context_at(const struct session *session, size_t index, struct context_info *ret_info);
+int session_find_context(struct session *session, const char *id, struct context_info *ret_info,
+                         struct error *err);
+
+/* As session_restart(). */
+int session_restart_context(struct session *session, const char *id, struct error *err);
+
+/* Its kernel ends. E_BUSY: it has cells that run or wait. */
+int session_close_context(struct session *session, const char *id, struct error *err);
+
 /* A fresh kernel of that language: variables are lost, files stay. E_BUSY while a cell runs. */
 int session_restart(struct session *session, enum run_language language, struct error *err);
 

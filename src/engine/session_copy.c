@@ -149,7 +149,7 @@ static int check_rest(const struct session *s, struct error *err)
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "copies are made between cells");
     }
-    return session_check_commands(s, err);
+    return session_check_contexts(s, err) < 0 ? -1 : session_check_commands(s, err);
 }
 
 static struct session_copy *begin(struct session *s, enum kind kind, session_copied_fn fn,

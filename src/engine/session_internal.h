@@ -27,6 +27,12 @@ struct session_cell {
 
 TAILQ_HEAD(session_cells, session_cell);
 
+struct session_context {
+    char id[32]; /* "": the slot is free */
+    struct box_context kernel;
+    char *directory, *path; /* as it was asked for, and as the kernel takes it */
+};
+
 struct session {
     struct sessions *table;
     TAILQ_ENTRY(session) link; /* in order of their age */
@@ -59,6 +65,7 @@ struct session {
     struct memory_image *origin; /* what it is a copy of, or NULL */
     struct memory_image *seed;   /* what it is to become a copy of when it has its sandbox */
     struct session_checkpoint *checkpoints;
+    struct session_context contexts[WIRE_CONTEXTS];
     struct session_copy *copy; /* what is being done with it, or NULL */
     struct session_copy *fork; /* of another one: this one is to become a copy */
     bool awaits_image;         /* of it: it has its sandbox */
@@ -93,6 +100,9 @@ bool session_is_name(const char *name);
 /* Whether a new session may have the name of the options. */
 int session_check_name(const struct sessions *table, const struct session_options *options,
                        struct error *err);
+
+/* Whether a kernel may be replaced now. */
+int session_check_restart(const struct session *s, struct error *err);
 
 /* It has no sandbox yet, or one that is not itself yet. */
 bool session_is_starting(const struct session *s);
@@ -147,6 +157,16 @@ void session_drop_commands(struct session *s);
 
 /* E_INVALID, with their names: it has some, and cannot be copied. */
 int session_check_commands(const struct session *s, struct error *err);
+
+/* --- session_context.c --- */
+
+/* The kernel that the cell names, or NULL: its language's own. E_NOT_FOUND: it has ended. */
+int session_context_of(struct session *s, const struct run *cell,
+                       const struct box_context **ret_context, struct error *err);
+void session_free_context(struct session_context *context); /* accepts an empty one */
+
+/* E_INVALID: it has some, and cannot be copied. */
+int session_check_contexts(const struct session *s, struct error *err);
 
 /* --- session_pause.c --- */
 

@@ -13,6 +13,7 @@ const struct route *const serve_routes[] = {
     api_approval_routes,
     api_batch_routes,
     api_session_routes,
+    api_context_routes,
     api_copy_routes,
     api_changes_routes,
     api_file_routes,

@@ -114,6 +114,7 @@ def operations():
     POST /v1/sessions | GET /v1/sessions | GET /v1/sessions/{session} | DELETE /v1/sessions/{session}
     POST /v1/sessions/{session}/execute | POST /v1/sessions/{session}/interrupt | POST /v1/sessions/{session}/restart | POST /v1/sessions/{session}/pause
     POST /v1/sessions/{session}/resume | POST /v1/sessions/{session}/snapshot | GET /v1/snapshots | DELETE /v1/snapshots/{name}
+    POST /v1/sessions/{session}/contexts | GET /v1/sessions/{session}/contexts | POST /v1/sessions/{session}/contexts/{context}/restart | DELETE /v1/sessions/{session}/contexts/{context}
     POST /v1/sessions/{session}/commands | GET /v1/sessions/{session}/commands | GET /v1/sessions/{session}/commands/{command}
     DELETE /v1/sessions/{session}/commands/{command} | POST /v1/sessions/{session}/commands/{command}/stdin | POST /v1/sessions/{session}/commands/{command}/signal
     POST /v1/sessions/{session}/fork | POST /v1/sessions/{session}/checkpoint | POST /v1/sessions/{session}/restore

@@ -53,6 +53,8 @@ class SandboxFields(TypedDict, total=False):
 class CellFields(CodeFields, CellLimits):
     """Fields of a cell, beside its code."""
 
+    context: str  # the id of the context it runs in: Session.open_context()
+
 
 class CommandFields(CellLimits, total=False):
     """Fields of a command in a session."""

@@ -14,7 +14,7 @@ from .files import AsyncFiles, Files, FilesMethods
 from .jobs import AsyncJob, Job, JobMethods, start_run
 from .methods import Awaiting, Blocking, call, plain
 from .transport import Request, Transport
-from .types import Changes, Json, Result, Settled, member, read, read_result
+from .types import Changes, Context, Json, Result, Settled, member, read, read_list, read_result
 
 SessionT = TypeVar("SessionT", bound="SessionMethods[Any, Any, Any, Any, Any]")
 EventsT = TypeVar("EventsT", bound=EventsMethods)
@@ -81,6 +81,29 @@ class SessionMethods(Generic[SessionT, EventsT, FilesT, JobT, CommandsT]):
     async def resume(self) -> None:
         """Lets a paused session go on."""
         await self._transport.call(self._request(routes.RESUME, {}))
+
+    # --- contexts ---
+
+    @call
+    async def open_context(self, *, language: Optional[str] = None, workdir: Optional[str] = None) -> Context:
+        """A further kernel with its own variables, for cells with `context=`."""
+        answer = await self._transport.call(self._request(routes.OPEN_CONTEXT, body({"language": language, "workdir": workdir})))
+        return read(Context, answer)
+
+    @call
+    async def contexts(self) -> List[Context]:
+        """The contexts that were opened."""
+        return read_list(Context, await self._transport.call(self._request(routes.CONTEXTS)), "contexts")
+
+    @call
+    async def restart_context(self, context: str) -> None:
+        """Starts it again with fresh variables. Files stay."""
+        await self._transport.call(Request(routes.RESTART_CONTEXT, {"session": self.id, "context": context}, json={}))
+
+    @call
+    async def delete_context(self, context: str) -> None:
+        """Ends a context. Its variables are gone."""
+        await self._transport.read(Request(routes.DELETE_CONTEXT, {"session": self.id, "context": context}))
 
     # --- copies ---
 

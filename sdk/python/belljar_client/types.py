@@ -394,6 +394,15 @@ class Language:
 
 
 @dataclass(frozen=True)
+class Context:
+    """A kernel of a session besides those of its languages."""
+
+    context_id: str
+    language: str
+    workdir: Optional[str] = None  # where it started, as it was asked for
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """Variables and files of a session, for sessions to come."""
 

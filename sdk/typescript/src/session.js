@@ -111,6 +111,45 @@ export class Session {
     await this.#transport.call("POST /v1/sessions/{session}/resume", { parts: this.#parts, json: {}, signal });
   }
 
+  // --- contexts ---
+
+  /**
+   * A further kernel with its own variables, for cells with `context`.
+   * @param {Api.Routes["POST /v1/sessions/{session}/contexts"]["json"] & Asking} [options]
+   */
+  openContext({ signal, ...json } = {}) {
+    return this.#transport.call("POST /v1/sessions/{session}/contexts", { parts: this.#parts, json, signal });
+  }
+
+  /**
+   * The contexts that were opened.
+   * @param {Asking} [asking]
+   * @returns {Promise<Api.Context[]>}
+   */
+  async contexts({ signal } = {}) {
+    return list(await this.#transport.call("GET /v1/sessions/{session}/contexts", { parts: this.#parts, signal }), "contexts");
+  }
+
+  /**
+   * Starts it again with fresh variables. Files stay.
+   * @param {string} context
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async restartContext(context, { signal } = {}) {
+    await this.#transport.call("POST /v1/sessions/{session}/contexts/{context}/restart", { parts: { session: this.id, context }, json: {}, signal });
+  }
+
+  /**
+   * Ends a context. Its variables are gone.
+   * @param {string} context
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async deleteContext(context, { signal } = {}) {
+    await this.#transport.read("DELETE /v1/sessions/{session}/contexts/{context}", { parts: { session: this.id, context }, signal });
+  }
+
   // --- copies ---
 
   /**

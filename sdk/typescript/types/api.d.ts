@@ -418,6 +418,17 @@ export type Interrupted = {
   interrupted: boolean;
 };
 
+export type Context = {
+  context_id: string;
+  language: string;
+  /** where it started, as it was asked for */
+  workdir: string | null;
+};
+
+export type Contexts = {
+  contexts: Context[];
+};
+
 export type Snapshots = {
   snapshots: {
     name: string;
@@ -1166,6 +1177,8 @@ export interface Routes {
       correlation_id?: string;
       /** also return a signed receipt */
       receipt?: boolean;
+      /** the id of the context to run it in, which decides on the language */
+      context?: string;
       /** wall-clock limit of a run or cell */
       timeout_s?: number;
       /** CPU time that all processes of a run or cell may use together; 0: no limit */
@@ -1238,6 +1251,57 @@ export interface Routes {
     bytes: false;
     key: false;
     answer: Session;
+  };
+  /** a further kernel in the same sandbox, with variables and a directory of its own */
+  "POST /v1/sessions/{session}/contexts": {
+    parts: {
+      session: string;
+    };
+    query: { [name: string]: never };
+    json: {
+      /** default: python */
+      language?: "python" | "bash" | "javascript" | "typescript";
+      /** where it starts, in /workspace or in a granted directory; without it, where the session's code does */
+      workdir?: string;
+    };
+    bytes: false;
+    key: false;
+    answer: Context;
+  };
+  /** the contexts that were opened */
+  "GET /v1/sessions/{session}/contexts": {
+    parts: {
+      session: string;
+    };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Contexts;
+  };
+  /** a fresh kernel for the context; its variables are lost, files stay */
+  "POST /v1/sessions/{session}/contexts/{context}/restart": {
+    parts: {
+      session: string;
+      context: string;
+    };
+    query: { [name: string]: never };
+    json: { [name: string]: never };
+    bytes: false;
+    key: false;
+    answer: Context;
+  };
+  /** end a context; its variables are gone */
+  "DELETE /v1/sessions/{session}/contexts/{context}": {
+    parts: {
+      session: string;
+      context: string;
+    };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: never;
   };
   /** new sessions with the same variables and files, each in its own sandbox */
   "POST /v1/sessions/{session}/fork": {

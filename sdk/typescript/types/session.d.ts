@@ -58,6 +58,31 @@ export class Session {
      */
     resume({ signal }?: Asking): Promise<void>;
     /**
+     * A further kernel with its own variables, for cells with `context`.
+     * @param {Api.Routes["POST /v1/sessions/{session}/contexts"]["json"] & Asking} [options]
+     */
+    openContext({ signal, ...json }?: Api.Routes["POST /v1/sessions/{session}/contexts"]["json"] & Asking): Promise<Api.Context>;
+    /**
+     * The contexts that were opened.
+     * @param {Asking} [asking]
+     * @returns {Promise<Api.Context[]>}
+     */
+    contexts({ signal }?: Asking): Promise<Api.Context[]>;
+    /**
+     * Starts it again with fresh variables. Files stay.
+     * @param {string} context
+     * @param {Asking} [asking]
+     * @returns {Promise<void>}
+     */
+    restartContext(context: string, { signal }?: Asking): Promise<void>;
+    /**
+     * Ends a context. Its variables are gone.
+     * @param {string} context
+     * @param {Asking} [asking]
+     * @returns {Promise<void>}
+     */
+    deleteContext(context: string, { signal }?: Asking): Promise<void>;
+    /**
      * Independent copies, with variables and files as they are now.
      * @param {number} [n]
      * @param {Asking} [asking]
