@@ -1,5 +1,6 @@
 /* Cells of E2B's code interpreter: lines of JSON as things happen. When the client goes, the cell
  * is interrupted; its variables stay. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,57 +177,102 @@ static int find_context(const char *id)
     return -1;
 }
 
+static json_t *further_json(const struct context_info *info)
+{
+    const char *cwd = *info->directory ? info->directory : E2B_HOME;
+
+    return json_pack("{s:s, s:s, s:o}", "id", info->id, "language", languages[info->language].name,
+                     "cwd", json_text_string(cwd, strlen(cwd)));
+}
+
+/* The default ones come first. */
 void e2b_list_contexts(struct request *request)
 {
-    json_t *list = e2b_sandbox_of(request) ? json_array() : NULL;
+    const struct e2b_sandbox *sandbox = e2b_sandbox_of(request);
+    struct context_info info;
+    json_t *list;
 
-    for (size_t i = 0; list && i < ARRAY_SIZE(defaults); i++)
+    if (!sandbox)
+        return;
+    list = json_array();
+    for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
         (void)json_array_append_new(list, context_json(defaults[i]));
-    if (list)
-        request_answer_json(request, 200, list);
+    for (size_t i = 0; session_context_at(sandbox->session, i, &info); i++)
+        (void)json_array_append_new(list, further_json(&info));
+    request_answer_json(request, 200, list);
+}
+
+static int find_language(const char *name, enum run_language *ret_language, struct error *err)
+{
+    int found = *name ? language_find((struct span){name, strlen(name)}) : (int)RUN_PYTHON;
+
+    if (found < 0) {
+        error_set(err, E_UNSUPPORTED, "the language %.32s is not available", name);
+        return error_hint(err, "`GET /v1/languages` lists those that are");
+    }
+    *ret_language = (enum run_language)found;
+    return 0;
 }
 
 void e2b_make_context(struct request *request)
 {
+    json_t *body = e2b_body(request);
+    struct e2b_sandbox *sandbox = body ? e2b_sandbox_of(request) : NULL;
+    const char *cwd = body ? json_get_text(body, "cwd") : "";
+    enum run_language language;
+    struct context_info info;
+    char directory[PATH_MAX];
     struct error err = {0};
 
-    error_set(&err, E_UNSUPPORTED, "a sandbox has one context for each language");
-    error_hint(&err, "run code without a context, or in the default ones");
-    request_answer_error(request, &err);
+    if (!sandbox)
+        return;
+    if (find_language(json_get_text(body, "language"), &language, &err) < 0 ||
+        e2b_path_directory(cwd, directory, &err) < 0 ||
+        session_open_context(sandbox->session, language, *cwd ? directory : NULL, &info, &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_json(request, 200, further_json(&info));
 }
 
-static void refuse_context(struct request *request, const char *id)
+/* Clients look for these words. */
+static void answer_context(struct request *request, const char *id, int r, struct error *err)
 {
-    struct error err = {0};
-
-    error_set(&err, E_NOT_FOUND, "Context %.64s not found", id);
-    request_answer_error(request, &err);
+    if (r == 0) {
+        request_answer_json(request, 200, json_object());
+        return;
+    }
+    if (err->code == E_NOT_FOUND) {
+        error_done(err);
+        error_set(err, E_NOT_FOUND, "Context %.64s not found", id);
+    }
+    request_answer_error(request, err);
 }
 
 void e2b_restart_context(struct request *request)
 {
-    int language = find_context(request->params[0]);
+    const char *id = request->params[0];
+    int language = find_context(id), r;
     struct e2b_sandbox *sandbox = e2b_sandbox_of(request);
     struct error err = {0};
 
     if (!sandbox)
         return;
-    if (language < 0)
-        refuse_context(request, request->params[0]);
-    else if (session_restart(sandbox->session, (enum run_language)language, &err) < 0)
-        request_answer_error(request, &err);
-    else
-        request_answer_json(request, 200, json_object());
+    r = language >= 0 ? session_restart(sandbox->session, (enum run_language)language, &err)
+                      : session_restart_context(sandbox->session, id, &err);
+    answer_context(request, id, r, &err);
 }
 
 void e2b_remove_context(struct request *request)
 {
+    const char *id = request->params[0];
+    bool is_default = find_context(id) >= 0;
+    struct e2b_sandbox *sandbox = e2b_sandbox_of(request);
     struct error err = {0};
 
-    if (!e2b_sandbox_of(request))
+    if (!sandbox)
         return;
-    if (find_context(request->params[0]) < 0) {
-        refuse_context(request, request->params[0]);
+    if (!is_default) {
+        answer_context(request, id, session_close_context(sandbox->session, id, &err), &err);
         return;
     }
     error_set(&err, E_INVALID, "the default contexts stay as long as the sandbox");
@@ -236,24 +282,28 @@ void e2b_remove_context(struct request *request)
 
 /* --- execute --- */
 
-static int read_language(const json_t *body, enum run_language *ret_language, struct error *err)
+/* *ret_context: the id of a further kernel, or "". */
+static int read_language(struct e2b_sandbox *sandbox, const json_t *body,
+                         enum run_language *ret_language, const char **ret_context,
+                         struct error *err)
 {
-    const char *context = json_get_text(body, "context_id");
-    const char *name = json_get_text(body, "language");
-    int found;
+    const char *id = json_get_text(body, "context_id"), *name = json_get_text(body, "language");
+    int language = find_context(id);
+    struct context_info info;
 
-    if (*context && *name)
+    *ret_context = "";
+    if (*id && *name)
         return error_set(err, E_INVALID, "Only one of context_id or language can be provided");
-    found = *context ? find_context(context)
-            : *name  ? language_find((struct span){name, strlen(name)})
-                     : (int)RUN_PYTHON;
-    if (found < 0 && *context)
-        return error_set(err, E_NOT_FOUND, "Context %.64s not found", context);
-    if (found < 0) {
-        error_set(err, E_UNSUPPORTED, "the language %.32s is not available", name);
-        return error_hint(err, "`GET /v1/languages` lists those that are");
+    if (!*id)
+        return find_language(name, ret_language, err);
+    if (language >= 0) {
+        *ret_language = (enum run_language)language;
+        return 0;
     }
-    *ret_language = (enum run_language)found;
+    if (session_find_context(sandbox->session, id, &info, NULL) < 0)
+        return error_set(err, E_NOT_FOUND, "Context %.64s not found", id);
+    *ret_language = info.language;
+    *ret_context = info.id;
     return 0;
 }
 
@@ -263,20 +313,25 @@ static int make_cell(struct request *request, struct e2b_sandbox *sandbox, const
     struct admission admission = api_admission(request->api, request->caller);
     const json_t *code = json_object_get(body, "code"), *env = json_object_get(body, "env_vars");
     cleanup(run_request_done) struct run_request asked = {.is_notebook = true};
+    const char *context;
 
     if (!json_is_string(code))
         return error_set(err, E_INVALID, "`code` is missing");
-    if (read_language(body, &asked.language, err) < 0)
+    if (read_language(sandbox, body, &asked.language, &context, err) < 0)
         return -1;
-    if (json_object_size(env) && asked.language != RUN_PYTHON)
+    if (json_object_size(env) && (asked.language != RUN_PYTHON || *context))
         return error_set(err, E_UNSUPPORTED,
-                         "variables of one cell are only for Python; set them with the sandbox");
+                         "variables of one cell are only for the default context of Python");
     asked.code = (struct span){json_string_value(code), json_string_length(code)};
     run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s,
                           api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s));
     admission.session = sandbox->session;
     admission.has_skills = true;
-    return admit_request(&admission, &asked, ret_cell, err);
+    if (admit_request(&admission, &asked, ret_cell, err) < 0)
+        return -1;
+    (void)snprintf((*ret_cell)->program.context, sizeof((*ret_cell)->program.context), "%s",
+                   context);
+    return 0;
 }
 
 /* --- variables of one cell --- */

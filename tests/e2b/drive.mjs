@@ -235,6 +235,15 @@ await check("callbacks of a cell", async () => {
 await check("bash as a language", async () => {
   same((await sandbox.runCode("echo $((6*7))", { language: "bash" })).logs.stdout.join(""), "42\n");
 });
+await check("contexts have variables of their own", async () => {
+  const context = await sandbox.createCodeContext();
+  await sandbox.runCode("z = 1");
+  await sandbox.runCode("z = 2", { context });
+  same([(await sandbox.runCode("z")).text, (await sandbox.runCode("z", { context })).text], ["1", "2"]);
+  same((await sandbox.listCodeContexts()).map((c) => c.id).includes(context.id), true);
+  await sandbox.removeCodeContext(context);
+  await fails(sandbox.runCode("z", { context }));
+});
 await check("a client that goes interrupts the cell, and variables stay", async () => {
   await sandbox.runCode("kept = 5");
   await fails(sandbox.runCode("import time\nwhile True: time.sleep(0.05)", { timeoutMs: 1000 }), "TimeoutError");

@@ -382,6 +382,21 @@ def test_cells_have_output_results_and_errors(sandbox):
         assert reply.status == status and word in reply.body.decode() and reply.headers["content-type"].startswith("text/plain"), reply
 
 
+def test_contexts_have_variables_of_their_own(sandbox):
+    call = lambda method, path, body=None: sandbox.call(method, f"/contexts{path}", body, port=INTERPRETER)  # noqa: E731
+    sandbox.rpc("filesystem.Filesystem/MakeDir", {"path": "d"})
+    own = call("POST", "", {"language": "python", "cwd": "/home/user/d"}).json
+    assert own["language"] == "python" and own["cwd"] == "/home/user/d", own
+    sandbox.execute("x = 1")
+    assert sandbox.execute("x = 2\nimport os; os.path.basename(os.getcwd())", context_id=own["id"])[0]["text"] == "d"
+    assert sandbox.execute("x")[0]["text"] == "1" and sandbox.execute("x", context_id=own["id"])[0]["text"] == "2"
+    assert [c["id"] for c in call("GET", "").json] == ["python", "bash", own["id"]]
+    assert call("POST", f"/{own['id']}/restart", {}).status == 200
+    assert sandbox.execute("x", context_id=own["id"])[-1]["name"] == "NameError"
+    assert call("DELETE", f"/{own['id']}").status == 200 and call("DELETE", f"/{own['id']}").status == 404
+    assert call("POST", "", {"language": "cobol"}).status == 501 and call("DELETE", "/python").status == 400
+
+
 def test_a_client_that_goes_interrupts_its_cell(server, sandbox):
     sandbox.execute("kept = 5")
     c = server.connect()
