@@ -360,17 +360,6 @@ static void forget_id(struct request *request)
     request->params[ID_PARAM] = NULL;
 }
 
-static int let_in(struct request *request, const struct e2b_sandbox *sandbox,
-                  struct caller **ret_caller, struct error *err)
-{
-    forget_id(request);
-    request->params[ID_PARAM] = strdup(sandbox->id);
-    if (!request->params[ID_PARAM])
-        return error_memory(err);
-    *ret_caller = sandbox->caller;
-    return 0;
-}
-
 /* It runs, or goes on now because somebody wants something of it. */
 static bool is_awake(struct e2b_sandbox *sandbox)
 {
@@ -380,6 +369,20 @@ static bool is_awake(struct e2b_sandbox *sandbox)
         return false;
     e2b_sandbox_set_end(sandbox, sandbox->timeout_ms);
     return true;
+}
+
+/* For requests whose credentials have been checked: nobody else wakes a sandbox. */
+static int let_in(struct request *request, struct e2b_sandbox *sandbox, struct caller **ret_caller,
+                  struct error *err)
+{
+    if (!is_awake(sandbox))
+        return error_set(err, E_NOT_FOUND, "the sandbox is paused");
+    forget_id(request);
+    request->params[ID_PARAM] = strdup(sandbox->id);
+    if (!request->params[ID_PARAM])
+        return error_memory(err);
+    *ret_caller = sandbox->caller;
+    return 0;
 }
 
 /* The sandbox that the headers name. NULL: the answer has been given. */
@@ -394,7 +397,7 @@ static struct e2b_sandbox *find_named(struct request *request, enum e2b_port por
     if (sandbox &&
         (!sandbox->caller->is_known || sandbox->caller->generation != sandbox->generation))
         sandbox = NULL;
-    if (!sandbox || !is_awake(sandbox)) {
+    if (!sandbox || (e2b_sandbox_is_paused(sandbox) && !sandbox->resumes)) {
         e2b_answer_gone(request, id, "The sandbox was not found");
         return NULL;
     }
@@ -492,7 +495,7 @@ int e2b_identify_files(struct request *request, struct caller **ret_caller, stru
         if (!s->waiting && !s->is_ending && s->caller->is_known &&
             s->caller->generation == s->generation &&
             (!id.data || e2b_sandbox_find(api->e2b, id.data, id.len, NULL) == s) &&
-            is_signed(request, s) && is_awake(s))
+            is_signed(request, s))
             return let_in(request, s, ret_caller, err);
     error_set(err, E_AUTH, "the signature is wrong or has expired, or its sandbox has ended");
     return error_hint(err, "make a new address");

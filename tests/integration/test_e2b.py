@@ -164,6 +164,10 @@ def test_it_pauses_and_goes_on(server):
         s.execute("y = 6")
         assert control(server, "POST", f"/sandboxes/{s.id}/timeout", {"timeout": 0}).status == 204
         wait_until(lambda: control(server, "GET", f"/sandboxes/{s.id}").json["state"] == "paused", "it pauses")
+        # Only who has its token wakes it.
+        assert s.call("GET", "/files?path=x", X_Access_Token="sbx_" + 64 * "0").status == 401
+        assert s.call("GET", "/health", X_Access_Token="").status == 204
+        assert control(server, "GET", f"/sandboxes/{s.id}").json["state"] == "paused"
         assert s.execute("y")[0]["text"] == "6"
         assert control(server, "GET", f"/sandboxes/{s.id}").json["lifecycle"] == {"onTimeout": "pause", "autoResume": True}
 
