@@ -172,7 +172,12 @@ def test_prompts_are_helped(client):
 
 
 def test_what_follows_a_failed_cell_is_not_run(client):
-    first, second, third = client.execute("1/0"), client.execute("print(2)"), client.execute("3", stop_on_error=False)
+    first = client.execute("input()\n1/0", allow_stdin=True)  # it waits until the others are in the queue
+    while client.receive()["header"]["msg_type"] != "input_request":
+        pass
+    second, third = client.execute("print(2)"), client.execute("3", stop_on_error=False)
+    client.answers(client.ask("kernel_info_request", {}))
+    client.ask("input_reply", {"value": "", "status": "ok"}, channel="stdin")
     client.answers(first)
     said = {}
     while len(said) < 2:
