@@ -90,7 +90,9 @@ def test_an_unknown_tool_names_one_that_is_there(client, name, meant):
 
 def test_a_hint_does_not_advise_what_the_profile_refuses(client):
     said = client.text("run_code", {"code": "os.getcwd()"})
-    assert "NameError" in said and "import os" not in said, said
+    assert "NameError" in said and "`import os` first" in said, said
+    said = client.text("run_code", {"code": "subprocess.run(1)"})
+    assert "NameError" in said and "import subprocess" not in said, said
     assert "`import json` first" in client.text("run_code", {"code": "json.dumps(1)"})
     said = client.text("run_code", {"code": "import subprocess"})
     assert "write the line `!command` in the cell" in said and "run a Bash program instead" in said and "`open`" not in said, said
@@ -109,7 +111,7 @@ STARTS = {
     "from multiprocessing import Pool": "ThreadPoolExecutor",
     "from concurrent.futures import ProcessPoolExecutor\nwith ProcessPoolExecutor() as p:\n    list(p.map(abs, [-1]))": "ThreadPoolExecutor",
     "import sys\nsys.settrace(None)": "run it as a script with Bash",
-    "def f(): pass\nf.__globals__": "run it as a script with Bash",
+    "def f(): pass\nf.__globals__": "use globals()",
 }
 
 

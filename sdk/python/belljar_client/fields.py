@@ -50,7 +50,7 @@ class SandboxFields(TypedDict, total=False):
     disk_mb: int
 
 
-class CellFields(CodeFields, CellLimits):
+class CellFields(CodeFields, CellLimits, total=False):
     """Fields of a cell, beside its code."""
 
     context: str  # the id of the context it runs in: Session.open_context()

@@ -12,5 +12,5 @@ for n in ('var', 'home', 'run', 'opt', 'root', 'srv', 'mnt', 'media', 'boot'):
     if n in names:
         inside = os.listdir('/' + n)
         print(n, inside)
-        if n in ('home', 'root', 'mnt', 'media', 'boot') and inside:
+        if n in ('home', 'root', 'mnt', 'media', 'boot') and inside != {'home': ['user']}.get(n, []):
             print('ESC' + 'APED:', n, inside)
