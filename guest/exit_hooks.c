@@ -237,8 +237,7 @@ void exit_hooks_run(void)
 
 /* --- the program's own objects --- */
 
-/* What is printed from here on goes where a program's output goes, and no traceback keeps a frame
- * alive. */
+/* Output from here on goes where that of the program goes, and no traceback keeps a frame alive. */
 static void reset_sys(void)
 {
     static const char *const streams[][2] = {{"stdout", "__stdout__"}, {"stderr", "__stderr__"}};

@@ -233,7 +233,7 @@ void interpreter_wake(void)
         (void)generators.crypto();
 }
 
-/* What the program has imported itself, the zygote had not. */
+/* The program may have imported generators that the zygote had not. */
 void interpreter_wake_copy(void)
 {
     if (!generators.random || !generators.numpy_seed)

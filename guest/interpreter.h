@@ -21,7 +21,7 @@ void interpreter_tell_libraries(void);
  * own. */
 void interpreter_wake(void);
 
-/* The same in a copy of a session. */
+/* Like interpreter_wake(), in a copy of a session. */
 void interpreter_wake_copy(void);
 
 /* Runs the warm-up lines, so that the memory they write is this process's own before anybody waits

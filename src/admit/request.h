@@ -128,7 +128,7 @@ int admission_check_run(const struct caller *caller, const struct run *run, stru
 int admission_check_session(const struct caller *caller, const struct session *session,
                             struct error *err);
 
-/* The same for a session that is not open yet. */
+/* Like admission_check_session(), for a session that is not open yet. */
 int admission_check_terms(const struct caller *caller, const struct run_terms *terms,
                           struct error *err);
 

@@ -395,7 +395,7 @@ int jobs_check_room(const struct jobs *jobs, const struct caller *caller, size_t
     return error_hint(err, "try again in a moment, or send fewer at once");
 }
 
-/* What a command may come to hold; 0: it is none. */
+/* The most that a command may come to hold; 0: it is another kind of run. */
 static size_t reservation(const struct run *run)
 {
     if (run->program.language != RUN_COMMAND)

@@ -121,7 +121,7 @@ static void on_stop(struct request *request)
 
 static void on_writable(void *arg);
 
-/* What a server does not read any more is thrown away: its answer may be there. */
+/* Bytes that a server no longer reads are thrown away: its answer may be there. */
 static void send_out(struct port *p)
 {
     ssize_t n = 0;

@@ -346,7 +346,7 @@ static void await_start(struct opening *opening, struct request *request, struct
     loop_timer_start(opening->timer, START_WAIT_MS);
 }
 
-/* What may be said of a session that begins as a snapshot. */
+/* A session that begins as a snapshot has its own name and clocks, and nothing else of its own. */
 static int check_alone(const json_t *body, struct error *err)
 {
     static const char *const known[] = {"snapshot", "name", "idle_s", "lifetime_s"};

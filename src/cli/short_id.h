@@ -27,7 +27,7 @@ struct short_id {
 /* Whether the id fits as well as any before it. The same id may come again. */
 bool short_id_try(struct short_id *search, const char *id);
 
-/* The same for an id that somebody also gave a name. `name` may be NULL. */
+/* Like short_id_try(), for an id that somebody also gave a name. `name` may be NULL. */
 bool short_id_try_name(struct short_id *search, const char *id, const char *name);
 
 /* 1: `best` is the one; 0: none fits; -1: several do, and the error names some of them. */

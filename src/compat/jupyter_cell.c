@@ -1,4 +1,4 @@
-/* What runs in a kernel: cells, and what a prompt wants to know (completion, inspection), which are
+/* The work of a kernel: cells, and what a prompt wants to know (completion, inspection), which are
  * short cells of ours. All are jobs like any other: admitted, queued, recorded, masked. */
 #include <stdlib.h>
 #include <string.h>
@@ -276,7 +276,7 @@ static void explain(const struct run *run, struct buf *text, struct failure *f)
     f->message = f->traceback = buf_str(text);
 }
 
-/* What was held back of stderr, unless it is the report that follows. */
+/* Sends the part of stderr that was held back, unless it is the report that follows. */
 static void end_trace(struct jupyter_work *work, const struct run_exception *e)
 {
     if (work->trace.len && (!e->traceback || strcmp(buf_str(&work->trace), e->traceback) != 0))

@@ -1,4 +1,4 @@
-/* What a program shows, for a notebook. A notebook believes the output of a cell: it would run the
+/* Displays of a program, for a notebook. A notebook believes the output of a cell: it would run the
  * scripts of a page, with the rights of the person who looks at it. So a page of the program comes
  * in a frame of nobody's origin that reaches no network, and forms that a notebook may run, or
  * that are not known, are left out. */

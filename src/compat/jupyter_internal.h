@@ -13,7 +13,7 @@
 
 struct call; /* calls/call.h */
 
-/* What a kernel does for a client, one after the other. */
+/* Kinds of work that a kernel does for a client, one after the other. */
 enum jupyter_work_kind { JUPYTER_EXECUTE, JUPYTER_COMPLETE, JUPYTER_INSPECT };
 
 struct jupyter_work {

@@ -331,7 +331,7 @@ void box_session_on_deadline(struct box *b);
 /* The cell is answered: the sandbox is ready for the next one. */
 void box_session_after(struct box *b);
 
-/* Which kind of kernel it is: that of a context is as the one of its language. */
+/* A kernel of a context is of the kind that its language has. */
 enum wire_kernel box_kernel_kind(const struct box_kernel *k);
 
 int box_start_kernel(struct box_kernel *k, struct error *err);

@@ -1,8 +1,8 @@
 /* A sandbox in which nothing runs for a while (sandbox/cgroup.h says how). */
 #include "engine/box_internal.h"
 
-/* Where processes are stopped by signals one that was still running may have woken another: they
- * are looked at again, ever more seldom. */
+/* A process that was still running may have woken one that a signal had stopped: they are looked at
+ * again, ever more seldom. */
 #define LOOK_FIRST_MS 50
 #define LOOK_LAST_MS  60000
 

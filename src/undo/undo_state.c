@@ -49,7 +49,7 @@ static struct undo_twin *find_twin(const struct last_twins *l, uint32_t type, ui
     return &l->items[slot];
 }
 
-/* What a twin was replaced by in later undos. */
+/* Follows a twin to the file that later undos have put in its place. */
 static struct undo_twin follow(const struct last_twins *later, struct undo_twin twin)
 {
     const struct undo_twin *next = find_twin(later, twin.type, twin.new_dev, twin.new_ino);

@@ -134,7 +134,7 @@ def test_images_that_a_session_came_from_are_bounded(tokens):
 
 
 def test_input_of_commands_is_their_owners(tokens):
-    """What a command has not read waits in the server's memory, whether it came with it or later."""
+    """Input that a command has not read waits in the server's memory, whether it came with it or later."""
     loud, quiet = tokens.add("piling"), tokens.add("typing")
     place, other = open_session(tokens, loud, "piles", profile="open"), open_session(tokens, quiet, "types", profile="open")
     begin = {"command": "sleep 100", "stdin_open": True, "background": True}
@@ -171,7 +171,7 @@ def test_commands_of_one_token_leave_memory_for_another(tokens):
 
 
 def test_commands_and_kept_outputs_leave_descriptors_for_sandboxes(user):
-    """Where the system gives few: commands are refused and long outputs are cut, and everything else goes on."""
+    """On a system with few of them, commands are refused and long outputs are cut, and everything else goes on."""
     with Server(user, wrapper=("prlimit", "--nofile=256:256")) as server:
         for _ in range(2):
             session = server.post("/v1/sessions", {"profile": "open"}).json["session_id"]
