@@ -354,8 +354,8 @@ static int confine(struct zygote *z, const struct wire_setup *setup, struct erro
     for (uint32_t i = 0; i < setup->binds.count; i++)
         if (recipe_process_show(setup->binds.items[i], err) < 0)
             return -1;
-    /* For the list of fonts of matplotlib, which is not imported without a place for it. Programs get a
-     * place of their own. */
+    /* For the list of fonts of matplotlib, which is not imported without a place for it. Programs
+     * get a place of their own. */
     (void)snprintf(plots, sizeof(plots), "%s/.matplotlib", z->directory);
     if (setenv("MPLCONFIGDIR", plots, 1) < 0)
         return error_errno(err, "name a place for matplotlib");

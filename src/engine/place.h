@@ -46,7 +46,7 @@ int place_add_forks(const struct run_terms *source, struct buf *out);
 /* A note on granted directories for the end of a session: "; files in …", or "". */
 const char *place_end_note(const struct run_terms *terms);
 
-/* Everything, one fact a line. `long_s`: how long code may run that nobody waits for, in seconds; 0:
- * no longer than any other. */
+/* Everything, one fact a line. `long_s`: how long code may run that nobody waits for, in seconds;
+ * 0: no longer than any other. */
 int place_add(const struct config *config, const struct run_terms *terms, double long_s,
               struct buf *out);

@@ -79,7 +79,8 @@ struct listener_frame {
     size_t len;
 };
 
-/* A FRAME counts so much against LISTENER_WINDOW: many short ones are not cheaper than a long one. */
+/* A FRAME counts so much against LISTENER_WINDOW: many short ones are not cheaper than a long one.
+ */
 static inline size_t listener_cost(size_t len)
 {
     return len + LISTENER_HEADER_BYTES;

@@ -59,11 +59,20 @@ static int check_mcp_repeats(const struct http_head *head, struct http_refusal *
 /* Those that we read. One reader takes the first, another the last. */
 static int check_repeats(const struct http_head *head, struct http_refusal *why)
 {
-    static const char *const once[] = {"host",           "content-type",     "authorization",
-                                       "origin",         "expect",           "range",
-                                       "if-range",       "last-event-id",    "cookie",
-                                       "content-range",  "content-encoding", "traceparent",
-                                       "idempotency-key", "x-api-key"};
+    static const char *const once[] = {"host",
+                                       "content-type",
+                                       "authorization",
+                                       "origin",
+                                       "expect",
+                                       "range",
+                                       "if-range",
+                                       "last-event-id",
+                                       "cookie",
+                                       "content-range",
+                                       "content-encoding",
+                                       "traceparent",
+                                       "idempotency-key",
+                                       "x-api-key"};
 
     for (size_t i = 0; i < ARRAY_SIZE(once); i++) {
         if (http_head_count(head, once[i]) > 1)

@@ -77,8 +77,8 @@ static int resolve_twins(struct undoer *g, struct last_twins *l, struct error *e
     if (!twins || !l->items)
         return error_memory(err);
     for (size_t end = count, first; end > 0; end = first) {
-        for (first = end; first > 0 && g->task->twins[first - 1].undo == g->task->twins[end - 1].undo;
-             first--)
+        for (first = end;
+             first > 0 && g->task->twins[first - 1].undo == g->task->twins[end - 1].undo; first--)
             twins[first - 1] = follow(l, g->task->twins[first - 1]);
         for (size_t i = end; i-- > first;)
             if (twins[i].ino)
