@@ -34,10 +34,12 @@ static void write_permissions(const struct files_entry *entry, char text[11])
 {
     static const char letters[] = "rwxrwxrwx";
 
-    text[0] = entry->kind == FILES_DIRECTORY ? 'd' : entry->kind == FILES_LINK ? 'L' : '-';
+    (void)snprintf(text, 11, "----------");
+    if (entry->kind == FILES_DIRECTORY || entry->kind == FILES_LINK)
+        text[0] = "dL"[entry->kind == FILES_LINK];
     for (unsigned i = 0; i < 9; i++)
-        text[1 + i] = entry->mode & (0400u >> i) ? letters[i] : '-';
-    text[10] = '\0';
+        if (entry->mode & (0400u >> i))
+            text[1 + i] = letters[i];
 }
 
 static json_t *entry_json(const struct files_entry *entry)

@@ -213,7 +213,7 @@ struct e2b_task {
     struct shared *text; /* the answer; NULL: an empty object */
 };
 
-void e2b_task_begin(struct request *request, json_t *body, void (*work)(struct e2b_task *task));
+void e2b_task_begin(struct request *request, json_t *body, void (*fn)(struct e2b_task *task));
 
 /* --- e2b_path.c --- */
 

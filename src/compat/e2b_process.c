@@ -343,7 +343,7 @@ static int read_words(const json_t *process, json_t **ret_words, struct error *e
     if (json_array_size(args) > LIMIT_COMMAND_WORDS)
         return error_set(err, E_TOO_LARGE, "`args`: more than %d words", LIMIT_COMMAND_WORDS);
     words = json_pack("[s]", cmd);
-    if (!words || (args && json_is_array(args) && json_array_extend(words, args) < 0)) {
+    if (!words || (json_array_size(args) && json_array_extend(words, args) < 0)) {
         json_decref(words);
         return error_memory(err);
     }
@@ -511,7 +511,7 @@ static struct e2b_process *find(struct request *request, const json_t *body, boo
             (pid ? json_is_integer(pid) && json_integer_value(pid) == (json_int_t)p->pid
                  : *tag && p->tag && strcmp(tag, p->tag) == 0))
             return p;
-    if (pid && json_is_integer(pid))
+    if (json_is_integer(pid))
         error_set(&err, E_NOT_FOUND, "process with pid %" JSON_INTEGER_FORMAT " not found",
                   json_integer_value(pid));
     else

@@ -80,8 +80,8 @@ int e2b_line_add(struct buf *out, json_t *value, struct error *err)
 static json_t *unit_json(const char *label)
 {
     size_t len = strlen(label);
-    char open = len && label[len - 1] == ')' ? '(' : len && label[len - 1] == ']' ? '[' : '\0';
-    const char *from = open ? strrchr(label, open) : NULL;
+    char last = len ? label[len - 1] : '\0';
+    const char *from = last == ')' ? strrchr(label, '(') : last == ']' ? strrchr(label, '[') : NULL;
 
     return from ? json_stringn(from + 1, len - (size_t)(from - label) - 2) : json_null();
 }

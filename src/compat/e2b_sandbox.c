@@ -457,7 +457,7 @@ static struct span query_field(const struct request *request, const char *name, 
 /* "v1_" and the base64 of a hash, without its padding. */
 static bool is_signed(const struct request *request, const struct e2b_sandbox *sandbox)
 {
-    cleanup(buf_done) struct buf text = BUF_OF(4 * PATH_MAX), expected = BUF_OF(128);
+    cleanup(buf_done) struct buf text = BUF_OF((size_t)4 * PATH_MAX), expected = BUF_OF(128);
     char path[PATH_MAX], user[PATH_MAX], end[PATH_MAX], signature[PATH_MAX];
     struct span p = query_field(request, "path", path), u = query_field(request, "username", user),
                 e = query_field(request, "signature_expiration", end),

@@ -289,12 +289,12 @@ static void list_nothing(struct request *request)
 
 /* clang-format off */
 #define ROW(method_, path_, handle_, status_, summary_)                                            \
-    {method_, "/jupyter/api" path_, handle_, .status = status_, .takes_url_token = true,           \
-     .is_unlisted = true, .summary = summary_}
+    {(method_), "/jupyter/api" path_, (handle_), .status = (status_), .takes_url_token = true,     \
+     .is_unlisted = true, .summary = (summary_)}
 #define BODY_ROW(method_, path_, handle_, status_, summary_)                                       \
-    {method_, "/jupyter/api" path_, handle_, .body = any_fields, .max_body = BODY_BYTES,           \
-     .reads_body = true, .status = status_, .takes_url_token = true, .is_unlisted = true,          \
-     .summary = summary_}
+    {(method_), "/jupyter/api" path_, (handle_), .body = any_fields, .max_body = BODY_BYTES,       \
+     .reads_body = true, .status = (status_), .takes_url_token = true, .is_unlisted = true,        \
+     .summary = (summary_)}
 
 const struct route jupyter_routes[] = {
     ROW("GET", "", show_version, 200, "the version of the interface"),

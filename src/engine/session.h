@@ -251,16 +251,16 @@ struct snapshot_info {
 /* The owner's, newest first; false past the end. */
 bool sessions_snapshot(const struct sessions *sessions, const char *owner, size_t index,
                        struct snapshot_info *ret_info);
-int sessions_forget_snapshot(struct sessions *sessions, const char *owner, const char *name,
+int sessions_forget_snapshot(struct sessions *table, const char *owner, const char *name,
                              struct error *err);
 
 /* The terms of every session that is opened from it, or NULL. Only lent. */
-const struct run_terms *sessions_snapshot_terms(const struct sessions *sessions, const char *owner,
+const struct run_terms *sessions_snapshot_terms(const struct sessions *table, const char *owner,
                                                 const char *name, struct error *err);
 
 /* Opens a session with its variables and files, as sessions_open() does. Random numbers go on
  * differently in each. */
-int sessions_open_snapshot(struct sessions *sessions, const char *name,
+int sessions_open_snapshot(struct sessions *table, const char *name,
                            const struct session_options *options, struct session **ret_session,
                            struct error *err);
 

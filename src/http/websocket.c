@@ -137,7 +137,7 @@ static void say_close(struct websocket *ws, int code, const char *why)
     len =
         len < WEBSOCKET_CONTROL_MAX - sizeof(number) ? len : WEBSOCKET_CONTROL_MAX - sizeof(number);
     memcpy(text, &number, sizeof(number));
-    memcpy(text + sizeof(number), why, len);
+    (void)snprintf(text + sizeof(number), len + 1, "%s", why);
     (void)send_frame(ws, WEBSOCKET_CLOSE, text, sizeof(number) + len);
     ws->request->on_gone = NULL;
     request_end(ws->request);

@@ -50,10 +50,10 @@ struct websocket *websocket_accept(struct request *request,
 bool websocket_send(struct websocket *socket, bool is_text, const void *data, size_t len);
 
 /* The message is done with. */
-void websocket_next(struct websocket *socket);
+void websocket_next(struct websocket *ws);
 
 /* Says why, and ends it. */
-void websocket_close(struct websocket *socket, int code, const char *why);
+void websocket_close(struct websocket *ws, int code, const char *why);
 
 /* The answer to a key of 24 characters (4.2.2): 28 characters and a NUL. */
 #define WEBSOCKET_ACCEPT_SIZE 29

@@ -27,7 +27,9 @@ static char state_of(pid_t pid)
     if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
         return 0;
     name_end = strrchr(text, ')');
-    return name_end && sscanf(name_end + 1, " %c", &state) == 1 ? state : 0;
+    if (name_end)
+        (void)sscanf(name_end + 1, " %c", &state);
+    return state;
 }
 
 static bool is_at_rest(char state)
