@@ -463,9 +463,8 @@ static bool is_signed(const struct request *request, const struct e2b_sandbox *s
                 e = query_field(request, "signature_expiration", end),
                 s = query_field(request, "signature", signature);
     uint8_t digest[SHA256_BYTES];
-    char *last;
 
-    if (!s.data || (e.data && (uint64_t)strtoull(end, &last, 10) * 1000 < now_ms()))
+    if (!s.data || (e.data && (uint64_t)strtoull(end, NULL, 10) * 1000 < now_ms()))
         return false;
     if (buf_printf(&text, NULL, "%.*s:%s:%.*s:%s%s%.*s", (int)p.len, p.data ? p.data : "",
                    span_is(request->head.method, "GET") ? "read" : "write", (int)u.len,

@@ -313,11 +313,11 @@ class SandboxMethods:
     # --- what there is not ---
 
     def port_url(self, port: int) -> str:
-        """The address of a port inside. A sandbox listens for nobody outside."""
+        """The address of a port inside. Clients reach ports with a token in a header, which no address has."""
         raise UnsupportedError(
-            f"port {port} cannot be reached from outside: a sandbox has no incoming connections",
+            f"port {port} has no address that frameworks can use: requests to it need the token in a header",
             code="unsupported",
-            hint="talk to the server with a command inside, such as curl",
+            hint="talk to the server with a command inside, such as curl; docs/guide/ports.md says how clients reach it",
         )
 
 
