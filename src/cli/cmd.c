@@ -267,7 +267,7 @@ void cmd_list_words(const char *const *words, size_t count, char *text, size_t s
 const void *cmd_find_action(const char *command, const char *word, const void *actions,
                             size_t count, size_t row_bytes, struct error *err)
 {
-    const char *known[ACTIONS_MAX], *nearest;
+    const char *known[ACTIONS_MAX] = {0}, *nearest;
     char all[256];
 
     count = count < ACTIONS_MAX ? count : ACTIONS_MAX;
