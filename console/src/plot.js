@@ -1,0 +1,3 @@
+/** Plots of what the server counts, loaded where there is one. */
+import uPlot from "uplot";
+export { uPlot };
