@@ -1,0 +1,187 @@
+#include "cluster/beat.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/id.h"
+#include "base/json.h"
+
+static const struct json_text_limits limits = {.bytes = BEAT_BYTES, .depth = 4};
+
+void beat_done(struct beat *beat)
+{
+    json_decref(beat->labels);
+    json_decref(beat->profiles);
+    json_decref(beat->environments);
+    beat->labels = beat->profiles = beat->environments = NULL;
+}
+
+static void add_list(json_t *object, const char *name, json_t *list)
+{
+    if (list)
+        json_set(object, name, json_incref(list));
+}
+
+int beat_write(const struct beat *beat, bool is_node, struct buf *out, struct error *err)
+{
+    cleanup_json json_t *object = NULL;
+    char instance[17];
+
+    (void)snprintf(instance, sizeof(instance), "%016" PRIx64, beat->instance);
+    object = json_pack("{s:i, s:s, s:s, s:s, s:I}", "v", 1, "name", beat->name, "instance",
+                       instance, "version", beat->version, "clock_ms", (json_int_t)beat->clock_ms);
+    if (!object)
+        return error_memory(err);
+    if (is_node) {
+        json_set(object, "draining", json_boolean(beat->is_draining));
+        json_set(object, "engine", json_boolean(beat->has_engine));
+        json_set(object, "room", json_integer(beat->room));
+        json_set(object, "running", json_integer(beat->running));
+        json_set(object, "waiting", json_integer(beat->waiting));
+        json_set(object, "sessions", json_integer(beat->sessions));
+        json_set(object, "relays", json_integer(beat->relays));
+        add_list(object, "labels", beat->labels);
+        add_list(object, "profiles", beat->profiles);
+        add_list(object, "environments", beat->environments);
+    }
+    return json_text_dump(object, JSON_TEXT_COMPACT, out, err);
+}
+
+static json_t *take_list(const json_t *object, const char *name)
+{
+    json_t *list = json_object_get(object, name);
+
+    return list && json_are_strings(list) ? json_incref(list) : NULL;
+}
+
+static int64_t take_number(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
+static int take(const json_t *object, struct beat *beat, struct error *err)
+{
+    const char *name = json_get_text(object, "name");
+    const char *instance = json_get_text(object, "instance");
+
+    if (!id_is_node(name) || strlen(instance) != 16 || strspn(instance, "0123456789abcdef") != 16 ||
+        take_number(object, "v") != 1)
+        return error_set(err, E_INVALID, "a heartbeat without a name and an instance");
+    (void)snprintf(beat->name, sizeof(beat->name), "%s", name);
+    beat->instance = strtoull(instance, NULL, 16);
+    (void)snprintf(beat->version, sizeof(beat->version), "%s", json_get_text(object, "version"));
+    beat->clock_ms = take_number(object, "clock_ms");
+    beat->is_draining = json_is_true(json_object_get(object, "draining"));
+    beat->has_engine = json_is_true(json_object_get(object, "engine"));
+    beat->room = take_number(object, "room");
+    beat->running = take_number(object, "running");
+    beat->waiting = take_number(object, "waiting");
+    beat->sessions = take_number(object, "sessions");
+    beat->relays = take_number(object, "relays");
+    beat->labels = take_list(object, "labels");
+    beat->profiles = take_list(object, "profiles");
+    beat->environments = take_list(object, "environments");
+    return 0;
+}
+
+int beat_read(const char *text, size_t len, struct beat *ret_beat, struct error *err)
+{
+    cleanup_json json_t *object = NULL;
+
+    *ret_beat = (struct beat){0};
+    if (json_text_load(text, len, &limits, &object, err) < 0)
+        return -1;
+    if (!json_is_object(object))
+        return error_set(err, E_INVALID, "a heartbeat is an object");
+    return take(object, ret_beat, err);
+}
+
+bool beat_lists(const json_t *list, const char *word)
+{
+    size_t i;
+    json_t *item;
+
+    json_array_foreach(list, i, item)
+    {
+        if (strcmp(json_string_value(item), word) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* --- the table --- */
+
+void members_init(struct members *members)
+{
+    *members = (struct members){0};
+    TAILQ_INIT(&members->list);
+}
+
+void member_has_room(struct member *member, int64_t room)
+{
+    member->beat.room = room;
+    member->sent = 0;
+}
+
+void member_forget(struct members *members, struct member *member)
+{
+    TAILQ_REMOVE(&members->list, member, link);
+    members->count--;
+    beat_done(&member->beat);
+    free(member);
+}
+
+void members_done(struct members *members)
+{
+    while (!TAILQ_EMPTY(&members->list))
+        member_forget(members, TAILQ_FIRST(&members->list));
+}
+
+struct member *members_find(const struct members *members, const char *name)
+{
+    struct member *m;
+
+    TAILQ_FOREACH(m, &members->list, link) {
+        if (strcmp(m->beat.name, name) == 0)
+            return m;
+    }
+    return NULL;
+}
+
+struct member *members_hear(struct members *members, struct beat *beat, uint64_t now_ns,
+                            bool *ret_is_new)
+{
+    struct member *m = members_find(members, beat->name);
+
+    *ret_is_new = !m || m->beat.instance != beat->instance;
+    if (!m && members->count < CLUSTER_NAMES_MAX) {
+        m = calloc(1, sizeof(*m));
+        if (m) {
+            TAILQ_INSERT_TAIL(&members->list, m, link);
+            members->count++;
+        }
+    }
+    if (!m) {
+        beat_done(beat);
+        return NULL;
+    }
+    beat_done(&m->beat);
+    m->beat = *beat;
+    m->heard_ns = now_ns;
+    m->sent = 0;
+    *beat = (struct beat){0};
+    return m;
+}
+
+struct member *members_silent(const struct members *members, uint64_t now_ns, uint64_t ms)
+{
+    struct member *m;
+
+    TAILQ_FOREACH(m, &members->list, link) {
+        if (now_ns > m->heard_ns + ms * 1000000)
+            return m;
+    }
+    return NULL;
+}

@@ -1,0 +1,79 @@
+/* Heartbeats: what each says of itself, and the table of those that are heard.
+ *
+ *     {"v":1,"name":"a1","instance":"8f0c…","version":"0.1.0","clock_ms":1794000000000,
+ *      "draining":false,"engine":true,"room":12,"running":3,"waiting":0,"sessions":2,"relays":4,
+ *      "labels":["gpu"],"profiles":["open"],"environments":["default"]}
+ *
+ * Of a gateway only the first five. Unknown members are passed over, so that versions can differ.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "cluster/cluster.h"
+
+#define BEAT_BYTES (16 * KIB)
+
+struct beat {
+    char name[13];
+    uint64_t instance; /* of the process: another one knows nothing of the exchanges of this one */
+    char version[32];
+    int64_t clock_ms; /* since 1970, by its own clock */
+    bool is_draining;
+    bool has_engine; /* which answers */
+    int64_t room;    /* runs that could begin at once */
+    int64_t running, waiting, sessions;
+    int64_t relays;                           /* requests under way */
+    json_t *labels, *profiles, *environments; /* arrays of strings; NULL: none, or not known */
+};
+
+void beat_done(struct beat *beat);
+
+/* Adds the text. `is_node`: with the members of a node. */
+int beat_write(const struct beat *beat, bool is_node, struct buf *out, struct error *err);
+
+/* E_INVALID, E_TOO_LARGE. The caller frees it with beat_done(). */
+int beat_read(const char *text, size_t len, struct beat *ret_beat, struct error *err);
+
+struct member {
+    TAILQ_ENTRY(member) link;
+    struct beat beat;
+    uint64_t heard_ns;
+    int64_t sent; /* fresh work that was offered to it since it said how much room it has, less what
+                   * has ended */
+};
+
+TAILQ_HEAD(member_list, member);
+
+struct members {
+    struct member_list list;
+    size_t count;
+};
+
+void members_init(struct members *members);
+void members_done(struct members *members);
+
+/* Takes the beat over, also where it is not kept. *ret_is_new: it was not known, or is another
+ * process under the same name. NULL: there are too many, or there is no memory. */
+struct member *members_hear(struct members *members, struct beat *beat, uint64_t now_ns,
+                            bool *ret_is_new);
+
+/* NULL: it is not known. */
+struct member *members_find(const struct members *members, const char *name);
+
+/* It has said how much room it has, between two heartbeats. */
+void member_has_room(struct member *member, int64_t room);
+
+void member_forget(struct members *members, struct member *member);
+
+/* One that has been silent for so long, or NULL. */
+struct member *members_silent(const struct members *members, uint64_t now_ns, uint64_t ms);
+
+/* Whether `word` is in such a list. */
+bool beat_lists(const json_t *list, const char *word);

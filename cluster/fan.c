@@ -1,0 +1,311 @@
+/* One request to all nodes, and one answer made of theirs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/span.h"
+#include "cluster/gateway_internal.h"
+
+/* Of one node; and values in it, which are read in one go. */
+#define ANSWER_BYTES (8 * MIB)
+
+/* Where the request does not say. */
+#define LIST_LIMIT 100
+#define LIST_MOST  1000
+
+#define ID_PREFIX 4
+
+struct part {
+    char node[13];
+    int status; /* 0: none has come */
+    struct buf body;
+    bool is_over, is_lost;
+};
+
+struct fan {
+    struct exchange *x; /* who began it */
+    bool is_find;
+    struct http_head head;
+    char target[256];
+    struct part parts[CLUSTER_NAMES_MAX];
+    size_t n_parts, n_over;
+    bool is_beginning; /* not all have been asked */
+};
+
+struct gateway *fan_gateway(const struct fan *fan)
+{
+    return fan->x->gateway;
+}
+
+/* --- merging --- */
+
+/* The moment in an id, which is at its beginning: of the first member that is one. */
+static const char *moment_of(const json_t *item)
+{
+    const char *name;
+    json_t *value;
+    char node[13];
+
+    json_object_foreach((json_t *)item, name, value)
+    {
+        const char *text = json_string_value(value);
+
+        if (text && route_node_of((struct span){text, strlen(text)}, node))
+            return text + ID_PREFIX;
+    }
+    return "";
+}
+
+static int by_moment(const void *a, const void *b)
+{
+    return strcmp(moment_of(*(json_t *const *)b), moment_of(*(json_t *const *)a));
+}
+
+/* The newest first, as every node has them, and no more than were asked for. */
+static void add_sorted(json_t *from, size_t limit, json_t *to)
+{
+    size_t n = json_array_size(from);
+    json_t **items = calloc(n ? n : 1, sizeof(*items));
+
+    for (size_t i = 0; items && i < n; i++)
+        items[i] = json_array_get(from, i);
+    if (items)
+        qsort(items, n, sizeof(*items), by_moment);
+    for (size_t i = 0; items && i < n && i < limit; i++)
+        (void)json_array_append(to, items[i]);
+    free(items);
+}
+
+static size_t limit_of(const struct http_head *head)
+{
+    struct span rest = head->query;
+
+    while (rest.len) {
+        size_t n = span_until(rest, "&");
+
+        if (n > 6 && n < 12 && memcmp(rest.data, "limit=", 6) == 0) {
+            char digits[8] = "";
+            long limit;
+
+            memcpy(digits, rest.data + 6, n - 6);
+            limit = strtol(digits, NULL, 10);
+            return limit > 0 && limit < LIST_MOST ? (size_t)limit : LIST_MOST;
+        }
+        n += n < rest.len;
+        rest.data += n;
+        rest.len -= n;
+    }
+    return LIST_LIMIT;
+}
+
+/* The first answer is the form; its list is replaced by that of all. */
+static json_t *merge(const struct fan *fan, const struct part **ret_refused)
+{
+    static const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 32};
+    const char *list = fan->x->target.list;
+    cleanup_json json_t *all = json_array(), *lost = json_array(), *sorted = json_array();
+    json_t *form = NULL;
+
+    for (const struct part *p = fan->parts; p < fan->parts + fan->n_parts; p++) {
+        json_t *answer = NULL;
+
+        if (p->status >= 400 && p->status < 500) {
+            *ret_refused = p;
+            json_decref(form);
+            return NULL;
+        }
+        if (p->is_lost || p->status != 200 ||
+            json_text_load(buf_str(&p->body), p->body.len, &limits, &answer, NULL) < 0) {
+            (void)json_array_append_new(lost, json_string(p->node));
+            continue;
+        }
+        (void)json_array_extend(all,
+                                json_is_array(answer) ? answer : json_object_get(answer, list));
+        if (form)
+            json_decref(answer);
+        else
+            form = answer;
+    }
+    add_sorted(all, limit_of(fan->x->head), sorted);
+    if (json_is_array(form)) { /* of another system: it has no word for nodes that are missing */
+        json_decref(form);
+        return json_incref(sorted);
+    }
+    if (!form)
+        form = json_object();
+    json_set(form, list, json_incref(sorted));
+    if (json_array_size(lost))
+        json_set(form, "nodes_missing", json_incref(lost));
+    return form;
+}
+
+static void answer_list(struct fan *fan)
+{
+    struct exchange *x = fan->x;
+    struct request *request = x->request;
+    const struct part *refused = NULL;
+    json_t *merged = merge(fan, &refused);
+
+    request->on_gone = NULL;
+    x->request = NULL;
+    if (refused)
+        request_answer_text(request, refused->status, buf_str(&refused->body), refused->body.len);
+    else
+        request_answer_json(request, 200, merged);
+    exchange_free(x);
+}
+
+static void answer_find(struct fan *fan)
+{
+    struct exchange *x = fan->x;
+    char node[13] = "";
+
+    for (size_t i = 0; i < fan->n_parts && !*node; i++)
+        if (fan->parts[i].status == 200)
+            (void)snprintf(node, sizeof(node), "%s", fan->parts[i].node);
+    x->fan = NULL;
+    fan_free(fan);
+    exchange_found(x, *node ? node : NULL);
+}
+
+static void finish(struct fan *fan)
+{
+    if (fan->is_beginning || fan->n_over < fan->n_parts)
+        return;
+    if (fan->is_find)
+        answer_find(fan);
+    else
+        answer_list(fan);
+}
+
+/* --- the parts --- */
+
+static struct part *find(struct fan *fan, const struct exchange *x)
+{
+    for (size_t i = 0; i < fan->n_parts; i++)
+        if (strcmp(fan->parts[i].node, x->node) == 0)
+            return &fan->parts[i];
+    return NULL;
+}
+
+void fan_take_head(struct exchange *x, int status)
+{
+    find(x->fan, x)->status = status;
+}
+
+void fan_take_data(struct exchange *x, const void *data, size_t len)
+{
+    struct part *part = find(x->fan, x);
+
+    if (!x->fan->is_find && buf_add(&part->body, data, len, NULL) < 0)
+        part->is_lost = true;
+}
+
+void fan_end_part(struct exchange *x, bool is_lost)
+{
+    struct fan *fan = x->fan;
+    struct part *part = find(fan, x);
+
+    part->is_lost |= is_lost;
+    fan->n_over += !part->is_over;
+    part->is_over = true;
+    exchange_free(x);
+    finish(fan);
+}
+
+static struct fan *make(struct exchange *x)
+{
+    struct fan *fan = calloc(1, sizeof(*fan));
+
+    if (!fan) {
+        exchange_refuse(x, 500, "system", "out of memory", "try again in a moment");
+        return NULL;
+    }
+    fan->x = x;
+    x->fan = fan;
+    fan->head = *x->head;
+    fan->is_beginning = true;
+    return fan;
+}
+
+static void begin(struct fan *fan)
+{
+    struct gateway *gateway = fan->x->gateway;
+    struct member *m;
+
+    TAILQ_FOREACH(m, &gateway->nodes.list, link) {
+        struct part *part = &fan->parts[fan->n_parts++];
+
+        (void)snprintf(part->node, sizeof(part->node), "%s", m->beat.name);
+        buf_init(&part->body, ANSWER_BYTES);
+    }
+    for (size_t i = 0; i < fan->n_parts; i++)
+        if (exchange_begin_part(fan, &fan->head, fan->parts[i].node) < 0 &&
+            !fan->parts[i].is_over) {
+            fan->parts[i].is_over = fan->parts[i].is_lost = true;
+            fan->n_over++;
+        }
+    fan->is_beginning = false;
+}
+
+int fan_list(struct exchange *x)
+{
+    struct fan *fan;
+
+    if (!x->gateway->nodes.count) {
+        exchange_refuse(x, 503, "unavailable", "no node is there", "try again in a moment");
+        return -1;
+    }
+    fan = make(x);
+    if (!fan)
+        return -1;
+    begin(fan);
+    if (fan->n_over < fan->n_parts)
+        return 0;
+    answer_list(fan);
+    return -1;
+}
+
+void fan_find(struct exchange *x, const char *target)
+{
+    struct fan *fan = make(x);
+    struct http_head *head = fan ? &fan->head : NULL;
+    size_t n = 0;
+
+    if (!head)
+        return;
+    fan->is_find = true;
+    (void)snprintf(fan->target, sizeof(fan->target), "%s", target);
+    head->method = (struct span){"GET", 3};
+    head->target = (struct span){fan->target, strlen(fan->target)};
+    head->framing = HTTP_NO_BODY;
+    for (size_t i = 0; i < head->n_headers; i++) {
+        struct span h = head->headers[i].name;
+
+        if (span_is_nocase(h, "host") || span_is_nocase(h, "authorization") ||
+            span_is_nocase(h, "x-api-key"))
+            head->headers[n++] = head->headers[i];
+    }
+    head->n_headers = n;
+    begin(fan);
+    finish(fan);
+}
+
+void fan_free(struct fan *fan)
+{
+    struct exchange *next;
+    struct gateway *gateway = fan->x->gateway;
+
+    for (struct exchange *x = TAILQ_FIRST(&gateway->exchanges); x; x = next) {
+        next = TAILQ_NEXT(x, of_gateway);
+        if (x->is_part && x->fan == fan) {
+            stream_say_word(&x->stream, FRAME_RESET, RESET_CANCELLED);
+            exchange_free(x);
+        }
+    }
+    for (size_t i = 0; i < fan->n_parts; i++)
+        buf_done(&fan->parts[i].body);
+    free(fan);
+}

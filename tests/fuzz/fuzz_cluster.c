@@ -1,0 +1,120 @@
+/* Any bytes as what the bus brings: a frame that is taken is within its bytes and written again is
+ * the same; a stream hands over numbers in order, whatever comes; heartbeats, subjects and routes
+ * hold to their sizes.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/beat.h"
+#include "cluster/route.h"
+#include "cluster/stream.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+/* Takes the frames that leave. */
+void bus_send(struct bus *bus, const char *subject, const char *reply, struct packet *packet)
+{
+    (void)bus;
+    (void)reply;
+    if (strlen(subject) >= CLUSTER_SUBJECT_MAX || packet->len < FRAME_HEADER ||
+        packet->len > FRAME_MAX)
+        abort();
+}
+
+static void check_frame(const char *text, size_t len, enum frame_side from)
+{
+    uint8_t header[FRAME_HEADER];
+    struct frame frame;
+    struct span head;
+    uint32_t flags;
+
+    if (frame_read(text, len, from, &frame) < 0)
+        return;
+    if (frame.payload.data != text + FRAME_HEADER || frame.payload.len + FRAME_HEADER != len)
+        abort();
+    frame_write_header(header, &frame);
+    if (memcmp(header, text, FRAME_HEADER) != 0)
+        abort();
+    (void)frame_word(&frame);
+    if (frame.type == FRAME_OPEN &&
+        (!frame_read_open(&frame, &flags, &head) || head.data + head.len != text + len))
+        abort();
+}
+
+/* Each byte is a frame: its type, and how far its number is from what is expected. */
+static void check_stream(const uint8_t *data, size_t len)
+{
+    static const uint8_t types[] = {FRAME_DATA, FRAME_ACK,  FRAME_AGAIN, FRAME_STATE,
+                                    FRAME_HEAD, FRAME_DATA, FRAME_RESET, FRAME_VERDICT};
+    uint64_t taken = 0;
+    struct stream s;
+    bool is_broken = false;
+
+    stream_init(&s, NULL, "belljar.v1.gate.a1.b2", 1, 2);
+    for (size_t i = 0; i < len && i < 512 && !is_broken; i++) {
+        struct frame frame = {
+            .type = types[data[i] & 7],
+            .flags = data[i] >> 7 && frame_is_numbered(&(struct frame){.type = types[data[i] & 7]}),
+            .payload = {"abcd", 4}};
+        int delta = (data[i] >> 3 & 15) - 4;
+
+        frame.number =
+            (frame_is_numbered(&frame) || frame.type == FRAME_STATE ? s.next_in : s.next_out) +
+            (uint64_t)(int64_t)delta;
+        if (data[i] & 1 && stream_has_room(&s))
+            stream_write(&s, "xyz", 3);
+        switch (stream_take(&s, &frame)) {
+        case STREAM_TAKE:
+            if (frame.number != taken++)
+                abort();
+            stream_used(&s, data[i] & 2);
+            break;
+        case STREAM_BROKEN:
+            is_broken = true;
+            break;
+        default:
+            break;
+        }
+        if (s.kept_bytes > CLUSTER_WINDOW + FRAME_MAX || (TAILQ_EMPTY(&s.kept) != !s.kept_bytes))
+            abort();
+    }
+    stream_done(&s);
+}
+
+static void check_text(const char *text, size_t len)
+{
+    struct subject_names names;
+    struct route_target target;
+    struct http_refusal why;
+    struct http_head head;
+    struct beat beat;
+    char copy[256];
+    uint64_t exchange;
+    size_t scanned = 0;
+
+    if (beat_read(text, len, &beat, NULL) == 0) {
+        if (strlen(beat.name) >= sizeof(beat.name) || strlen(beat.version) >= sizeof(beat.version))
+            abort();
+        beat_done(&beat);
+    }
+    (void)snprintf(copy, sizeof(copy), "%.*s", (int)(len < 255 ? len : 255), text);
+    (void)subject_read(copy, "node", &names);
+    (void)subject_read_reply(copy, &exchange);
+    if (http_request_check(text, len, &scanned, &head, &why) > 0) {
+        route_find(&head, &target);
+        if (strlen(target.node) >= sizeof(target.node) ||
+            strlen(target.name) >= sizeof(target.name))
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    check_frame((const char *)data, len, FRAME_GATEWAY);
+    check_frame((const char *)data, len, FRAME_NODE);
+    check_stream(data, len);
+    check_text((const char *)data, len);
+    return 0;
+}

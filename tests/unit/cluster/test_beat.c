@@ -1,0 +1,66 @@
+#include "cluster/beat.h"
+
+#include "unit.h"
+
+static const char sample[] =
+    "{\"v\":1,\"name\":\"a1\",\"instance\":\"00000000000000ff\",\"version\":\"0.1.0\",\"clock_ms\":"
+    "5,"
+    "\"draining\":true,\"engine\":true,\"room\":7,\"labels\":[\"gpu\"],\"novel\":{}}";
+
+TEST(a_heartbeat_is_read_as_it_was_written)
+{
+    struct buf text = BUF_OF(BEAT_BYTES);
+    struct beat beat, again;
+
+    assert_int_equal(beat_read(sample, strlen(sample), &beat, NULL), 0);
+    assert_true(beat.instance == 255 && beat.room == 7 && beat.is_draining && beat.has_engine);
+    assert_true(beat_lists(beat.labels, "gpu") && !beat_lists(beat.labels, "g"));
+    assert_int_equal(beat_write(&beat, true, &text, NULL), 0);
+    assert_int_equal(beat_read(text.data, text.len, &again, NULL), 0);
+    assert_true(again.instance == 255 && again.room == 7 && json_equal(beat.labels, again.labels));
+    beat_done(&beat);
+    beat_done(&again);
+    buf_done(&text);
+}
+
+TEST(what_is_no_heartbeat_is_refused)
+{
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"v\":1,\"name\":\"A1\",\"instance\":\"00000000000000ff\"}",
+        "{\"v\":2,\"name\":\"a1\",\"instance\":\"00000000000000ff\"}",
+        "{\"v\":1,\"name\":\"a1\",\"instance\":\"ff\"}",
+        "{\"v\":1,\"name\":\"a1\",\"instance\":\"00000000000000fg\"}",
+    };
+    struct beat beat;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        assert_int_equal(beat_read(texts[i], strlen(texts[i]), &beat, NULL), -1);
+}
+
+TEST(another_process_under_a_name_is_new)
+{
+    struct members members;
+    struct beat beat;
+    struct member *m;
+    bool is_new;
+
+    members_init(&members);
+    assert_int_equal(beat_read(sample, strlen(sample), &beat, NULL), 0);
+    assert_non_null(members_hear(&members, &beat, 1000, &is_new));
+    assert_true(is_new);
+    assert_int_equal(beat_read(sample, strlen(sample), &beat, NULL), 0);
+    m = members_hear(&members, &beat, 2000, &is_new);
+    assert_false(is_new);
+    assert_int_equal(beat_read(sample, strlen(sample), &beat, NULL), 0);
+    beat.instance++;
+    assert_ptr_equal(members_hear(&members, &beat, 3000, &is_new), m);
+    assert_true(is_new);
+    assert_null(members_silent(&members, 3000 + 1000000, 1));
+    assert_ptr_equal(members_silent(&members, 3001 + 1000000, 1), m);
+    members_done(&members);
+}
+
+UNIT_MAIN()
