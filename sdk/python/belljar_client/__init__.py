@@ -9,6 +9,7 @@
 """
 from .client import AsyncClient, Client
 from .commands import AsyncCommand, AsyncCommands, Command, Commands
+from .durable import AsyncJobs, Jobs
 from .errors import (
     AuthError,
     BelljarError,
@@ -24,7 +25,7 @@ from .errors import (
     UnsupportedError,
 )
 from .events import AsyncEvents, Events
-from .fields import BatchFields, BatchRun, CellFields, CommandFields, GivenFile, RunFields, SessionFields
+from .fields import BatchFields, BatchRun, CellFields, CommandFields, GivenFile, JobFields, RunFields, SessionFields
 from .files import AsyncFiles, Files
 from .jobs import AsyncJob, Job
 from .session import AsyncSession, Session
@@ -39,8 +40,12 @@ from .types import (
     Context,
     Denial,
     Display,
+    DurableJob,
     Event,
     File,
+    FileEvent,
+    JobAttempt,
+    JobError,
     Language,
     Match,
     Output,
@@ -72,6 +77,7 @@ __all__ = [
     "AsyncEvents",
     "AsyncFiles",
     "AsyncJob",
+    "AsyncJobs",
     "AsyncSession",
     "AsyncSkills",
     "AsyncStates",
@@ -95,13 +101,19 @@ __all__ = [
     "Denial",
     "DeniedError",
     "Display",
+    "DurableJob",
     "Event",
     "Events",
     "File",
+    "FileEvent",
     "Files",
     "GivenFile",
     "InvalidError",
     "Job",
+    "JobAttempt",
+    "JobError",
+    "JobFields",
+    "Jobs",
     "Language",
     "Match",
     "NotFoundError",

@@ -1,13 +1,14 @@
-"""The clients: runs, events, batches, and the way to sessions, skills and states."""
+"""The clients: runs, events, batches, and the way to sessions, durable jobs, skills and states."""
 from __future__ import annotations
 
 import os
 import ssl
 import uuid
 from types import TracebackType
-from typing import Any, AsyncIterator, Generic, Iterable, List, Optional, Set, Type, TypeVar, Unpack
+from typing import Any, AsyncIterator, Generic, Iterable, List, Mapping, Optional, Sequence, Set, Type, TypeVar, Unpack
 
 from . import routes
+from .durable import AsyncJobs, Jobs, JobsMethods
 from .errors import Unreachable
 from .events import STREAM, AsyncEvents, Events, approval_request
 from .fields import BatchFields, BatchRun, RunFields, SessionFields, body
@@ -21,12 +22,13 @@ from .types import Approval, Case, Json, Language, Output, Result, RunInfo, Snap
 
 SkillsT = TypeVar("SkillsT", bound=SkillsMethods)
 StatesT = TypeVar("StatesT", bound=StatesMethods)
+JobsT = TypeVar("JobsT", bound=JobsMethods)
 
 MIB = 1 << 20
 BATCH_RETRIES = 2
 
 
-class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT]):
+class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT, JobsT]):
     """A server.
 
     server            http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH. Default: `BELLJAR_SERVER`, else this user's
@@ -45,6 +47,7 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT]):
     _job_class: Type[JobT]
     _skills_class: Type[SkillsT]
     _states_class: Type[StatesT]
+    _jobs_class: Type[JobsT]
 
     def __init__(
         self,
@@ -78,6 +81,7 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT]):
         )
         self.skills: SkillsT = self._skills_class(self._transport)
         self.states: StatesT = self._states_class(self._transport)
+        self.jobs: JobsT = self._jobs_class(self._transport)
 
     def __repr__(self) -> str:
         return f"<belljar_client.{type(self).__name__} {self._transport.address}>"
@@ -107,7 +111,7 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT]):
 
     @call
     async def start(self, code: str, *, key: Optional[str] = None, **fields: Unpack[RunFields]) -> JobT:
-        """Starts a program that goes on without a connection. Its result is kept for a while."""
+        """Starts a program that goes on without a connection. Its result is kept for a while. It ends with the server; `jobs` do not."""
         request = Request(routes.RUN, json=body(fields, code=code, detach=True), key=key or str(uuid.uuid4()))
         return self._job_class(self._transport, await start_run(self._transport, request))
 
@@ -117,11 +121,33 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT]):
 
     @call
     async def runs(
-        self, *, state: Optional[str] = None, session: Optional[str] = None, limit: Optional[int] = None
-    ) -> List[RunInfo]:
-        """Your runs, the newest first. `state="live"`: only those that wait or run. `session`: only cells of that one."""
-        query = {"state": state, "session": session, "limit": limit}
+        self, *, state: Optional[str] = None, session: Optional[str] = None, limit: Optional[int] = None, history: Optional[bool] = None,
+        all: Optional[bool] = None, owner: Optional[str] = None, status: Optional[str] = None, language: Optional[str] = None,
+        text: Optional[str] = None, since: Optional[str] = None, until: Optional[str] = None, before: Optional[int] = None,
+        after: Optional[int] = None,
+    ) -> List[RunInfo]:  # fmt: skip
+        """Your runs, the newest first. `state="live"`: only those that wait or run. `session`: only cells of that one.
+
+        With `history`, also those of the audit trail, which the other filters are for; the next page is what lies `before` the
+        `seq` of the last. With `all`, those of all tokens, for operators.
+        """
+        query = {"state": state, "session": session, "limit": limit, "history": history, "all": all, "owner": owner, "status": status,
+                 "language": language, "text": text, "since": since, "until": until, "before": before, "after": after}  # fmt: skip
         return read_list(RunInfo, await self._transport.call(Request(routes.RUNS, {}, query)), "runs")
+
+    @call
+    async def run_record(self, run_id: str, *, all: Optional[bool] = None) -> Json:
+        """What the audit trail has of a run: its program, its beginning and end, calls, connections, and the runs before and after it."""
+        return read_object(await self._transport.call(Request(routes.RECORD, {"run": run_id}, {"all": all})))
+
+    @plain
+    def watch(self, *, kinds: Optional[str] = None, session: Optional[str] = None, all: Optional[bool] = None) -> EventsT:
+        """Everything that happens to your runs and sessions, from now on, without an end: an iterator of events.
+
+        `kinds`: some of run, command, session, approval and change, with commas. `all`: of all tokens, for operators.
+        """
+        query = {"kinds": kinds, "session": session, "all": all}
+        return self._events_class(self._transport, Request(routes.ALL_EVENTS, {}, query, headers=STREAM))
 
     @call
     async def result(self, run_id: str) -> Optional[Result]:
@@ -194,9 +220,9 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT]):
     # --- approvals ---
 
     @call
-    async def approvals(self) -> List[Approval]:
-        """Calls of your programs that wait for approval."""
-        return read_list(Approval, await self._transport.call(Request(routes.APPROVALS)), "approvals")
+    async def approvals(self, *, all: Optional[bool] = None) -> List[Approval]:
+        """Calls of your programs that wait for approval; with `all`, of everybody's, for operators."""
+        return read_list(Approval, await self._transport.call(Request(routes.APPROVALS, {}, {"all": all})), "approvals")
 
     @call
     async def approve(self, approval: Approval, approve: bool = True, *, accept_hidden: Optional[int] = None) -> bool:
@@ -239,9 +265,9 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT]):
         return self._session_class(self._transport, raw)
 
     @call
-    async def sessions(self) -> List[SessionT]:
-        """Your open sessions."""
-        answer = await self._transport.call(Request(routes.SESSIONS))
+    async def sessions(self, *, all: Optional[bool] = None) -> List[SessionT]:
+        """Your open sessions; with `all`, everybody's, for operators."""
+        answer = await self._transport.call(Request(routes.SESSIONS, {}, {"all": all}))
         return [self._session_class(self._transport, raw) for raw in member(answer, "sessions", list)]
 
     @call
@@ -271,6 +297,81 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT]):
         """Figures for Prometheus. For operators."""
         return (await self._transport.read(Request(routes.METRICS, headers={"Accept": "text/plain"}))).decode("utf-8", "replace")
 
+    # --- for operators ---
+
+    @call
+    async def audit(
+        self, *, kind: Optional[str] = None, status: Optional[str] = None, owner: Optional[str] = None, session: Optional[str] = None,
+        text: Optional[str] = None, since: Optional[str] = None, until: Optional[str] = None, after: Optional[int] = None,
+        before: Optional[int] = None, limit: Optional[int] = None,
+    ) -> List[Json]:  # fmt: skip
+        """Records of the audit trail, newest first. The next page is what lies `before` the `seq` of the last."""
+        query = {"kind": kind, "status": status, "owner": owner, "session": session, "text": text, "since": since,
+                 "until": until, "after": after, "before": before, "limit": limit}  # fmt: skip
+        return member(await self._transport.call(Request(routes.AUDIT, query=query)), "records", list)
+
+    @call
+    async def audit_records(self, id: str) -> Json:
+        """The whole records of a run, a session or a correlation id, or the one with this number."""
+        return read_object(await self._transport.call(Request(routes.AUDIT_RECORDS, {"id": id})))
+
+    @call
+    async def audit_head(self) -> Json:
+        """The signed head of the audit trail."""
+        return read_object(await self._transport.call(Request(routes.AUDIT_HEAD)))
+
+    @call
+    async def verify_audit(self) -> Json:
+        """Reads the whole audit trail and says what is wrong with it."""
+        return read_object(await self._transport.call(Request(routes.AUDIT_VERIFY, json={})))
+
+    @call
+    async def settings(self) -> Json:
+        """The settings in force and where each comes from."""
+        return member(await self._transport.call(Request(routes.SETTINGS)), "settings", dict)
+
+    @call
+    async def tokens(self) -> List[Json]:
+        """Names, rights and use of the tokens, never the tokens themselves."""
+        return member(await self._transport.call(Request(routes.TOKENS)), "tokens", list)
+
+    @call
+    async def add_token(
+        self, name: str, *, operator: Optional[bool] = None, grants: Optional[bool] = None, profiles: Optional[Sequence[str]] = None,
+        limits: Optional[Mapping[str, float]] = None,
+    ) -> str:  # fmt: skip
+        """Adds a token and returns it, which nobody can do again. Only from the server's own machine."""
+        fields = {"name": name, "operator": operator, "grants": grants, "profiles": profiles, "limits": limits}
+        request = Request(routes.ADD_TOKEN, json={key: value for key, value in fields.items() if value is not None})
+        return member(await self._transport.call(request), "token", str)
+
+    @call
+    async def remove_token(self, name: str) -> None:
+        """Removes a token with everything that it opened. Only from the server's own machine."""
+        await self._transport.read(Request(routes.REMOVE_TOKEN, {"name": name}))
+
+    @call
+    async def doctor(self) -> Json:
+        """How well the server's host can isolate programs, as `belljar doctor --json` says."""
+        return read_object(await self._transport.call(Request(routes.DOCTOR)))
+
+    # --- about yourself ---
+
+    @call
+    async def me(self) -> Json:
+        """Name, rights and use of your token."""
+        return read_object(await self._transport.call(Request(routes.ME)))
+
+    @call
+    async def audit_key(self) -> Json:
+        """The public key of the audit trail: `key`, its name, and `pem`."""
+        return read_object(await self._transport.call(Request(routes.AUDIT_KEY)))
+
+    @call
+    async def check_receipt(self, receipt: Mapping[str, Any]) -> Json:
+        """Whether a receipt, or a result with one (`Result.raw`), is genuine."""
+        return read_object(await self._transport.call(Request(routes.CHECK_RECEIPT, json=dict(receipt))))
+
     @call
     async def openapi(self) -> Json:
         """The server's own description of its API."""
@@ -281,7 +382,7 @@ def read_object(raw: Any) -> Json:
     return member({"answer": raw}, "answer", dict)
 
 
-class Client(ClientMethods[Session, Events, Job, Skills, States], Blocking):
+class Client(ClientMethods[Session, Events, Job, Skills, States, Jobs], Blocking):
     __doc__ = f"{ClientMethods.__doc__}\n    Methods wait for the answer. Threads can share a client.\n    "
 
     _network_class = BlockingNetwork
@@ -290,6 +391,7 @@ class Client(ClientMethods[Session, Events, Job, Skills, States], Blocking):
     _job_class = Job
     _skills_class = Skills
     _states_class = States
+    _jobs_class = Jobs
 
     def __enter__(self) -> "Client":
         return self
@@ -304,7 +406,7 @@ class Client(ClientMethods[Session, Events, Job, Skills, States], Blocking):
         self._transport.close()
 
 
-class AsyncClient(ClientMethods[AsyncSession, AsyncEvents, AsyncJob, AsyncSkills, AsyncStates], Awaiting):
+class AsyncClient(ClientMethods[AsyncSession, AsyncEvents, AsyncJob, AsyncSkills, AsyncStates, AsyncJobs], Awaiting):
     __doc__ = f"{ClientMethods.__doc__}\n    Methods are awaited, in asyncio.\n    "
 
     _network_class = AsyncNetwork
@@ -313,6 +415,7 @@ class AsyncClient(ClientMethods[AsyncSession, AsyncEvents, AsyncJob, AsyncSkills
     _job_class = AsyncJob
     _skills_class = AsyncSkills
     _states_class = AsyncStates
+    _jobs_class = AsyncJobs
 
     async def __aenter__(self) -> "AsyncClient":
         return self

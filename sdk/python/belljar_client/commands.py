@@ -31,9 +31,14 @@ class CommandMethods:
 
     @call
     async def write(self, data: Union[str, bytes] = "", *, close: Optional[bool] = None) -> None:
-        """Writes to its standard input, which was opened with `stdin_open`. `close`: that is the end of it."""
+        """Types on its terminal, or writes to its standard input, which was opened with `stdin_open`. `close`: that is the end of it."""
         given = {"text": data} if isinstance(data, str) else {"base64": base64.b64encode(data).decode("ascii")}
         await self._transport.read(self._command_request(routes.COMMAND_STDIN, body(given, close=close)))
+
+    @call
+    async def resize(self, cols: int, rows: int) -> None:
+        """Sets the size of its terminal, which it has with `pty`."""
+        await self._transport.read(self._command_request(routes.COMMAND_RESIZE, {"cols": cols, "rows": rows}))
 
     @call
     async def signal(self, signal: str) -> None:

@@ -20,7 +20,7 @@ Callback = Optional[Callable[[T], Said]]
 
 LAST = ("result", "error", "running")
 RETRIES = 2
-ID_DIGITS = 15
+ID_DIGITS = 18
 
 
 def approval_request(approval: Approval, approve: bool, accept_hidden: Optional[int]) -> Request:
@@ -42,6 +42,34 @@ def follow_request(run_id: str, stdout: int, stderr: int, wait: Value = None) ->
     return Request(routes.FOLLOW, {"run": run_id}, query, headers=STREAM)
 
 
+async def read_event(lines: Lines, max_bytes: int) -> Optional[Event]:
+    """The next event of a stream. None: the stream has ended."""
+    kind, size = "message", 0
+    number: Optional[int] = None
+    data: List[bytes] = []
+    while True:
+        line = await lines.next()
+        if line is None:
+            return None
+        line = line[:-1] if line.endswith(b"\r") else line
+        name, _, value = line.partition(b":")
+        value = value[1:] if value.startswith(b" ") else value
+        if name == b"id" and value.isdigit() and len(value) <= ID_DIGITS:
+            number = int(value)
+        elif name == b"event":
+            kind = value.decode("utf-8", "replace")
+        elif name == b"data":
+            data.append(value)
+            size += len(value) + 1  # an empty line takes memory, too
+            if size > max_bytes:
+                raise ProtocolError("an event is longer than the client accepts", hint="`max_answer_bytes` is the limit")
+        elif not line and data:
+            decoded = load_json(b"\n".join(data))
+            if not isinstance(decoded, dict):
+                raise ProtocolError("the data of an event is not an object")
+            return Event(kind, number, decoded)
+
+
 class EventsMethods:
     """Events of a run, as they happen; the last is `result`. Nothing is sent before the first is asked for.
 
@@ -54,7 +82,8 @@ class EventsMethods:
         self._transport = transport
         self._request = request
         self._follows = request.route == routes.FOLLOW
-        self._cancels = not self._follows and request.key is None
+        self._watches = request.route == routes.ALL_EVENTS
+        self._cancels = not self._follows and not self._watches and request.key is None
         self._exchange: Optional[Exchange] = None
         self._lines: Optional[Lines] = None
         self._last_id = 0
@@ -78,30 +107,10 @@ class EventsMethods:
         if self._exchange is None:
             await self._open()
         assert self._lines is not None
-        kind, size = "message", 0
-        number: Optional[int] = None
-        data: List[bytes] = []
-        while True:
-            line = await self._lines.next()
-            if line is None:
-                raise Unreachable("the stream ended before the run")
-            line = line[:-1] if line.endswith(b"\r") else line
-            name, _, value = line.partition(b":")
-            value = value[1:] if value.startswith(b" ") else value
-            if name == b"id" and value.isdigit() and len(value) <= ID_DIGITS:
-                number = int(value)
-            elif name == b"event":
-                kind = value.decode("utf-8", "replace")
-            elif name == b"data":
-                data.append(value)
-                size += len(value) + 1  # an empty line takes memory, too
-                if size > self._transport.max_answer_bytes:
-                    raise ProtocolError("an event is longer than the client accepts", hint="`max_answer_bytes` is the limit")
-            elif not line and data:
-                decoded = load_json(b"\n".join(data))
-                if not isinstance(decoded, dict):
-                    raise ProtocolError("the data of an event is not an object")
-                return Event(kind, number, decoded)
+        event = await read_event(self._lines, self._transport.max_answer_bytes)
+        if event is None:
+            raise Unreachable("the stream ended before the run")
+        return event
 
     # --- all of them ---
 
@@ -111,10 +120,12 @@ class EventsMethods:
                 event = await self._read_event()
             except Unreachable:
                 self._close_exchange()
-                if self._retries == 0 or (self.run_id is None and self._request.key is None):
+                if self._retries == 0 or (self.run_id is None and self._request.key is None and not self._watches):
                     raise
                 self._retries -= 1
-                if self.run_id is not None:
+                if self._watches:
+                    self._watch_on()
+                elif self.run_id is not None:
                     self._request = self._rest(self.run_id)
                 continue
             except BaseException:
@@ -124,7 +135,7 @@ class EventsMethods:
             self._note_place(event)
             if event.kind == "start":
                 self.run_id = member(event.data, "id", str)
-            if event.kind in LAST:
+            if event.kind in LAST and not self._watches:
                 self._is_over = True
                 self._close_exchange()
             if event.kind == "error":
@@ -138,6 +149,10 @@ class EventsMethods:
         offset = event.data.get("offset")
         if event.kind in self._have and isinstance(offset, int):
             self._have[event.kind] = max(0, offset) + len(event.text.encode("utf-8", "replace"))
+
+    def _watch_on(self) -> None:
+        """Asks for what happened since the last event."""
+        self._request = Request(routes.ALL_EVENTS, {}, self._request.query, headers={**STREAM, "Last-Event-ID": str(self._last_id)})
 
     def _rest(self, run_id: str) -> Request:
         """Asks for what follows the last event."""

@@ -56,6 +56,11 @@ class CellFields(CodeFields, CellLimits, total=False):
     context: str  # the id of the context it runs in: Session.open_context()
 
 
+class TerminalSize(TypedDict):
+    cols: int
+    rows: int
+
+
 class CommandFields(CellLimits, total=False):
     """Fields of a command in a session."""
 
@@ -63,6 +68,7 @@ class CommandFields(CellLimits, total=False):
     workdir: str  # where it starts
     stdin: str
     stdin_open: bool  # its standard input stays open: Command.write()
+    pty: TerminalSize  # it runs on a terminal; keys are written with Command.write()
     correlation_id: str  # comes back with the result
     receipt: bool  # also return a signed receipt
 
@@ -73,6 +79,17 @@ class RunFields(CodeFields, CellLimits, SandboxFields, total=False):
     filename: str  # in tracebacks and as the program's own name
     args: Sequence[str]
     seed: int  # the same program and input give the same output
+
+
+class JobFields(RunFields, total=False):
+    """Fields of a durable job, beside its code."""
+
+    max_attempts: int  # the highest number of attempts; default: 3
+    repeatable: bool  # False: it is begun once at most
+    retry_on: Sequence[str]  # tried again after these results: error, timeout, memory_exceeded
+    retry_delay_s: float  # before the second attempt, then twice as long each time
+    delay_s: float  # it does not begin before
+    keep_s: float  # how long it is kept after its end; default: a day
 
 
 class JudgedFields(RunFields, total=False):

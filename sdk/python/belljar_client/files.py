@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import IO, Any, AsyncIterator, Dict, Optional, Union
 
 from . import routes
-from .errors import InvalidError, ProtocolError
+from .errors import InvalidError, ProtocolError, Unreachable
+from .events import STREAM, read_event
 from .methods import Awaiting, Blocking, call, each
 from .saving import Replacing
 from .transport import Request, Transport
-from .types import File, member, read_list
+from .types import File, FileEvent, member, read, read_list
 
 Local = Union[str, "os.PathLike[str]"]
 
@@ -92,6 +93,30 @@ class FilesMethods:
     async def delete(self, path: str, *, recursive: bool = False) -> None:
         """Deletes a file, or with `recursive` a directory and everything in it."""
         await self._transport.read(self._request(routes.DELETE_FILE, path, query={"recursive": recursive or None}))
+
+    @call
+    async def move(self, path: str, to: str, *, new: bool = False) -> str:
+        """Gives a file or a directory another path, in one step, and returns it. `new`: refuse to replace a file."""
+        request = self._request(routes.MOVE_FILE, path, json={"to": to, "new": new})
+        return member(await self._transport.call(request), "path", str)
+
+    @each
+    async def watch(self, path: Optional[str] = None, *, recursive: bool = False) -> AsyncIterator[FileEvent]:
+        """Changes in a directory as they happen, until the loop is left or the directory is gone.
+
+        The first is `start`: what happens after it comes. `lost`: there was more than could be told; look at the directory again.
+        """
+        query = {"path": path or None, "recursive": recursive or None}
+        exchange = await self._transport.start(Request(routes.WATCH, {"session": self._session}, query, headers=STREAM))
+        try:
+            lines = exchange.lines()
+            while (event := await read_event(lines, self._transport.max_answer_bytes)) is not None:
+                if event.kind == "end":
+                    return
+                yield read(FileEvent, {**event.data, "kind": event.kind})
+        finally:
+            exchange.close()
+        raise Unreachable("the connection ended before the watch")
 
     @each
     async def list(self, path: Optional[str] = None, *, depth: int = 1, limit: Optional[int] = None) -> AsyncIterator[File]:

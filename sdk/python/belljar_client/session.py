@@ -139,6 +139,17 @@ class SessionMethods(Generic[SessionT, EventsT, FilesT, JobT, CommandsT]):
     async def delete_checkpoint(self, name: str) -> None:
         await self._transport.read(Request(routes.DELETE_CHECKPOINT, {"session": self.id, "name": name}))
 
+    @call
+    async def cells(self, *, limit: Optional[int] = None, before: Optional[str] = None) -> List[Json]:
+        """The last cells with their programs and answers, while these are kept, the oldest first."""
+        request = Request(routes.CELLS, {"session": self.id}, {"limit": limit, "before": before})
+        return member(await self._transport.call(request), "cells", list)
+
+    @call
+    async def variables(self) -> List[Json]:
+        """Names of the Python variables, with their types and short values. A program can give a wrong list."""
+        return member(await self._transport.call(Request(routes.VARIABLES, {"session": self.id})), "variables", list)
+
     # --- changes in directories granted with :cow ---
 
     @call

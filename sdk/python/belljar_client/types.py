@@ -375,10 +375,21 @@ class RunInfo:
     language: Optional[str] = None
     session_id: Optional[str] = None
     detached: bool = False
+    terminal: bool = False  # of a command
     age_s: float = 0
     exit_code: Optional[int] = None
     owner: Optional[str] = None
     code: Optional[str] = None  # the beginning of its first line
+    profile: Optional[str] = None
+    started_at: Optional[str] = None
+    ended_at: Optional[str] = None
+    wall_ms: Optional[float] = None
+    cpu_ms: Optional[float] = None
+    memory_peak_bytes: Optional[int] = None
+    masked: Optional[int] = None
+    violations: int = 0
+    is_kept: bool = True  # `Client.result()` has the answer, or will
+    seq: Optional[int] = None  # of its last record in the audit trail
 
 
 @dataclass(frozen=True)
@@ -489,6 +500,17 @@ class File:
     size: int
     modified: float = 0
     mode: Optional[str] = None
+    owner: Optional[str] = None
+    changed: float = 0  # also after a change of mode or name
+
+
+@dataclass(frozen=True)
+class FileEvent:
+    """A change in a watched directory."""
+
+    kind: str  # start, create, write, remove, rename, chmod, lost
+    path: Optional[str] = None  # from `/workspace` on
+    directory: bool = False
 
 
 @dataclass(frozen=True)
@@ -542,6 +564,55 @@ class Settled:
     done: List[str]
     skipped: List[Skipped]
     version: str
+
+
+# --- durable jobs ---
+
+
+@dataclass(frozen=True)
+class JobAttempt:
+    """One time that the program of a job was begun, as the run `run_id`."""
+
+    number: int
+    run_id: str
+    started_at: Optional[str] = None
+    ended_at: Optional[str] = None
+    outcome: Optional[str] = None  # a status, `failed` or `interrupted`; None: it is under way
+
+
+@dataclass(frozen=True)
+class JobError:
+    code: str
+    message: str
+    hint: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class DurableJob:
+    """A durable job. `history` comes with `get()` and `wait()` only."""
+
+    id: str
+    state: str  # waiting, running, done, failed, lost, cancelled
+    outcome: Optional[str] = None  # of the last attempt
+    attempts: int = 0
+    max_attempts: int = 1
+    repeatable: bool = True
+    retry_on: List[str] = field(default_factory=list)
+    retry_delay_s: float = 0.0
+    keep_s: float = 0.0
+    correlation_id: Optional[str] = None
+    created_at: Optional[str] = None
+    due_at: Optional[str] = None
+    ended_at: Optional[str] = None
+    expires_at: Optional[str] = None
+    result_bytes: int = 0  # 0: there is no result
+    error: Optional[JobError] = None
+    progress: Optional[Progress] = None
+    history: List[JobAttempt] = field(default_factory=list)
+
+    @property
+    def is_over(self) -> bool:
+        return self.state not in ("waiting", "running")
 
 
 # --- skills and states ---

@@ -6,6 +6,7 @@
  * @import { Asked } from "./transport.js"
  */
 import { parseAddress, usualServer, variable } from "./address.js";
+import { Jobs } from "./durable.js";
 import { InvalidError, Unreachable } from "./errors.js";
 import { Events, answerApproval } from "./events.js";
 import { withFiles } from "./fields.js";
@@ -78,6 +79,7 @@ export class Client {
     this.#transport = new Transport({ address, fetch: used, token: readToken, timeoutMs, retries, maxAnswerBytes });
     this.skills = new Skills(this.#transport);
     this.states = new States(this.#transport);
+    this.jobs = new Jobs(this.#transport);
   }
 
   /** Closes idle connections of a Unix socket. Sessions and jobs stay. */
@@ -130,7 +132,7 @@ export class Client {
   }
 
   /**
-   * Starts a program that goes on without a connection. Its result is kept for a while.
+   * Starts a program that goes on without a connection. Its result is kept for a while. It ends with the server; `jobs` do not.
    * @param {string} code
    * @param {RunFields} [fields]
    */
@@ -217,15 +219,33 @@ export class Client {
     }
   }
 
+  /**
+   * What the audit trail has of a run: its program, its beginning and end, calls, connections, and the runs before and after it.
+   * @param {string} runId
+   * @param {Api.Routes["GET /v1/runs/{run}/record"]["query"] & Asking} [options]
+   */
+  runRecord(runId, { signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/runs/{run}/record", { parts: { run: runId }, query, signal });
+  }
+
+  /**
+   * Everything that happens to your runs and sessions, from now on, without an end. `kinds`: some of run, command, session,
+   * approval and change, with commas. `all`: of all tokens, for operators.
+   * @param {Api.Routes["GET /v1/events"]["query"] & Asking} [options]
+   */
+  watch({ signal, ...query } = {}) {
+    return new Events(this.#transport, "GET /v1/events", { query, signal });
+  }
+
   // --- approvals ---
 
   /**
-   * Calls of your programs that wait for approval.
-   * @param {Asking} [asking]
+   * Calls of your programs that wait for approval; with `all`, of everybody's, for operators.
+   * @param {Api.Routes["GET /v1/approvals"]["query"] & Asking} [options]
    * @returns {Promise<Api.Approval[]>}
    */
-  async approvals({ signal } = {}) {
-    return list(await this.#transport.call("GET /v1/approvals", { signal }), "approvals");
+  async approvals({ signal, ...query } = {}) {
+    return list(await this.#transport.call("GET /v1/approvals", { query, signal }), "approvals");
   }
 
   /**
@@ -288,12 +308,12 @@ export class Client {
   }
 
   /**
-   * Your open sessions.
-   * @param {Asking} [asking]
+   * Your open sessions; with `all`, everybody's, for operators.
+   * @param {Api.Routes["GET /v1/sessions"]["query"] & Asking} [options]
    * @returns {Promise<Session[]>}
    */
-  async sessions({ signal } = {}) {
-    return list(await this.#transport.call("GET /v1/sessions", { signal }), "sessions").map((raw) => new Session(this.#transport, raw));
+  async sessions({ signal, ...query } = {}) {
+    return list(await this.#transport.call("GET /v1/sessions", { query, signal }), "sessions").map((raw) => new Session(this.#transport, raw));
   }
 
   /**
@@ -324,6 +344,112 @@ export class Client {
    */
   async languages({ signal } = {}) {
     return list(await this.#transport.call("GET /v1/languages", { signal }), "languages");
+  }
+
+  // --- about yourself ---
+
+  /**
+   * Name, rights and use of your token.
+   * @param {Asking} [asking]
+   */
+  me({ signal } = {}) {
+    return this.#transport.call("GET /v1/me", { signal });
+  }
+
+  /**
+   * The public key of the audit trail: `key`, its name, and `pem`.
+   * @param {Asking} [asking]
+   */
+  auditKey({ signal } = {}) {
+    return this.#transport.call("GET /v1/audit/key", { signal });
+  }
+
+  /**
+   * Whether a receipt, or a result with one, is genuine.
+   * @param {any} receipt
+   * @param {Asking} [asking]
+   */
+  checkReceipt(receipt, { signal } = {}) {
+    return this.#transport.call("POST /v1/audit/receipt", { json: receipt, signal });
+  }
+
+  // --- for operators ---
+
+  /**
+   * Adds a token and returns it, which nobody can do again. Only from the server's own machine.
+   * @param {string} name
+   * @param {Omit<Api.Routes["POST /v1/tokens"]["json"], "name"> & Asking} [options]
+   * @returns {Promise<string>}
+   */
+  async addToken(name, { signal, ...rights } = {}) {
+    return member(await this.#transport.call("POST /v1/tokens", { json: { ...rights, name }, signal }), "token", "string");
+  }
+
+  /**
+   * Removes a token with everything that it opened. Only from the server's own machine.
+   * @param {string} name
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async removeToken(name, { signal } = {}) {
+    await this.#transport.read("DELETE /v1/tokens/{name}", { parts: { name }, signal });
+  }
+
+  /**
+   * How well the server's host can isolate programs, as `belljar doctor --json` says.
+   * @param {Asking} [asking]
+   */
+  doctor({ signal } = {}) {
+    return this.#transport.call("GET /v1/doctor", { signal });
+  }
+
+  /**
+   * Records of the audit trail, newest first.
+   * @param {Api.Routes["GET /v1/audit/records"]["query"] & Asking} [filters]
+   */
+  async audit({ signal, ...filters } = {}) {
+    return list(await this.#transport.call("GET /v1/audit/records", { query: filters, signal }), "records");
+  }
+
+  /**
+   * The whole records of a run, a session or a correlation id, or the one with this number.
+   * @param {string} id
+   * @param {Asking} [asking]
+   */
+  auditRecords(id, { signal } = {}) {
+    return this.#transport.call("GET /v1/audit/records/{id}", { parts: { id }, signal });
+  }
+
+  /**
+   * The signed head of the audit trail.
+   * @param {Asking} [asking]
+   */
+  auditHead({ signal } = {}) {
+    return this.#transport.call("GET /v1/audit/head", { signal });
+  }
+
+  /**
+   * Reads the whole audit trail and says what is wrong with it.
+   * @param {Asking} [asking]
+   */
+  verifyAudit({ signal } = {}) {
+    return this.#transport.call("POST /v1/audit/verify", { json: {}, signal });
+  }
+
+  /**
+   * The settings in force and where each comes from.
+   * @param {Asking} [asking]
+   */
+  settings({ signal } = {}) {
+    return this.#transport.call("GET /v1/config", { signal });
+  }
+
+  /**
+   * Names, rights and use of the tokens, never the tokens themselves.
+   * @param {Asking} [asking]
+   */
+  async tokens({ signal } = {}) {
+    return list(await this.#transport.call("GET /v1/tokens", { signal }), "tokens");
   }
 
   /**

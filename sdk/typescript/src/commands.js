@@ -31,7 +31,7 @@ export class Command extends Job {
   }
 
   /**
-   * Writes to its standard input, which was opened with `stdin_open`.
+   * Types on its terminal, or writes to its standard input, which was opened with `stdin_open`.
    * @param {string | Uint8Array} [data]
    * @param {{ close?: boolean } & Asking} [options] close: that is the end of it
    * @returns {Promise<void>}
@@ -40,6 +40,17 @@ export class Command extends Job {
     const given = typeof data === "string" ? { text: data } : { base64: toBase64(data) };
     const json = { ...given, ...(close === undefined ? {} : { close }) };
     await this.#transport.read("POST /v1/sessions/{session}/commands/{command}/stdin", { parts: this.#parts, json, signal });
+  }
+
+  /**
+   * Sets the size of its terminal, which it has with `pty`.
+   * @param {number} cols
+   * @param {number} rows
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async resize(cols, rows, { signal } = {}) {
+    await this.#transport.read("POST /v1/sessions/{session}/commands/{command}/resize", { parts: this.#parts, json: { cols, rows }, signal });
   }
 
   /**

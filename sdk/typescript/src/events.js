@@ -12,7 +12,7 @@ import { Lines, load } from "./transport.js";
  * Something that happened in a run. `kind` says what, `data` has the rest; `id` is the place in the stream.
  * @typedef {{ [K in keyof Data]: { kind: K, id: number | null, data: Data[K] } }[keyof Data]} Event
  */
-/** @typedef {"POST /v1/run" | "POST /v1/sessions/{session}/execute" | "POST /v1/sessions/{session}/commands" | "GET /v1/runs/{run}/follow" | "GET /v1/runs/{run}/events"} StreamRoute */
+/** @typedef {"POST /v1/run" | "POST /v1/sessions/{session}/execute" | "POST /v1/sessions/{session}/commands" | "GET /v1/runs/{run}/follow" | "GET /v1/runs/{run}/events" | "GET /v1/events"} StreamRoute */
 
 /**
  * @typedef {object} Callbacks
@@ -26,9 +26,39 @@ import { Lines, load } from "./transport.js";
  */
 
 /** @type {{ [name: string]: string }} */
-const STREAM = { Accept: "text/event-stream" };
+export const STREAM = { Accept: "text/event-stream" };
 const LAST = new Set(["result", "error", "running"]);
 const RETRIES = 2;
+
+/**
+ * The next event of a stream; null: the stream has ended.
+ * @param {Lines} lines
+ * @param {number} maxBytes
+ * @returns {Promise<{ kind: string, id: number | null, data: any } | null>}
+ */
+export async function readEvent(lines, maxBytes) {
+  let kind = "message";
+  /** @type {number | null} */
+  let id = null;
+  let size = 0;
+  const data = [];
+  for (;;) {
+    const line = (await lines.next())?.replace(/\r$/, "");
+    if (line === undefined) return null;
+    const [, name = line, value = ""] = /^([^:]*): ?(.*)$/s.exec(line) ?? [];
+    if (name === "id" && /^[0-9]{1,16}$/.test(value)) id = Number(value);
+    else if (name === "event") kind = value;
+    else if (name === "data") {
+      data.push(value);
+      size += value.length + 1; // an empty line takes memory, too
+      if (size > maxBytes) throw new ProtocolError("an event is longer than the client accepts");
+    } else if (line === "" && data.length) {
+      const decoded = load(data.join("\n"));
+      if (typeof decoded !== "object" || decoded === null) throw new ProtocolError("the data of an event is not an object");
+      return { kind, id, data: decoded };
+    }
+  }
+}
 
 /**
  * An answer to this question with these arguments, and to no other.
@@ -59,6 +89,7 @@ export class Events {
   #route;
   #asked;
   #follows;
+  #watches;
   #cancels;
   /** @type {Exchange | null} */
   #exchange = null;
@@ -84,7 +115,8 @@ export class Events {
     /** @type {Asked<any>} */
     this.#asked = { ...asked, headers: STREAM };
     this.#follows = route === "GET /v1/runs/{run}/follow";
-    this.#cancels = !this.#follows && asked.key === undefined;
+    this.#watches = route === "GET /v1/events";
+    this.#cancels = !this.#follows && !this.#watches && asked.key === undefined;
     /**
      * Known from the first event on.
      * @type {string | null}
@@ -114,27 +146,9 @@ export class Events {
       this.#exchange = await this.#transport.start(this.#route, this.#asked);
       this.#lines = new Lines(this.#exchange, this.#transport.maxAnswerBytes);
     }
-    let kind = "message";
-    /** @type {number | null} */
-    let id = null;
-    let size = 0;
-    const data = [];
-    for (;;) {
-      const line = (await this.#lines.next())?.replace(/\r$/, "");
-      if (line === undefined) throw new Unreachable("the stream ended before the run");
-      const [, name = line, value = ""] = /^([^:]*): ?(.*)$/s.exec(line) ?? [];
-      if (name === "id" && /^[0-9]{1,15}$/.test(value)) id = Number(value);
-      else if (name === "event") kind = value;
-      else if (name === "data") {
-        data.push(value);
-        size += value.length + 1; // an empty line takes memory, too
-        if (size > this.#transport.maxAnswerBytes) throw new ProtocolError("an event is longer than the client accepts");
-      } else if (line === "" && data.length) {
-        const decoded = load(data.join("\n"));
-        if (typeof decoded !== "object" || decoded === null) throw new ProtocolError("the data of an event is not an object");
-        return { kind, id, data: decoded };
-      }
-    }
+    const event = await readEvent(this.#lines, this.#transport.maxAnswerBytes);
+    if (!event) throw new Unreachable("the stream ended before the run");
+    return event;
   }
 
   // --- all of them ---
@@ -147,13 +161,14 @@ export class Events {
         event = await this.#read();
       } catch (error) {
         this.#closeExchange();
-        const canGoOn = this.runId !== null || this.#asked.key !== undefined;
+        const canGoOn = this.runId !== null || this.#watches || this.#asked.key !== undefined;
         if (this.#isOver || !(error instanceof Unreachable) || this.#retries === 0 || !canGoOn) {
           await this.#end();
           throw this.#asked.signal?.aborted ? this.#asked.signal.reason : error;
         }
         this.#retries--;
-        if (this.runId !== null) this.#askForRest(this.runId);
+        if (this.#watches) this.#watchOn();
+        else if (this.runId !== null) this.#askForRest(this.runId);
         continue;
       }
       this.#retries = RETRIES;
@@ -173,7 +188,7 @@ export class Events {
       this.#have[kind] = Math.max(0, data.offset) + new TextEncoder().encode(data.text).length;
     }
     if (kind === "start") this.runId = member(data, "id", "string");
-    if (LAST.has(kind)) {
+    if (LAST.has(kind) && !this.#watches) {
       this.#isOver = true;
       this.#asked.signal?.removeEventListener("abort", this.#abort);
       this.#closeExchange();
@@ -181,6 +196,10 @@ export class Events {
     if (kind === "error") throw fromAnswer(0, data);
     if (kind === "result") data = this.result = new Result(data);
     return /** @type {Event} */ ({ kind, id, data });
+  }
+
+  #watchOn() {
+    this.#asked = { ...this.#asked, headers: { ...STREAM, "Last-Event-ID": String(this.#lastId) } };
   }
 
   /** @param {string} run */

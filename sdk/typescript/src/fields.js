@@ -19,6 +19,7 @@ import { toBase64 } from "./text.js";
 /** @typedef {Omit<Routes["POST /v1/run"]["json"], "code" | "detach" | "files"> & Given} RunBody */
 /** @typedef {Omit<Routes["POST /v1/sessions/{session}/execute"]["json"], "code" | "detach" | "files"> & Given} CellBody */
 /** @typedef {RunBody & Keyed & Asking} RunFields */
+/** @typedef {Omit<Routes["POST /v1/jobs"]["json"], "code" | "files"> & Given & Keyed & Asking} JobFields */
 /** @typedef {CellBody & Keyed & Asking} CellFields */
 /** @typedef {Omit<Routes["POST /v1/sessions/{session}/commands"]["json"], "command" | "args" | "background"> & Keyed & Asking} CommandFields */
 /** @typedef {Routes["POST /v1/sessions"]["json"] & Keyed & Asking} SessionFields */

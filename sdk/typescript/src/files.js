@@ -3,10 +3,16 @@
  * @import { Asking } from "./fields.js"
  * @import { Content, Transport } from "./transport.js"
  */
-import { InvalidError, ProtocolError } from "./errors.js";
+import { InvalidError, ProtocolError, Unreachable } from "./errors.js";
+import { STREAM, readEvent } from "./events.js";
 import { list, member } from "./result.js";
+import { Lines } from "./transport.js";
 
 /** @typedef {Api.Files["files"][number]} File */
+/**
+ * A change in a watched directory: start, create, write, remove, rename, chmod, lost. The path is from `/workspace` on.
+ * @typedef {{ kind: string, path?: string, directory?: boolean }} FileEvent
+ */
 
 /** Files in `/workspace` of a session. An absolute path is one in a directory that is granted to it. */
 export class Files {
@@ -97,6 +103,40 @@ export class Files {
   async delete(path, { recursive, signal } = {}) {
     const asked = { parts: this.#parts(path), query: { recursive: recursive || null }, signal };
     await this.#transport.read("DELETE /v1/sessions/{session}/files/{path}", asked);
+  }
+
+  /**
+   * Gives a file or a directory another path, in one step, and returns it.
+   * @param {string} path
+   * @param {string} to
+   * @param {{ new?: boolean } & Asking} [options] new: refuse to replace a file
+   */
+  async move(path, to, { signal, ...more } = {}) {
+    const asked = { parts: this.#parts(path), json: { to, new: more.new ?? false }, signal };
+    return member(await this.#transport.call("POST /v1/sessions/{session}/files/{path}", asked), "path", "string");
+  }
+
+  /**
+   * Changes in a directory as they happen, until the loop is left or the directory is gone.
+   *
+   * The first is `start`: what happens after it comes. `lost`: there was more than could be told; look at the directory again.
+   * @param {string | null} [path]
+   * @param {{ recursive?: boolean } & Asking} [options]
+   * @returns {AsyncGenerator<FileEvent, void, undefined>}
+   */
+  async *watch(path, { recursive, signal } = {}) {
+    const query = { path: path || null, recursive: recursive || null };
+    const exchange = await this.#transport.start("GET /v1/sessions/{session}/watch", { parts: { session: this.#session }, query, headers: STREAM, signal });
+    try {
+      const lines = new Lines(exchange, this.#transport.maxAnswerBytes);
+      for (let event = await readEvent(lines, this.#transport.maxAnswerBytes); event; event = await readEvent(lines, this.#transport.maxAnswerBytes)) {
+        if (event.kind === "end") return;
+        yield { ...event.data, kind: event.kind };
+      }
+    } finally {
+      exchange.close();
+    }
+    throw new Unreachable("the connection ended before the watch");
   }
 
   /**

@@ -1,6 +1,7 @@
 /** The client of `belljar serve`. Nothing but fetch and streams: Node, Deno, Bun and browsers. */
 export { Client } from "./client.js";
 export { Command, Commands } from "./commands.js";
+export { Jobs } from "./durable.js";
 export {
   AuthError,
   BelljarError,
@@ -27,6 +28,7 @@ export { Skills, States } from "./store.js";
 /** @typedef {import("./fields.js").RunFields} RunFields */
 /** @typedef {import("./fields.js").CellFields} CellFields */
 /** @typedef {import("./fields.js").CommandFields} CommandFields */
+/** @typedef {import("./fields.js").JobFields} JobFields */
 /** @typedef {import("./fields.js").SessionFields} SessionFields */
 /** @typedef {import("./fields.js").BatchFields} BatchFields */
 /** @typedef {import("./fields.js").BatchRun} BatchRun */

@@ -213,6 +213,22 @@ export class Session {
     await this.#transport.read("DELETE /v1/sessions/{session}/checkpoints/{name}", { parts: { session: this.id, name }, signal });
   }
 
+  /**
+   * The last cells with their programs and answers, while these are kept, the oldest first.
+   * @param {Api.Routes["GET /v1/sessions/{session}/cells"]["query"] & Asking} [options]
+   */
+  async cells({ signal, ...query } = {}) {
+    return list(await this.#transport.call("GET /v1/sessions/{session}/cells", { parts: this.#parts, query, signal }), "cells");
+  }
+
+  /**
+   * Names of the Python variables, with their types and short values. A program can give a wrong list.
+   * @param {Asking} [asking]
+   */
+  async variables({ signal } = {}) {
+    return list(await this.#transport.call("GET /v1/sessions/{session}/variables", { parts: this.#parts, signal }), "variables");
+  }
+
   // --- changes in directories granted with :cow ---
 
   /**

@@ -212,7 +212,6 @@ export type Session = {
   waiting?: number;
   /** commands that run beside its kernels */
   commands?: number;
-  age_s?: number;
   idle_s?: number;
   idle_limit_s?: number | null;
   lifetime_s?: number | null;
@@ -266,7 +265,11 @@ export type Files = {
     kind: string;
     size: number;
     mode?: string;
+    owner?: string;
+    /** seconds since 1970 */
     modified?: number;
+    /** the same, also after a change of mode or name */
+    changed?: number;
   }[];
   has_more: boolean;
   is_partial?: boolean;
@@ -313,6 +316,57 @@ export type SkillSaved = {
 export type SkillVersion = {
   name: string;
   version: number;
+};
+
+export type JobHead = {
+  id: string;
+  state: "waiting" | "running" | "done" | "failed" | "lost" | "cancelled";
+  /** of the last attempt: the status of its result, `failed` or `interrupted` */
+  outcome: string | null;
+  /** how often it was begun */
+  attempts: number;
+  max_attempts: number;
+  repeatable: boolean;
+  retry_on: string[];
+  retry_delay_s: number;
+  keep_s: number;
+  correlation_id: string;
+  created_at: string;
+  /** not begun, or begun again, before */
+  due_at: string;
+  ended_at: string | null;
+  /** when it is deleted */
+  expires_at: string | null;
+  /** 0: there is no result */
+  result_bytes: number;
+  error: {
+    code: string;
+    message: string;
+    hint: string | null;
+  } | null;
+  /** as the program said last; null when no attempt is under way */
+  progress: {
+    done: number;
+    /** 0: not known */
+    total: number;
+    text: string;
+  } | null;
+};
+
+export type JobAttempt = {
+  number: number;
+  run_id: string;
+  started_at: string;
+  ended_at: string | null;
+  outcome: string | null;
+};
+
+export type Job = JobHead & {
+  history: JobAttempt[];
+};
+
+export type Jobs = {
+  jobs: JobHead[];
 };
 
 export type WorkHead = {
@@ -368,6 +422,15 @@ export type Output = {
   }[];
 };
 
+export type ValidationError = {
+  detail: ({
+    type: string;
+    loc: (string | number)[];
+    msg: string;
+    input: unknown;
+  })[];
+};
+
 export type Approved = {
   approved: boolean;
 };
@@ -377,6 +440,7 @@ export type Approval = {
   approval_id: string;
   run_id: string;
   session_id?: string;
+  owner?: string;
   call: string;
   arguments?: unknown;
   sha256: string;
@@ -392,24 +456,113 @@ export type Approvals = {
 
 export type RunHead = {
   id: string;
-  state: "waiting" | "running" | "success" | "error" | "timeout" | "memory_exceeded" | "refused" | "cancelled" | "failed";
-  language: string;
+  state: "waiting" | "running" | "success" | "error" | "timeout" | "memory_exceeded" | "refused" | "cancelled" | "failed" | "unfinished";
+  language: string | null;
   /** of a cell, or of a command in a session */
   session_id: string | null;
+  profile?: string | null;
   detached: boolean;
-  age_s: number;
+  /** of a command: it has a terminal */
+  terminal?: boolean;
+  /** since it was asked for; null: it is known from the audit trail only */
+  age_s: number | null;
   exit_code: number | null;
-  owner: string;
+  owner: string | null;
   /** the beginning of its first line */
   code: string;
+  started_at: string | null;
+  ended_at?: string | null;
+  wall_ms?: number | null;
+  cpu_ms?: number | null;
+  memory_peak_bytes?: number | null;
+  masked?: number | null;
+  violations?: number;
+  /** `GET /v1/runs/{run}` has the answer, or will */
+  is_kept: boolean;
+  /** number of its last record in the audit trail */
+  seq: number | null;
 };
 
 export type Runs = {
   runs: RunHead[];
+  /** with `history`: `before` of the next page; null: there is none */
+  next: number | null;
+  /** with `history`: `after` for what ends later */
+  newest: number | null;
+};
+
+export type RunRecord = {
+  id: string;
+  owner: string | null;
+  state: string;
+  code: {
+    /** masked; null: it is not kept */
+    text: string | null;
+    bytes: number | null;
+    sha256: string | null;
+    masked: number;
+    hidden_bytes: number;
+  } | null;
+  /** the record of its beginning */
+  start: { [name: string]: unknown } | null;
+  /** the record of its end */
+  end: { [name: string]: unknown } | null;
+  calls: { [name: string]: unknown }[];
+  net: { [name: string]: unknown }[];
+  inputs: { [name: string]: unknown }[];
+  undo: { [name: string]: unknown }[];
+  has_more: boolean;
+  previous: string | null;
+  next: string | null;
+};
+
+export type Cells = {
+  cells: ({
+    id: string;
+    state: string;
+    language: string;
+    /** masked; null: it is too long to be kept */
+    code: string | null;
+    /** the answer is there, also where `result` is null because it is too long for the list */
+    is_kept: boolean;
+    result: unknown;
+  })[];
+  has_more: boolean;
+};
+
+export type ConsoleCode = {
+  code: string;
+  expires_in_s: number;
+  /** of the page, with the code behind `#` */
+  path: string;
+  /** where the server listens, as it was told */
+  origin: string | null;
+  has_console: boolean;
+};
+
+export type ConsoleToken = {
+  token: string;
+  expires_in_s: number;
+  /** of the token whose rights it has */
+  name: string;
+  operator: boolean;
+};
+
+export type Variables = {
+  variables: {
+    name: string;
+    type: string;
+    summary: string;
+  }[];
+  has_more: boolean;
 };
 
 export type Commands = {
   commands: RunHead[];
+};
+
+export type Moved = {
+  path: string;
 };
 
 export type Cancelled = {
@@ -578,6 +731,128 @@ export type OpenApi = {
   components: { [name: string]: unknown };
 };
 
+export type AuditRow = {
+  /** the number of the record */
+  seq: number;
+  time: string;
+  kind: string;
+  event?: string | null;
+  /** of the run or session */
+  id?: string | null;
+  owner?: string | null;
+  session_id?: string | null;
+  status?: string | null;
+  profile?: string | null;
+  /** the first line of a program, masked */
+  summary?: string | null;
+  wall_ms?: number | null;
+};
+
+export type AuditList = {
+  records: AuditRow[];
+  /** `before` of the next page; null: there is none */
+  next?: number | null;
+  /** `after` for what comes later */
+  newest?: number | null;
+};
+
+export type AuditKey = {
+  key: string;
+  pem: string;
+};
+
+export type ReceiptChecked = {
+  is_genuine: boolean;
+  /** why it is not */
+  why: string | null;
+  id: string;
+  status: string;
+  time: string;
+  seq: string;
+  key: string;
+  /** whether the trail has that very record; for operators */
+  is_in_trail: boolean | null;
+};
+
+export type AuditRecords = {
+  /** as they were recorded, oldest first */
+  records: { [name: string]: unknown }[];
+  /** more records have that id than one answer holds */
+  has_more: boolean;
+};
+
+export type AuditHead = {
+  v: number;
+  seq: number;
+  hash: string;
+  time: string;
+  key: string;
+  signature: string;
+};
+
+export type AuditVerified = {
+  valid: boolean;
+  records: number;
+  files: number;
+  bytes: number;
+  problems: number;
+  /** records after the last signature */
+  unsigned: number;
+  last_time: string | null;
+  /** the first 100 */
+  findings: {
+    is_problem: boolean;
+    text: string;
+  }[];
+};
+
+export type Settings = {
+  settings: { [name: string]: {
+    value: unknown;
+    from: string | null;
+    reloadable: boolean;
+  } };
+};
+
+export type Token = {
+  name: string;
+  operator: boolean;
+  /** may use directories that the settings allow */
+  grants: boolean;
+  /** empty: any */
+  profiles: string[];
+  /** limits of this token, by name */
+  limits: { [name: string]: unknown };
+  /** of each allowance that it has, by name; flows back evenly */
+  used: { [name: string]: number };
+  running: number;
+  waiting: number;
+  /** since the server started */
+  done: number;
+  refused: number;
+  created_at: string | null;
+  /** since the server started */
+  last_used_at: string | null;
+};
+
+export type Me = Token & {
+  /** it is the token of a page of the web console */
+  is_page: boolean;
+};
+
+export type NewToken = {
+  name: string;
+  /** not shown again */
+  token: string;
+};
+
+/** the report of `belljar doctor --json` */
+export type Doctor = { [name: string]: unknown };
+
+export type Tokens = {
+  tokens: Token[];
+};
+
 /** Every route: parts of its path, its query, its body as JSON or bytes, whether it takes an idempotency key, its answer. */
 export interface Routes {
   /** run a command in the sandbox of a session, beside its cells */
@@ -599,6 +874,13 @@ export interface Routes {
       stdin?: string;
       /** its standard input stays open for what is sent later */
       stdin_open?: boolean;
+      /** it runs on a terminal of that size: one stream of output, and input until its end */
+      pty?: {
+        /** columns */
+        cols: number;
+        /** rows */
+        rows: number;
+      };
       /** answer at once with the id; the command goes on without the client */
       background?: boolean;
       /** comes back with the answer; one is made up without it */
@@ -688,6 +970,54 @@ export interface Routes {
       /** for the command and what it started */
       signal: "TERM" | "KILL" | "INT" | "HUP" | "QUIT" | "USR1" | "USR2" | "STOP" | "CONT" | "WINCH";
     };
+    bytes: false;
+    key: false;
+    answer: never;
+  };
+  /** set the size of the terminal of a command */
+  "POST /v1/sessions/{session}/commands/{command}/resize": {
+    parts: {
+      session: string;
+      command: string;
+    };
+    query: { [name: string]: never };
+    json: {
+      /** columns */
+      cols: number;
+      /** rows */
+      rows: number;
+    };
+    bytes: false;
+    key: false;
+    answer: never;
+  };
+  /** the terminal of a command, on a WebSocket */
+  "GET /v1/sessions/{session}/commands/{command}/terminal": {
+    parts: {
+      session: string;
+      command: string;
+    };
+    query: {
+      /** bytes of output that you have; without it, the last 64 KiB come again */
+      after?: number;
+    };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: never;
+  };
+  /** everything that happens to the caller's runs and sessions, as events; with `all`, to everybody's, for operators */
+  "GET /v1/events": {
+    parts: { [name: string]: never };
+    query: {
+      /** of all tokens; for operators */
+      all?: boolean;
+      /** some of run, command, session, approval and change, with commas (default: all) */
+      kinds?: string;
+      /** only what belongs to the session with this id */
+      session?: string;
+    };
+    json: never;
     bytes: false;
     key: false;
     answer: never;
@@ -830,7 +1160,7 @@ export interface Routes {
     key: true;
     answer: Result;
   };
-  /** the caller's runs, the last first: what waits, runs, or is kept */
+  /** the caller's runs, the last first: what waits, runs, or is kept; with `history`, also those of the audit trail */
   "GET /v1/runs": {
     parts: { [name: string]: never };
     query: {
@@ -840,11 +1170,45 @@ export interface Routes {
       session?: string;
       /** at most so many (default 100) */
       limit?: number;
+      /** also runs of the audit trail, a page at a time */
+      history?: boolean;
+      /** of all tokens; for operators */
+      all?: boolean;
+      /** only runs with this status */
+      status?: "waiting" | "running" | "success" | "error" | "timeout" | "memory_exceeded" | "refused" | "cancelled" | "failed" | "unfinished";
+      /** only runs of this language */
+      language?: string;
+      /** only those of this token */
+      owner?: string;
+      /** only records that contain this text, without regard to case */
+      text?: string;
+      /** 2h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC) */
+      since?: string;
+      /** like `since` */
+      until?: string;
+      /** only records after the one with this number */
+      after?: number;
+      /** only records before the one with this number: `next` of the page before */
+      before?: number;
     };
     json: never;
     bytes: false;
     key: false;
     answer: Runs;
+  };
+  /** what the audit trail has of a run: program, terms, end, calls, connections; also for operators */
+  "GET /v1/runs/{run}/record": {
+    parts: {
+      run: string;
+    };
+    query: {
+      /** `previous` and `next` are of all tokens; for operators */
+      all?: boolean;
+    };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: RunRecord;
   };
   /** the answer of a run, kept for a while; `status` is `running` until then */
   "GET /v1/runs/{run}": {
@@ -897,16 +1261,19 @@ export interface Routes {
     key: false;
     answer: Cancelled;
   };
-  /** calls of your programs that wait for approval */
+  /** calls of your programs that wait for approval; with `all`, of everybody's, for operators */
   "GET /v1/approvals": {
     parts: { [name: string]: never };
-    query: { [name: string]: never };
+    query: {
+      /** of all tokens; for operators */
+      all?: boolean;
+    };
     json: never;
     bytes: false;
     key: false;
     answer: Approvals;
   };
-  /** approve or refuse a call that a run waits for */
+  /** approve or refuse a call that a run waits for; also for operators */
   "POST /v1/runs/{run}/approve": {
     parts: {
       run: string;
@@ -926,7 +1293,7 @@ export interface Routes {
     key: false;
     answer: Approved;
   };
-  /** approve or refuse a call that a session's cell waits for */
+  /** approve or refuse a call that a session's cell waits for; also for operators */
   "POST /v1/sessions/{session}/approve": {
     parts: {
       session: string;
@@ -1085,6 +1452,148 @@ export interface Routes {
     key: true;
     answer: Batch;
   };
+  /** accept a program that is run even if the server ends meanwhile: the job is on the disk when this is answered */
+  "POST /v1/jobs": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: {
+      /** the program */
+      code: string;
+      /** default: python */
+      language?: "python" | "bash" | "javascript" | "typescript";
+      /** its standard input */
+      stdin?: string;
+      /** echo the last expression, as the Python prompt does */
+      auto_print?: boolean;
+      /** comes back with the answer; one is made up without it */
+      correlation_id?: string;
+      /** also return a signed receipt */
+      receipt?: boolean;
+      /** name of its profile */
+      profile?: string;
+      /** variables to set inside */
+      env?: { [name: string]: string };
+      /** name of the environment with its packages */
+      environment?: string;
+      /** directories of the host that it sees at their own place: DIR, DIR:rw to write, or DIR:cow (sessions): what it writes waits to be applied or discarded */
+      allow?: string[];
+      /** where it starts: /workspace or a granted directory; without it, the granted directory if there is one */
+      workdir?: string;
+      /** hosts that it may reach, of those that the operator allows: api.example.org:443, *.example.org, http://HOST:PORT/PATH/ */
+      net?: string[];
+      /** wall-clock limit of a run or cell */
+      timeout_s?: number;
+      /** CPU time that all processes of a run or cell may use together; 0: no limit */
+      cpu_time_s?: number;
+      /** bytes kept of stdout, and of stderr; of longer output the middle is dropped */
+      output_bytes?: number;
+      /** memory of all processes of a program and of the files it writes */
+      memory_mb?: number;
+      /** share of the processor, in cores (0.5 is half of one); 0: no limit */
+      cpus?: number;
+      /** processes and threads at once */
+      pids?: number;
+      /** space for files written outside allowed directories; it also counts as memory */
+      disk_mb?: number;
+      /** name of the program, in tracebacks and as its own name */
+      filename?: string;
+      /** its arguments */
+      args?: string[];
+      /** the same program and input give the same output */
+      seed?: number;
+      /** files to put into /workspace before it starts */
+      files?: ({
+        /** path below /workspace */
+        path: string;
+        /** what is in it */
+        content: string;
+        /** encoding of `content` (default utf-8) */
+        encoding?: "utf-8" | "base64";
+        /** whether it is a program */
+        executable?: boolean;
+      })[];
+      /** patterns of files to bring back, such as *.csv or ** /*.png */
+      collect?: string[];
+      /** the highest number of attempts (default 3) */
+      max_attempts?: number;
+      /** false: begin it once at most; if the server ends meanwhile, the job is `lost` (default true) */
+      repeatable?: boolean;
+      /** statuses of results after which it is tried again: error, timeout, memory_exceeded (default: none) */
+      retry_on?: string[];
+      /** seconds before the second attempt, then twice as long each time, up to an hour (default 5) */
+      retry_delay_s?: number;
+      /** do not begin before so many seconds have passed */
+      delay_s?: number;
+      /** keep the job and its result for so long after its end (default 86400) */
+      keep_s?: number;
+    };
+    bytes: false;
+    key: true;
+    answer: Job;
+  };
+  /** the caller's durable jobs, the newest first */
+  "GET /v1/jobs": {
+    parts: { [name: string]: never };
+    query: {
+      /** only those in this state */
+      state?: "waiting" | "running" | "done" | "failed" | "lost" | "cancelled";
+      /** only jobs that are older than this id */
+      before?: string;
+      /** at most so many (default 100) */
+      limit?: number;
+    };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Jobs;
+  };
+  /** a durable job: its state, its attempts, and its progress */
+  "GET /v1/jobs/{job}": {
+    parts: {
+      job: string;
+    };
+    query: {
+      /** answer when the job is over, or after so many seconds */
+      wait_s?: number;
+    };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Job;
+  };
+  /** delete a durable job that is over, with its result */
+  "DELETE /v1/jobs/{job}": {
+    parts: {
+      job: string;
+    };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: never;
+  };
+  /** the result of a durable job that is over, as long as the job is kept */
+  "GET /v1/jobs/{job}/result": {
+    parts: {
+      job: string;
+    };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Result;
+  };
+  /** cancel a durable job; a program that runs is stopped, and its output so far is the result */
+  "POST /v1/jobs/{job}/cancel": {
+    parts: {
+      job: string;
+    };
+    query: { [name: string]: never };
+    json: { [name: string]: never };
+    bytes: false;
+    key: false;
+    answer: Cancelled;
+  };
   /** open a session: a sandbox that stays, with its variables and files */
   "POST /v1/sessions": {
     parts: { [name: string]: never };
@@ -1131,10 +1640,13 @@ export interface Routes {
     key: true;
     answer: Session;
   };
-  /** the caller's sessions */
+  /** the caller's sessions; with `all`, everybody's, for operators */
   "GET /v1/sessions": {
     parts: { [name: string]: never };
-    query: { [name: string]: never };
+    query: {
+      /** of all tokens; for operators */
+      all?: boolean;
+    };
     json: never;
     bytes: false;
     key: false;
@@ -1151,7 +1663,7 @@ export interface Routes {
     key: false;
     answer: Session;
   };
-  /** end a session; its variables and files are gone */
+  /** end a session; its variables and files are gone; also for operators */
   "DELETE /v1/sessions/{session}": {
     parts: {
       session: string;
@@ -1307,6 +1819,33 @@ export interface Routes {
     key: false;
     answer: never;
   };
+  /** the session's last cells with their answers, while these are kept */
+  "GET /v1/sessions/{session}/cells": {
+    parts: {
+      session: string;
+    };
+    query: {
+      /** at most so many (default 50) */
+      limit?: number;
+      /** only cells before the one with this id */
+      before?: string;
+    };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Cells;
+  };
+  /** names of the session's Python variables, with types and short values */
+  "GET /v1/sessions/{session}/variables": {
+    parts: {
+      session: string;
+    };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Variables;
+  };
   /** new sessions with the same variables and files, each in its own sandbox */
   "POST /v1/sessions/{session}/fork": {
     parts: {
@@ -1458,13 +1997,13 @@ export interface Routes {
     key: false;
     answer: Settled;
   };
-  /** the entries of a directory of /workspace, by path */
+  /** the entries of a directory of /workspace or /tmp, by path */
   "GET /v1/sessions/{session}/files": {
     parts: {
       session: string;
     };
     query: {
-      /** the directory (default /workspace); one in a granted directory by its absolute path */
+      /** the directory (default /workspace); one in /tmp or in a granted directory by its absolute path */
       path?: string;
       /** 1 (the default): its own entries; 0: all the way down */
       depth?: number;
@@ -1507,6 +2046,23 @@ export interface Routes {
     key: false;
     answer: File;
   };
+  /** give a file or directory another path */
+  "POST /v1/sessions/{session}/files/{path}": {
+    parts: {
+      session: string;
+      path: string;
+    };
+    query: { [name: string]: never };
+    json: {
+      /** its new path in /workspace, or an absolute one in /tmp; missing directories are made */
+      to: string;
+      /** refuse to replace a file */
+      new?: boolean;
+    };
+    bytes: false;
+    key: false;
+    answer: Moved;
+  };
   /** delete a file, a link or a directory */
   "DELETE /v1/sessions/{session}/files/{path}": {
     parts: {
@@ -1515,6 +2071,22 @@ export interface Routes {
     };
     query: {
       /** a directory with all that is in it */
+      recursive?: boolean;
+    };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: never;
+  };
+  /** changes in a directory of /workspace or /tmp, as events */
+  "GET /v1/sessions/{session}/watch": {
+    parts: {
+      session: string;
+    };
+    query: {
+      /** the directory (default /workspace), or an absolute path in /tmp */
+      path?: string;
+      /** all directories below it, too */
       recursive?: boolean;
     };
     json: never;
@@ -1719,6 +2291,200 @@ export interface Routes {
     bytes: false;
     key: false;
     answer: WorkSaved;
+  };
+  /** records of the audit trail, newest first; for operators */
+  "GET /v1/audit/records": {
+    parts: { [name: string]: never };
+    query: {
+      /** only records of this kind */
+      kind?: "start" | "run" | "session" | "file" | "token" | "refusal" | "server" | "begin" | "key" | "seal" | "repair" | "gap" | "call" | "pruned" | "undo" | "net" | "input";
+      /** only records with this status */
+      status?: "success" | "error" | "timeout" | "memory_exceeded" | "refused" | "cancelled" | "failed" | "unfinished";
+      /** only records of the session with this id */
+      session?: string;
+      /** at most so many, the newest (default 100) */
+      limit?: number;
+      /** only those of this token */
+      owner?: string;
+      /** only records that contain this text, without regard to case */
+      text?: string;
+      /** 2h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC) */
+      since?: string;
+      /** like `since` */
+      until?: string;
+      /** only records after the one with this number */
+      after?: number;
+      /** only records before the one with this number: `next` of the page before */
+      before?: number;
+    };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: AuditList;
+  };
+  /** the signed head of the audit trail; for operators */
+  "GET /v1/audit/head": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: AuditHead;
+  };
+  /** the public key of the audit trail */
+  "GET /v1/audit/key": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: AuditKey;
+  };
+  /** check a receipt, or a result with its receipt, against the key of this server */
+  "POST /v1/audit/receipt": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: { [name: string]: never };
+    bytes: false;
+    key: false;
+    answer: ReceiptChecked;
+  };
+  /** the records of a run, a session or a correlation id, or the record with this `seq`; for operators */
+  "GET /v1/audit/records/{id}": {
+    parts: {
+      id: string;
+    };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: AuditRecords;
+  };
+  /** read the whole audit trail and report what is wrong with it; for operators */
+  "POST /v1/audit/verify": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: { [name: string]: never };
+    bytes: false;
+    key: false;
+    answer: AuditVerified;
+  };
+  /** the settings in force and where each comes from; for operators */
+  "GET /v1/config": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Settings;
+  };
+  /** names, rights and use of the tokens, never the tokens themselves; for operators */
+  "GET /v1/tokens": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Tokens;
+  };
+  /** add a token, which is shown once; for operators, from the server's own machine */
+  "POST /v1/tokens": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: {
+      /** up to 32 letters, digits, `_` and `-` */
+      name: string;
+      /** may see metrics, settings, tokens and the audit trail */
+      operator?: boolean;
+      /** may use the directories that the settings allow */
+      grants?: boolean;
+      /** only these profiles (default: all) */
+      profiles?: string[];
+      /** limits of the token by name, as GET /v1/tokens has them */
+      limits?: { [name: string]: unknown };
+    };
+    bytes: false;
+    key: false;
+    answer: NewToken;
+  };
+  /** name, rights and use of the token that asks */
+  "GET /v1/me": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Me;
+  };
+  /** remove a token with all that it opened; for operators, from the server's own machine */
+  "DELETE /v1/tokens/{name}": {
+    parts: {
+      name: string;
+    };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: never;
+  };
+  /** how well the host can isolate, as `belljar doctor --json` says; for operators */
+  "GET /v1/doctor": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: Doctor;
+  };
+  /** a code that gives a page a token once, within a minute, with the rights of the token that asks */
+  "POST /v1/console/codes": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: { [name: string]: never };
+    bytes: false;
+    key: false;
+    answer: ConsoleCode;
+  };
+  /** the token of a page, for a code */
+  "POST /v1/console/token": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: {
+      /** from POST /v1/console/codes */
+      code: string;
+    };
+    bytes: false;
+    key: false;
+    answer: ConsoleToken;
+  };
+  /** end the page's token that asks */
+  "DELETE /v1/console/token": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: never;
+  };
+  /** the web console, a page that uses these routes */
+  "GET /console": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: never;
+  };
+  /** a file of the web console */
+  "GET /console/{file}": {
+    parts: {
+      file: string;
+    };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: never;
   };
   /** metrics of the server in Prometheus format; for operators */
   "GET /metrics": {

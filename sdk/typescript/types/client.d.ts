@@ -18,6 +18,7 @@ export class Client {
     constructor(options?: ClientOptions);
     skills: Skills;
     states: States;
+    jobs: Jobs;
     /** Closes idle connections of a Unix socket. Sessions and jobs stay. */
     close(): void;
     /**
@@ -47,7 +48,7 @@ export class Client {
      */
     stream(code: string, { key, signal, ...fields }?: RunFields): Events;
     /**
-     * Starts a program that goes on without a connection. Its result is kept for a while.
+     * Starts a program that goes on without a connection. Its result is kept for a while. It ends with the server; `jobs` do not.
      * @param {string} code
      * @param {RunFields} [fields]
      */
@@ -91,11 +92,23 @@ export class Client {
      */
     batch(runs: Iterable<BatchRun>, { key, signal, ...common }?: BatchFields): AsyncGenerator<Case, void, undefined>;
     /**
-     * Calls of your programs that wait for approval.
-     * @param {Asking} [asking]
+     * What the audit trail has of a run: its program, its beginning and end, calls, connections, and the runs before and after it.
+     * @param {string} runId
+     * @param {Api.Routes["GET /v1/runs/{run}/record"]["query"] & Asking} [options]
+     */
+    runRecord(runId: string, { signal, ...query }?: Api.Routes["GET /v1/runs/{run}/record"]["query"] & Asking): Promise<Api.RunRecord>;
+    /**
+     * Everything that happens to your runs and sessions, from now on, without an end. `kinds`: some of run, command, session,
+     * approval and change, with commas. `all`: of all tokens, for operators.
+     * @param {Api.Routes["GET /v1/events"]["query"] & Asking} [options]
+     */
+    watch({ signal, ...query }?: Api.Routes["GET /v1/events"]["query"] & Asking): Events;
+    /**
+     * Calls of your programs that wait for approval; with `all`, of everybody's, for operators.
+     * @param {Api.Routes["GET /v1/approvals"]["query"] & Asking} [options]
      * @returns {Promise<Api.Approval[]>}
      */
-    approvals({ signal }?: Asking): Promise<Api.Approval[]>;
+    approvals({ signal, ...query }?: Api.Routes["GET /v1/approvals"]["query"] & Asking): Promise<Api.Approval[]>;
     /**
      * Approves a call, or refuses it with false: this call with these arguments only.
      * @param {Api.Approval} approval
@@ -138,11 +151,11 @@ export class Client {
      */
     getSession(name: string, { signal }?: Asking): Promise<Session>;
     /**
-     * Your open sessions.
-     * @param {Asking} [asking]
+     * Your open sessions; with `all`, everybody's, for operators.
+     * @param {Api.Routes["GET /v1/sessions"]["query"] & Asking} [options]
      * @returns {Promise<Session[]>}
      */
-    sessions({ signal }?: Asking): Promise<Session[]>;
+    sessions({ signal, ...query }?: Api.Routes["GET /v1/sessions"]["query"] & Asking): Promise<Session[]>;
     /**
      * Your snapshots, newest first. They are gone when the server ends.
      * @param {Asking} [asking]
@@ -162,6 +175,72 @@ export class Client {
      * @returns {Promise<Api.HostLanguages["languages"]>}
      */
     languages({ signal }?: Asking): Promise<Api.HostLanguages["languages"]>;
+    /**
+     * Name, rights and use of your token.
+     * @param {Asking} [asking]
+     */
+    me({ signal }?: Asking): Promise<Api.Me>;
+    /**
+     * The public key of the audit trail: `key`, its name, and `pem`.
+     * @param {Asking} [asking]
+     */
+    auditKey({ signal }?: Asking): Promise<Api.AuditKey>;
+    /**
+     * Whether a receipt, or a result with one, is genuine.
+     * @param {any} receipt
+     * @param {Asking} [asking]
+     */
+    checkReceipt(receipt: any, { signal }?: Asking): Promise<Api.ReceiptChecked>;
+    /**
+     * Adds a token and returns it, which nobody can do again. Only from the server's own machine.
+     * @param {string} name
+     * @param {Omit<Api.Routes["POST /v1/tokens"]["json"], "name"> & Asking} [options]
+     * @returns {Promise<string>}
+     */
+    addToken(name: string, { signal, ...rights }?: Omit<Api.Routes["POST /v1/tokens"]["json"], "name"> & Asking): Promise<string>;
+    /**
+     * Removes a token with everything that it opened. Only from the server's own machine.
+     * @param {string} name
+     * @param {Asking} [asking]
+     * @returns {Promise<void>}
+     */
+    removeToken(name: string, { signal }?: Asking): Promise<void>;
+    /**
+     * How well the server's host can isolate programs, as `belljar doctor --json` says.
+     * @param {Asking} [asking]
+     */
+    doctor({ signal }?: Asking): Promise<Api.Doctor>;
+    /**
+     * Records of the audit trail, newest first.
+     * @param {Api.Routes["GET /v1/audit/records"]["query"] & Asking} [filters]
+     */
+    audit({ signal, ...filters }?: Api.Routes["GET /v1/audit/records"]["query"] & Asking): Promise<any[]>;
+    /**
+     * The whole records of a run, a session or a correlation id, or the one with this number.
+     * @param {string} id
+     * @param {Asking} [asking]
+     */
+    auditRecords(id: string, { signal }?: Asking): Promise<Api.AuditRecords>;
+    /**
+     * The signed head of the audit trail.
+     * @param {Asking} [asking]
+     */
+    auditHead({ signal }?: Asking): Promise<Api.AuditHead>;
+    /**
+     * Reads the whole audit trail and says what is wrong with it.
+     * @param {Asking} [asking]
+     */
+    verifyAudit({ signal }?: Asking): Promise<Api.AuditVerified>;
+    /**
+     * The settings in force and where each comes from.
+     * @param {Asking} [asking]
+     */
+    settings({ signal }?: Asking): Promise<Api.Settings>;
+    /**
+     * Names, rights and use of the tokens, never the tokens themselves.
+     * @param {Asking} [asking]
+     */
+    tokens({ signal }?: Asking): Promise<any[]>;
     /**
      * Figures about your token; for operators, about the server as well.
      * @param {Asking} [asking]
@@ -214,6 +293,7 @@ export type ClientOptions = {
 };
 import { Skills } from "./store.js";
 import { States } from "./store.js";
+import { Jobs } from "./durable.js";
 import type * as Api from "../types/api.js";
 import type { Asked } from "./transport.js";
 import type { RunFields } from "./fields.js";

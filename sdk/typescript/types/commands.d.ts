@@ -10,7 +10,7 @@ export class Command extends Job {
     constructor(transport: Transport, id: string, sessionId: string);
     session_id: string;
     /**
-     * Writes to its standard input, which was opened with `stdin_open`.
+     * Types on its terminal, or writes to its standard input, which was opened with `stdin_open`.
      * @param {string | Uint8Array} [data]
      * @param {{ close?: boolean } & Asking} [options] close: that is the end of it
      * @returns {Promise<void>}
@@ -18,6 +18,14 @@ export class Command extends Job {
     write(data?: string | Uint8Array, { close, signal }?: {
         close?: boolean;
     } & Asking): Promise<void>;
+    /**
+     * Sets the size of its terminal, which it has with `pty`.
+     * @param {number} cols
+     * @param {number} rows
+     * @param {Asking} [asking]
+     * @returns {Promise<void>}
+     */
+    resize(cols: number, rows: number, { signal }?: Asking): Promise<void>;
     /**
      * Sends a signal to it and to what it started: TERM, INT, HUP, KILL, …
      * @param {Signal} name

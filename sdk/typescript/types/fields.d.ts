@@ -13,6 +13,7 @@
 /** @typedef {Omit<Routes["POST /v1/run"]["json"], "code" | "detach" | "files"> & Given} RunBody */
 /** @typedef {Omit<Routes["POST /v1/sessions/{session}/execute"]["json"], "code" | "detach" | "files"> & Given} CellBody */
 /** @typedef {RunBody & Keyed & Asking} RunFields */
+/** @typedef {Omit<Routes["POST /v1/jobs"]["json"], "code" | "files"> & Given & Keyed & Asking} JobFields */
 /** @typedef {CellBody & Keyed & Asking} CellFields */
 /** @typedef {Omit<Routes["POST /v1/sessions/{session}/commands"]["json"], "command" | "args" | "background"> & Keyed & Asking} CommandFields */
 /** @typedef {Routes["POST /v1/sessions"]["json"] & Keyed & Asking} SessionFields */
@@ -51,6 +52,7 @@ export type Given = {
 export type RunBody = Omit<Routes["POST /v1/run"]["json"], "code" | "detach" | "files"> & Given;
 export type CellBody = Omit<Routes["POST /v1/sessions/{session}/execute"]["json"], "code" | "detach" | "files"> & Given;
 export type RunFields = RunBody & Keyed & Asking;
+export type JobFields = Omit<Routes["POST /v1/jobs"]["json"], "code" | "files"> & Given & Keyed & Asking;
 export type CellFields = CellBody & Keyed & Asking;
 export type CommandFields = Omit<Routes["POST /v1/sessions/{session}/commands"]["json"], "command" | "args" | "background"> & Keyed & Asking;
 export type SessionFields = Routes["POST /v1/sessions"]["json"] & Keyed & Asking;

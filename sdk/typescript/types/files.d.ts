@@ -1,5 +1,9 @@
 // Made from src/files.js by tests/sdk/run.py --write. Do not edit.
 /** @typedef {Api.Files["files"][number]} File */
+/**
+ * A change in a watched directory: start, create, write, remove, rename, chmod, lost. The path is from `/workspace` on.
+ * @typedef {{ kind: string, path?: string, directory?: boolean }} FileEvent
+ */
 /** Files in `/workspace` of a session. An absolute path is one in a directory that is granted to it. */
 export class Files {
     /**
@@ -49,6 +53,26 @@ export class Files {
         recursive?: boolean;
     } & Asking): Promise<void>;
     /**
+     * Gives a file or a directory another path, in one step, and returns it.
+     * @param {string} path
+     * @param {string} to
+     * @param {{ new?: boolean } & Asking} [options] new: refuse to replace a file
+     */
+    move(path: string, to: string, { signal, ...more }?: {
+        new?: boolean;
+    } & Asking): Promise<string>;
+    /**
+     * Changes in a directory as they happen, until the loop is left or the directory is gone.
+     *
+     * The first is `start`: what happens after it comes. `lost`: there was more than could be told; look at the directory again.
+     * @param {string | null} [path]
+     * @param {{ recursive?: boolean } & Asking} [options]
+     * @returns {AsyncGenerator<FileEvent, void, undefined>}
+     */
+    watch(path?: string | null, { recursive, signal }?: {
+        recursive?: boolean;
+    } & Asking): AsyncGenerator<FileEvent, void, undefined>;
+    /**
      * The files of a directory and `depth` - 1 levels below it; 0: all of them. `limit` is per request.
      * @param {string | null} [path]
      * @param {{ depth?: number, limit?: number } & Asking} [options]
@@ -61,6 +85,14 @@ export class Files {
     #private;
 }
 export type File = Api.Files["files"][number];
+/**
+ * A change in a watched directory: start, create, write, remove, rename, chmod, lost. The path is from `/workspace` on.
+ */
+export type FileEvent = {
+    kind: string;
+    path?: string;
+    directory?: boolean;
+};
 import type { Asking } from "./fields.js";
 import type { Content } from "./transport.js";
 import type { Transport } from "./transport.js";

@@ -1,5 +1,6 @@
 // Made from src/index.js by tests/sdk/run.py --write. Do not edit.
 export { Client } from "./client.js";
+export { Jobs } from "./durable.js";
 export { Events } from "./events.js";
 export { Files } from "./files.js";
 export { Job } from "./job.js";
@@ -9,6 +10,7 @@ export type Event = import("./events.js").Event;
 export type RunFields = import("./fields.js").RunFields;
 export type CellFields = import("./fields.js").CellFields;
 export type CommandFields = import("./fields.js").CommandFields;
+export type JobFields = import("./fields.js").JobFields;
 export type SessionFields = import("./fields.js").SessionFields;
 export type BatchFields = import("./fields.js").BatchFields;
 export type BatchRun = import("./fields.js").BatchRun;

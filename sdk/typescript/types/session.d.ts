@@ -124,6 +124,16 @@ export class Session {
      */
     deleteCheckpoint(name: string, { signal }?: Asking): Promise<void>;
     /**
+     * The last cells with their programs and answers, while these are kept, the oldest first.
+     * @param {Api.Routes["GET /v1/sessions/{session}/cells"]["query"] & Asking} [options]
+     */
+    cells({ signal, ...query }?: Api.Routes["GET /v1/sessions/{session}/cells"]["query"] & Asking): Promise<any[]>;
+    /**
+     * Names of the Python variables, with their types and short values. A program can give a wrong list.
+     * @param {Asking} [asking]
+     */
+    variables({ signal }?: Asking): Promise<any[]>;
+    /**
      * Lists what it would change on disk; with `diff`, the lines as well.
      * @param {Api.Routes["GET /v1/sessions/{session}/changes"]["query"] & Asking} [options]
      */
