@@ -34,9 +34,9 @@ bool masker_is_at(const struct masker *s, size_t at, const char *text)
 /* password: str = "..." */
 static bool is_annotation(const struct masker *s, const struct masker_value *value, size_t *ret_at)
 {
-    size_t at = masker_skip_blanks(s, value->end);
+    size_t end = value->run ? value->run->end : value->end, at = masker_skip_blanks(s, end);
 
-    if (value->is_quoted || at >= s->view.len || masker_at(s, at) != '=' || at == value->end)
+    if (value->is_quoted || at >= s->view.len || masker_at(s, at) != '=' || at == end)
         return false;
     for (size_t i = value->start; i < value->end; i++)
         if (!sign_is_name_char(masker_at(s, i)) && !strchr("[]|&<>?", masker_at(s, i)))
@@ -169,6 +169,9 @@ static enum masker_read read_value(const struct masker *s, const struct sign_nam
             r = masker_read_value(s, *at, bare_kind(s, name, *sign, *at), value);
         }
     }
+    /* The next word tells whether this is a sentence. */
+    if (r == READ_VALUE && *sign == SIGN_BLANK && masker_is_open(s, value->end + 1))
+        return READ_MORE;
     value->shell = shell_of(s, name, *sign, *at);
     value->is_option = name->is_flag;
     value->is_data = is_query(s, name) || sign_is_element(*sign) || *sign == SIGN_URL;
@@ -205,9 +208,9 @@ static bool is_sql_password(const struct masker *s, const struct sign_name *name
 /* define('NAME', ...), getenv("NAME", ...): a name in capitals, and the call takes its value. */
 static bool is_defined(const struct masker *s, const struct sign_name *name)
 {
-    static const char *const calls[] = {"define", "env",    "get",    "setdefault",
-                                        "fetch",  "put",    "set",    "setProperty",
-                                        "setenv", "putenv", "getenv", "Setenv"};
+    static const char *const calls[] = {"define", "env",    "get",         "setdefault", "fetch",
+                                        "put",    "set",    "setProperty", "setenv",     "putenv",
+                                        "getenv", "Setenv", "pref"};
     size_t at = name->start, end;
 
     while (at && name->start - at < 8 && masker_is_in("\"' \\", masker_at(s, at - 1)))
@@ -224,6 +227,33 @@ static bool is_defined(const struct masker *s, const struct sign_name *name)
     return false;
 }
 
+/* "--password option is", "--password, which": words of a text follow the option. */
+static bool is_in_prose(const struct masker *s, size_t start, size_t end)
+{
+    size_t at = end;
+
+    for (size_t i = start; i < end; i++)
+        if (masker_at(s, i) < 'a' || masker_at(s, i) > 'z')
+            return i > start && i + 1 == end && masker_is_in(".,;", masker_at(s, i));
+    if (at < s->view.len && masker_is_in(".,;)", masker_at(s, at)))
+        return true;
+    return at + 1 < s->view.len && masker_at(s, at) == ' ' && masker_at(s, at + 1) >= 'a' &&
+           masker_at(s, at + 1) <= 'z';
+}
+
+/* The words of a mnemonic are twelve or more; a passphrase may be anything. */
+static bool has_words(const struct masker *s, const struct sign_name *name,
+                      const struct masker_value *value)
+{
+    unsigned words = 1;
+
+    if (name->end - name->start < 8 || !masker_is_at(s, name->end - 8, "mnemonic"))
+        return true;
+    for (size_t i = value->start; i < value->end && words < 8; i++)
+        words += masker_at(s, i) == ' ';
+    return words >= 8;
+}
+
 static bool is_option_word(const struct masker *s, size_t start, size_t end)
 {
     size_t i = start;
@@ -232,6 +262,76 @@ static bool is_option_word(const struct masker *s, size_t start, size_t end)
            ((masker_at(s, i) >= 'a' && masker_at(s, i) <= 'z') || strchr("-_", masker_at(s, i))))
         i++;
     return i == end && masker_at(s, start) == '-' && masker_at(s, end - 1) != '-';
+}
+
+/* PASS: test_open_2 */
+static bool is_report(const struct masker *s, const struct sign_name *name, enum masker_name what,
+                      const struct masker_value *value)
+{
+    if (name->end - name->start != 4 || memcmp(masker_view(s, name->start), "PASS", 4) != 0)
+        return false;
+    for (size_t i = value->start; i < value->end && i - value->start < MASKER_JUDGE_MAX; i++)
+        if (masker_is_in("/.:_-[", masker_at(s, i)))
+            return true;
+    return !masker_is_strong(s, what, value->start, value->end);
+}
+
+/* secrets, api_keys */
+static bool is_plural(const struct masker *s, const struct sign_name *name)
+{
+    return name->end - name->start >= 5 && (masker_at(s, name->end - 1) | 32) == 's' &&
+           !masker_is_at(s, name->end - 4, "sess") && !masker_is_at(s, name->end - 5, "tials");
+}
+
+static bool is_passwords(const struct masker *s, const struct sign_name *name)
+{
+    return name->end - name->start >= 9 && masker_is_at(s, name->end - 9, "passwords");
+}
+
+/* "X" -> "Y", as plans of changes show both. */
+static void follow_arrow(struct masker *s, unsigned kind, size_t from, enum masker_name what,
+                         const struct masker_value *value)
+{
+    size_t at = value->end + 1;
+    struct masker_value next = {0};
+
+    if (!value->is_quoted || value->end >= s->view.len)
+        return;
+    if (masker_is_open(s, at + 5)) {
+        masker_wait(s, kind, from, at < s->view.len ? at : s->view.len);
+        return;
+    }
+    if (!masker_is_at(s, at, " -> \""))
+        return;
+    switch (masker_read_value(s, at + 4, RUN_LIST, &next)) {
+    case READ_MORE:
+        masker_wait(s, kind, from, next.start);
+        return;
+    case READ_VALUE:
+        if (!next.is_open && !next.has_lines && masker_is_secret_text(s, what, &next))
+            masker_found_value(s, kind, from, &next);
+        return;
+    case READ_NONE:
+        return;
+    }
+}
+
+static bool is_plain_word(const struct masker *s, size_t start, size_t end)
+{
+    while (start < end && (masker_at(s, start) | 32) >= 'a' && (masker_at(s, start) | 32) <= 'z')
+        start++;
+    return start == end;
+}
+
+/* Letters, digits and a sign that no name has: Willow394! */
+static bool has_mark(const struct masker *s, size_t start, size_t end)
+{
+    bool found = false;
+
+    for (size_t i = start; i < end && i - start < MASKER_JUDGE_MAX; i++)
+        found = found || masker_is_in("!@#$%^*", masker_at(s, i));
+    return found && masker_has_digit(masker_view(s, start), end - start) &&
+           masker_is_unlike_words(s, start, end);
 }
 
 static void read_assigned(struct masker *s, unsigned kind, size_t from,
@@ -248,10 +348,14 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
             return;
         }
         if (masker_begins_nested(s, at)) {
-            masker_read_nested(s, kind, from, what, at);
+            masker_read_nested(s, kind, from, is_passwords(s, name) ? NAME_SECRET : what,
+                               is_plural(s, name), at);
             return;
         }
         if (sign == SIGN_NESTED)
+            return;
+        if (sign == SIGN_COLON && what == NAME_WEAK && is_plural(s, name) &&
+            masker_read_items(s, kind, from, at))
             return;
     }
     if (sign == SIGN_COLON || sign == SIGN_EQUALS || sign == SIGN_COMMA) {
@@ -284,7 +388,7 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
     if (r == READ_NONE)
         return;
     if (value.is_open || value.has_lines) {
-        if (sign == SIGN_COMMA || sign == SIGN_CALL || sign == SIGN_LOOSE)
+        if (sign == SIGN_COMMA || sign == SIGN_CALL || sign == SIGN_LOOSE || sign == SIGN_BLANK)
             return;
         if (value.is_open)
             masker_read_triple(s, kind, from, what, &value);
@@ -305,8 +409,23 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
     if (sign == SIGN_COLON && name->end - name->start == 4 && !value.has_line &&
         is_number(s, value.start, value.end))
         return;
-    /* Another option, no value. */
-    if (sign == SIGN_BLANK && is_option_word(s, value.start, value.end))
+    /* PASS: test_open, as a line of a test's report */
+    if (sign == SIGN_COLON && is_report(s, name, what, &value))
+        return;
+    /* --token requires --connect */
+    if (sign == SIGN_BLANK && what == NAME_TOKEN && is_plain_word(s, value.start, value.end) &&
+        masker_is_at(s, value.end, " --"))
+        return;
+    /* Another option, or a sentence about this one. */
+    if (sign == SIGN_BLANK && (is_option_word(s, value.start, value.end) ||
+                               (!value.is_quoted && is_in_prose(s, value.start, value.end))))
+        return;
+    /* Mnemonic: "go to" */
+    if (what == NAME_PHRASE && value.is_quoted && !has_words(s, name, &value))
+        return;
+    /* /etc/passwd:root:x:0 */
+    if (sign == SIGN_COLON && at == name->end + 1 && name->start &&
+        masker_at(s, name->start - 1) == '/')
         return;
     /* A list of words is no list of pairs: only what looks the part is taken. */
     if (sign == SIGN_COMMA && !(value.is_quoted && is_defined(s, name))) {
@@ -317,7 +436,10 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
     }
     if ((sign == SIGN_TAGGED || sign == SIGN_LOOSE) &&
         !masker_is_strong(s, what, value.start, value.end) &&
-        !(what == NAME_SECRET && masker_is_unlike_words(s, value.start, value.end)))
+        !(what == NAME_SECRET && masker_is_unlike_words(s, value.start, value.end)) &&
+        !(sign == SIGN_LOOSE && what == NAME_TOKEN && has_mark(s, value.start, value.end)))
+        return;
+    if (name->is_part && !masker_is_strong(s, what, value.start, value.end))
         return;
     if (sign == SIGN_CALL && !is_sql_password(s, name) &&
         (!value.is_quoted || !has_digits(s, value.start, value.end) ||
@@ -341,6 +463,7 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
         return;
     masker_found_value(s, kind, from, &value);
     masker_follow_value(s, kind, from, &value);
+    follow_arrow(s, kind, from, what, &value);
 }
 
 /* One of ours, in text that was masked before: what follows is no value of it. */
@@ -351,6 +474,14 @@ static bool is_label(const struct masker *s, const struct sign_name *name)
 
     return name->start && masker_at(s, name->start - 1) == '[' && name->end - name->start > len &&
            memcmp(masker_view(s, name->start), begin, len) == 0;
+}
+
+/* arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-AbCdEf, the address of a secret. */
+static bool is_address(const struct masker *s, const struct sign_name *name)
+{
+    return name->start > 1 && masker_at(s, name->start - 1) == ':' &&
+           masker_is_digit(masker_at(s, name->start - 2)) && name->end - name->start == 6 &&
+           name->end < s->view.len && masker_at(s, name->end) == ':';
 }
 
 /* COPY users (id, password) FROM stdin; */
@@ -399,11 +530,11 @@ static void match_far(struct masker *s, unsigned kind, size_t from, const struct
         read_assigned(s, kind, from, name, what, sign, at);
 }
 
-static bool is_plain_word(const struct masker *s, size_t start, size_t end)
+/* API_TOKEN */
+static bool is_variable(const struct masker *s, const struct sign_name *name)
 {
-    while (start < end && (masker_at(s, start) | 32) >= 'a' && (masker_at(s, start) | 32) <= 'z')
-        start++;
-    return start == end;
+    return is_constant(s, name) &&
+           memchr(masker_view(s, name->start), '_', name->end - name->start);
 }
 
 static bool is_secret_row(const struct masker *s, size_t start, size_t end)
@@ -420,7 +551,8 @@ static void match_row(struct masker *s, unsigned kind, size_t from, const struct
 {
     size_t at = name->behind, limit = at + 512;
 
-    if (!name->has_line || name->is_flag || name->is_quoted || name->behind < name->closed + 2)
+    if (!name->has_line || name->is_flag || name->is_quoted || name->behind < name->closed + 1 ||
+        (name->behind < name->closed + 2 && masker_at(s, name->closed) != '\t'))
         return;
     for (unsigned words = 0; words < 8 && at < limit; words++) {
         size_t end = at;
@@ -433,21 +565,98 @@ static void match_row(struct masker *s, unsigned kind, size_t from, const struct
             return;
         }
         if (end == at || (end + 1 < s->view.len && !masker_is_space(masker_at(s, end + 1)) &&
-                          !masker_is_in("\r\n", masker_at(s, end))))
+                          !masker_is_in("\r\n", masker_at(s, end)) &&
+                          !(!words && what == NAME_TOKEN && masker_is_strong(s, what, at, end))))
             return; /* the line ends, or there is a sentence */
         if (is_plain_word(s, at, end))
             return;
-        if (what == NAME_SECRET ? masker_is_unlike_words(s, at, end) && is_secret_row(s, at, end)
-                                : masker_is_strong(s, what, at, end))
+        if (what == NAME_SECRET ||
+                    (!words && is_variable(s, name) && end - at >= 10 &&
+                     masker_is_mixed(masker_view(s, at), end - at) && ends_line(s, end))
+                ? masker_is_unlike_words(s, at, end) && is_secret_row(s, at, end)
+                : masker_is_strong(s, what, at, end))
             masker_found(s, kind, from, at, end);
         at = masker_skip_blanks(s, end);
     }
 }
 
+/* The name in Japanese or Chinese, and the value in the quotes of these languages. */
+static void match_wide_quote(struct masker *s, unsigned kind, size_t from,
+                             const struct sign_name *name)
+{
+    static const char closers[] = "\xe3\x80\x8d", other[] = "\xe3\x80\x8f";
+    size_t start = name->end + 3, end;
+
+    if (name->end + 3 > s->view.len || masker_at(s, name->end) != 0xe3 ||
+        masker_at(s, name->end + 1) != 0x80 ||
+        !masker_is_in("\x8c\x8e", masker_at(s, name->end + 2)))
+        return;
+    for (end = start; end < s->view.len && end - start < 64 && masker_at(s, end) < 0x80 &&
+                      !masker_is_space(masker_at(s, end));)
+        end++;
+    masker_charge(s, end - start);
+    if (masker_is_open(s, end + 2))
+        masker_wait(s, kind, from, start < s->view.len ? start : s->view.len);
+    else if ((masker_is_at(s, end, closers) || masker_is_at(s, end, other)) && end > start + 5 &&
+             masker_is_unlike_words(s, start, end))
+        masker_found(s, kind, from, start, end);
+}
+
+/* [api_token] X, as logs and lists of settings have it. */
+static void match_tag(struct masker *s, unsigned kind, size_t from, const struct sign_name *name,
+                      enum masker_name what)
+{
+    size_t start = name->end + 2, end;
+
+    if (!name->start || masker_at(s, name->start - 1) != '[' || name->end >= s->view.len ||
+        masker_at(s, name->end) != ']')
+        return;
+    if (masker_is_open(s, start)) {
+        masker_wait(s, kind, from, s->view.len);
+        return;
+    }
+    if (start >= s->view.len || masker_at(s, start - 1) != ' ')
+        return;
+    for (end = start; end < s->view.len && end - start < MASKER_JUDGE_MAX &&
+                      !masker_is_space(masker_at(s, end));)
+        end++;
+    masker_charge(s, end - start);
+    if (masker_is_open(s, end))
+        masker_wait(s, kind, from, start);
+    else if ((end >= s->view.len || masker_is_in("\r\n", masker_at(s, end))) &&
+             masker_is_strong(s, what, start, end))
+        masker_found(s, kind, from, start, end);
+}
+
+static bool is_bare_key(unsigned kind)
+{
+    return strcmp(masker_kinds[kind].pattern, "key:") == 0 ||
+           strcmp(masker_kinds[kind].pattern, "key\"") == 0;
+}
+
+/* "Jwt": {"Key": "X"}, api:\n  key: X, Merchant key: X: a key alone is one of what stands before
+ * it. */
+static enum masker_name name_of_key(const struct masker *s, const struct sign_name *name)
+{
+    size_t end = name->start, start;
+
+    if (name->end - name->start != 3 || !masker_is_at(s, name->start, "key"))
+        return NAME_NONE;
+    while (end && name->start - end < 48 && masker_is_in(" \t\r\n{\"':", masker_at(s, end - 1)))
+        end--;
+    for (start = end; start && end - start < 24 && masker_is_alnum(masker_at(s, start - 1));)
+        start--;
+    masker_charge(s, name->start - start);
+    if (start == end || end == name->start)
+        return NAME_NONE;
+    return masker_lists_of(masker_view(s, start), end - start) >> LIST_KEYS_STRONG & 1 ? NAME_TOKEN
+                                                                                       : NAME_NONE;
+}
+
 /* Nothing but brackets follows it. */
 static bool is_last_in_line(const struct masker *s, size_t at)
 {
-    at = masker_skip_any(s, at, "])\"';\r", 4);
+    at = masker_skip_last(s, at);
     return at >= s->view.len || masker_at(s, at) == '\n';
 }
 
@@ -472,7 +681,8 @@ void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to)
         masker_wait(s, kind, from, s->view.len);
         return;
     }
-    if (is_label(s, &name))
+    if (is_label(s, &name) || is_address(s, &name) ||
+        (is_bare_key(kind) && name.start < from)) /* a longer name has an anchor of its own */
         return;
     if (stands_alone(s, &name))
         masker_table_candidate(s, from);
@@ -480,9 +690,11 @@ void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to)
     sign = sign_find(s, &name, &at);
     end = trim_name(s, name.start, name.end);
     masker_match_said(s, kind, from, name.start, end);
+    if (sign == SIGN_NONE && sign_is_wide(kind))
+        match_wide_quote(s, kind, from, &name);
     is_last = sign == SIGN_NONE && is_last_in_line(s, name.end);
     if (sign == SIGN_NONE && !is_last &&
-        (at >= s->view.len || !strchr(" \t'\"<,%+", masker_at(s, name.end)) ||
+        (at >= s->view.len || !strchr(" \t'\"<,%+]", masker_at(s, name.end)) ||
          strchr("\r\n", masker_at(s, at))))
         return;
     if (end > name.start + 5 && masker_is_digit(masker_at(s, end - 1)) &&
@@ -491,19 +703,25 @@ void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to)
     masker_charge(s, 2 * (end - name.start));
     what = sign_is_wide(kind) ? NAME_SECRET
                               : masker_name_of(masker_view(s, name.start), end - name.start);
+    if (what == NAME_NONE && (sign == SIGN_COLON || sign == SIGN_MORE)) {
+        what = name_of_key(s, &name);
+        name.is_part = true;
+    }
     if (what == NAME_NONE)
         return;
     masker_match_series(s, kind, from, name.start, name.end, what);
     if (sign == SIGN_NONE) {
         match_far(s, kind, from, &name, what);
         match_row(s, kind, from, &name, what);
+        match_tag(s, kind, from, &name, what);
     }
     if (is_last) {
         masker_match_below(s, kind, from, name.start, name.end, what);
         return;
     }
     if (sign == SIGN_NONE) {
-        (void)masker_match_sentence(s, kind, from, name.start, name.end, what);
+        if (what != NAME_WEAK || !is_plural(s, &name))
+            (void)masker_match_sentence(s, kind, from, name.start, name.end, what);
         return;
     }
     if (sign == SIGN_MORE || masker_is_open(s, at))

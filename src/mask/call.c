@@ -44,18 +44,29 @@ static const struct call {
     unsigned index; /* of the argument that is secret */
     enum masker_name what;
 } calls[] = {
-    {"auth=(", 2, NAME_SECRET},        {"auth = (", 2, NAME_SECRET},
-    {"BasicAuth(", 2, NAME_SECRET},    {"basic_auth(", 2, NAME_SECRET},
-    {"basicAuth(", 2, NAME_SECRET},    {".login(", 2, NAME_SECRET},
-    {".auth(", 2, NAME_SECRET},        {"Credential(", 2, NAME_SECRET},
-    {"Credentials(", 2, NAME_SECRET},  {"mysqli(", 3, NAME_SECRET},
-    {"sqli_connect(", 3, NAME_SECRET}, {"sql_connect(", 3, NAME_SECRET},
-    {"new PDO(", 3, NAME_SECRET},      {"getConnection(", 3, NAME_SECRET},
-    {"= FTP(", 3, NAME_SECRET},        {"jwt.encode(", 2, NAME_TOKEN},
-    {"jwt.sign(", 2, NAME_TOKEN},      {"jwt.decode(", 2, NAME_TOKEN},
-    {"jwt.verify(", 2, NAME_TOKEN},    {"hmac.new(", 1, NAME_TOKEN},
-    {"createHmac(", 2, NAME_TOKEN},    {"Fernet(", 1, NAME_TOKEN},
-    {"sp_addlogin ", 2, NAME_SECRET},
+    {"auth=(", 2, NAME_SECRET},           {"auth = (", 2, NAME_SECRET},
+    {"BasicAuth(", 2, NAME_SECRET},       {"basic_auth(", 2, NAME_SECRET},
+    {"basicAuth(", 2, NAME_SECRET},       {".login(", 2, NAME_SECRET},
+    {".auth(", 2, NAME_SECRET},           {"Credential(", 2, NAME_SECRET},
+    {"Credentials(", 2, NAME_SECRET},     {"mysqli(", 3, NAME_SECRET},
+    {"sqli_connect(", 3, NAME_SECRET},    {"sql_connect(", 3, NAME_SECRET},
+    {"new PDO(", 3, NAME_SECRET},         {"getConnection(", 3, NAME_SECRET},
+    {"= FTP(", 3, NAME_SECRET},           {"jwt.encode(", 2, NAME_TOKEN},
+    {"jwt.sign(", 2, NAME_TOKEN},         {"jwt.decode(", 2, NAME_TOKEN},
+    {"jwt.verify(", 2, NAME_TOKEN},       {"hmac.new(", 1, NAME_TOKEN},
+    {"createHmac(", 2, NAME_TOKEN},       {"Fernet(", 1, NAME_TOKEN},
+    {"sp_addlogin ", 2, NAME_SECRET},     {"SQLdb.connect(", 3, NAME_SECRET},
+    {"mysql.connect(", 3, NAME_SECRET},   {"WiFi.begin(", 2, NAME_SECRET},
+    {"Authentication(", 2, NAME_SECRET},  {"AES.new(", 1, NAME_TOKEN},
+    {".connect(", 4, NAME_SECRET},        {"pgp_sym_encrypt(", 2, NAME_SECRET},
+    {"pgp_sym_decrypt(", 2, NAME_SECRET}, {"set_password(", 3, NAME_SECRET},
+    {"linkedsrvlogin ", 5, NAME_SECRET},  {"Oracle.connect(", 2, NAME_SECRET},
+    {"Github(", 1, NAME_TOKEN},           {"TOTP(", 1, NAME_TOKEN},
+    {"Serializer(", 1, NAME_TOKEN},       {"OAuthHandler(", 2, NAME_TOKEN},
+    {"bearer_auth(", 1, NAME_TOKEN},      {"Telegraf(", 1, NAME_TOKEN},
+    {"rest.Client(", 2, NAME_TOKEN},      {"lib.FTP(", 3, NAME_SECRET},
+    {"FTP_TLS(", 3, NAME_SECRET},         {"login(key=", 1, NAME_TOKEN},
+    {" login(", 2, NAME_SECRET},          {"__construct(", 3, NAME_SECRET},
 };
 
 static const struct call *call_at(const struct masker *s, size_t from, size_t to)
@@ -100,6 +111,10 @@ static bool find_string(const struct masker *s, size_t *start, size_t *end)
     while (*end > *start &&
            (masker_is_space(masker_at(s, *end - 1)) || masker_at(s, *end - 1) == ')'))
         --*end;
+    if (*end - *start > 8 && memcmp(masker_view(s, *end - 8), ".encode(", 8) == 0)
+        *end -= 8;
+    if (*end - *start > 13 && memcmp(masker_view(s, *end - 13), ".toCharArray(", 13) == 0)
+        *end -= 13;
     for (unsigned n = 0; n < 2 && *start < *end; n++) {
         if (masker_is_in("bNru", masker_at(s, *start)))
             ++*start;
@@ -144,18 +159,25 @@ void masker_match_call(struct masker *s, unsigned kind, size_t from, size_t to)
 void masker_match_account(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     bool is_url = !masker_is_in(" ", masker_at(s, to - 1));
+    bool is_slash = is_url || strchr(masker_kinds[kind].pattern, '/');
     size_t at = to, start, end;
 
+    if (!is_url)
+        at = masker_skip_any(s, at, "`'\"", 1);
     while (at < s->view.len && at - to < USER_MAX &&
            (masker_is_alnum(masker_at(s, at)) || masker_is_in("_.@+-", masker_at(s, at))))
         at++;
+    if (!is_url)
+        at = masker_skip_any(s, at, "`'\"", 1);
     masker_charge(s, at - to + 1);
     start = at;
     if (!masker_is_open(s, at + 2) && at > to && at < s->view.len) {
-        if (masker_is_in(is_url ? "/:" : ":", masker_at(s, at)))
+        if (masker_is_in(is_slash ? "/:" : ":", masker_at(s, at)))
             start = at + 1;
         else if (!is_url && at + 2 < s->view.len && memcmp(masker_view(s, at), " / ", 3) == 0)
             start = at + 3;
+        else if (masker_at(s, at) == ' ' && masker_is_at(s, from, "creds"))
+            start = at + 1;
     }
     if (masker_is_open(s, at + 3)) {
         masker_wait(s, kind, from, at < s->view.len ? at : s->view.len);
@@ -163,9 +185,11 @@ void masker_match_account(struct masker *s, unsigned kind, size_t from, size_t t
     }
     if (start == at || masker_is_digit(masker_at(s, to)))
         return;
+    if (!is_url)
+        start = masker_skip_any(s, start, "`'\"", 1);
     for (end = start; end < s->view.len && end - start < MASKER_JUDGE_MAX &&
                       !masker_is_space(masker_at(s, end)) &&
-                      !masker_is_in(is_url ? "@\"'<>" : "\"'<>", masker_at(s, end));)
+                      !masker_is_in(is_url ? "@\"'<>" : "`\"'<>", masker_at(s, end));)
         end++;
     masker_charge(s, end - start + 1);
     if (masker_is_open(s, end)) {
@@ -179,6 +203,8 @@ void masker_match_account(struct masker *s, unsigned kind, size_t from, size_t t
         return;
     }
     end = masker_trim_bare(s, start, end);
+    if (masker_at(s, at) == ' ' && start == at + 1 && !masker_is_strong(s, NAME_SECRET, start, end))
+        return;
     if (end > start && masker_at(s, start) != '/' && is_secret(s, NAME_SECRET, start, end))
         masker_found(s, kind, from, start, end);
 }
@@ -234,7 +260,11 @@ void masker_match_before(struct masker *s, unsigned kind, size_t from, size_t to
         masker_wait(s, kind, from, to);
         return;
     case READ_NONE:
-        return;
+        /* "id": ".../secrets/db", "keyName": "key1" */
+        if (!masker_near(s, from, "/secrets/ keyname"))
+            return;
+        what = NAME_TOKEN;
+        break;
     case READ_VALUE:
         break;
     }

@@ -92,12 +92,56 @@ bool cells_begins_box(const struct masker *s, const struct cells_line *line)
     return false;
 }
 
+bool cells_is_types(const struct masker *s, const struct cells_line *line)
+{
+    struct masker_cell columns[MASKER_COLUMNS_MAX], cells[MASKER_COLUMNS_MAX];
+    unsigned count = cells_split_words(s, line, false, columns, cells);
+
+    for (unsigned i = 0; i < count; i++)
+        if (cells[i].end - cells[i].start < 3 || masker_at(s, cells[i].start) != '<' ||
+            masker_at(s, cells[i].end - 1) != '>')
+            return false;
+    masker_charge(s, line->end - line->start);
+    return count > 0;
+}
+
+/* A line of a box that is drawn: ─ ━ ┬ ┳ ┌ ┐ and the like. */
+static bool is_drawn(const struct masker *s, size_t at, size_t end)
+{
+    return end - at >= 3 && masker_at(s, at) == 0xe2 && masker_at(s, at + 1) >= 0x94 &&
+           masker_at(s, at + 1) <= 0x95;
+}
+
+unsigned cells_split_border(const struct masker *s, const struct cells_line *line,
+                            struct masker_cell *cells)
+{
+    unsigned n = 0;
+
+    if (!cells_begins_box(s, line))
+        return 0;
+    for (size_t at = line->start; at < line->end;) {
+        size_t start;
+
+        while (at < line->end && (is_drawn(s, at, line->end) || cells_is_blank(masker_at(s, at))))
+            at += is_drawn(s, at, line->end) ? 3 : 1;
+        for (start = at; at < line->end && !is_drawn(s, at, line->end);)
+            at++;
+        if (at > start && n < MASKER_COLUMNS_MAX)
+            cells[n] = (struct masker_cell){start, at};
+        n += at > start;
+    }
+    masker_charge(s, line->end - line->start);
+    return n;
+}
+
 static struct masker_cell trim(const struct masker *s, size_t start, size_t end)
 {
     while (start < end && cells_is_blank(masker_at(s, start)))
         start++;
     while (end > start && cells_is_blank(masker_at(s, end - 1)))
         end--;
+    if (end - start > 3 && memcmp(masker_view(s, start), "_. ", 3) == 0)
+        start += 3;
     if (end - start >= 2 && masker_at(s, start) && strchr("\"'`", masker_at(s, start)) &&
         masker_at(s, end - 1) == masker_at(s, start))
         return (struct masker_cell){start + 1, end - 1};
@@ -161,11 +205,14 @@ unsigned cells_split(const struct masker *s, const struct cells_line *line,
                      struct masker_cell *cells)
 {
     size_t at = line->start, end = line->end, border;
+    bool is_double;
     unsigned n = 0;
 
     while (at < end && cells_is_blank(masker_at(s, at)))
         at++;
-    at += cells_border(s, at, end);
+    is_double = end - at > 4 && memcmp(masker_view(s, at), "||", 2) == 0 &&
+                memcmp(masker_view(s, end - 2), "||", 2) == 0;
+    at += is_double ? 2 : cells_border(s, at, end);
     while (end > at && cells_is_blank(masker_at(s, end - 1)))
         end--;
     for (size_t i = at;; i++) {
@@ -177,6 +224,8 @@ unsigned cells_split(const struct masker *s, const struct cells_line *line,
         n++;
         at = i + border;
         if (at >= end)
+            return n;
+        if (is_double && masker_at(s, at) == '|' && ++at >= end)
             return n;
         i = at - 1;
     }
@@ -294,17 +343,77 @@ unsigned char cells_find_delimiter(const struct masker *s, const struct masker_t
     return count[COLON] >= 2 && !count[BLANK] ? ':' : 0;
 }
 
-/* Behind the number of the line, as cat -n and grep -n write it; `start`: there is none. */
+/* Digits here: where they end. */
+static size_t skip_digits(const struct masker *s, size_t at, size_t end, size_t max)
+{
+    size_t i = at;
+
+    while (i < end && i - at < max && masker_is_digit(masker_at(s, i)))
+        i++;
+    return i;
+}
+
+/* Behind 2024-05-01T10:00:00.123Z and the name of a program with its number; `start`: neither. */
+static size_t skip_time(const struct masker *s, size_t start, size_t end)
+{
+    size_t at = start, word;
+
+    if (end - start < 21 || skip_digits(s, start, end, 5) != start + 4 ||
+        masker_at(s, start + 4) != '-' || masker_at(s, start + 13) != ':')
+        return start;
+    while (at < end && at - start < 36 &&
+           (masker_is_digit(masker_at(s, at)) || masker_is_in("-:.,+TZ", masker_at(s, at)) ||
+            (masker_at(s, at) == ' ' && at == start + 10)))
+        at++;
+    if (at >= end || masker_at(s, at) != ' ')
+        return start;
+    for (word = ++at;
+         at < end && at - word < 24 &&
+         (masker_is_alnum(masker_at(s, at)) || masker_is_in("_-./", masker_at(s, at)));)
+        at++;
+    if (at > word && at < end && masker_at(s, at) == '[')
+        at = skip_digits(s, at + 1, end, 8) + 1;
+    else
+        return word;
+    return at + 1 < end && masker_at(s, at) == ':' && masker_at(s, at + 1) == ' ' ? at + 2 : word;
+}
+
+/* Behind web-1  | of a service, and file.cfg:7: of a search; `start`: neither. */
+static size_t skip_source(const struct masker *s, size_t start, size_t end)
+{
+    size_t at = start, digits;
+
+    while (at < end && at - start < 80 &&
+           (masker_is_alnum(masker_at(s, at)) || masker_is_in("_-./", masker_at(s, at))))
+        at++;
+    if (at == start || at >= end)
+        return start;
+    if (masker_at(s, at) == ':' && memchr(masker_view(s, start), '.', at - start)) {
+        digits = skip_digits(s, at + 1, end, 7);
+        return digits > at + 1 && digits < end && masker_at(s, digits) == ':' ? digits + 1 : start;
+    }
+    if (at < start + 3 || !masker_is_digit(masker_at(s, at - 1)) || masker_at(s, at - 2) != '-')
+        return start;
+    while (at < end && masker_at(s, at) == ' ')
+        at++;
+    return end - at > 2 && memcmp(masker_view(s, at), "| ", 2) == 0 ? at + 2 : start;
+}
+
+/* Behind the number of the line, as cat -n and grep -n write it, and what logs write before each
+ * line; `start`: there is none. */
 static size_t skip_number(const struct masker *s, const struct cells_line *line)
 {
     size_t at = line->start, digits;
 
     while (at < line->end && masker_at(s, at) == ' ')
         at++;
-    for (digits = at; at < line->end && at - digits < 8 && masker_is_digit(masker_at(s, at));)
-        at++;
-    return at > digits && at < line->end && masker_is_in("\t:", masker_at(s, at)) ? at + 1
-                                                                                  : line->start;
+    digits = at;
+    at = skip_digits(s, at, line->end, 8);
+    if (at > digits && at < line->end && masker_is_in("\t:", masker_at(s, at)))
+        return at + 1;
+    masker_charge(s, 4);
+    at = skip_time(s, line->start, line->end);
+    return at > line->start ? at : skip_source(s, line->start, line->end);
 }
 
 /* Behind <pre> or another element, and in an escaped text behind body= and {"body": ". */
@@ -323,6 +432,14 @@ static size_t skip_around(const struct masker *s, const struct cells_line *line)
             return at + 2;
         at = line->start;
     }
+    /* echo '| user | password | */
+    for (size_t i = line->start; i + 1 < line->end; i++) {
+        if (masker_at(s, i + 1) != '|')
+            continue;
+        if (masker_is_in("='\">", masker_at(s, i)))
+            return i + 1;
+        break;
+    }
     if (!s->is_decoded)
         return at;
     for (size_t i = line->start; i < line->end; i++)
@@ -333,9 +450,14 @@ static size_t skip_around(const struct masker *s, const struct cells_line *line)
     if (quotes % 2)
         return at;
     at = line->start;
-    for (size_t i = at; i < line->end && !cells_is_blank(masker_at(s, i)); i++)
-        if (masker_at(s, i) == '=')
+    /* body=user, GET /?body=user */
+    for (size_t i = at, is_query = 1; i < line->end; i++) {
+        is_query = cells_is_blank(masker_at(s, i))       ? 0
+                   : masker_is_in("?&", masker_at(s, i)) ? 1
+                                                         : is_query;
+        if (masker_at(s, i) == '=' && is_query)
             at = i + 1;
+    }
     return at;
 }
 

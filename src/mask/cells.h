@@ -22,6 +22,13 @@ size_t cells_border(const struct masker *s, size_t at, size_t end);
 
 /* A line of dashes and corners; the upper border of a box. */
 bool cells_is_rule(const struct masker *s, const struct cells_line *line);
+/* A line of types below the header: <int> <chr>. */
+bool cells_is_types(const struct masker *s, const struct cells_line *line);
+
+/* The names of columns in the upper border of a box: +-user-+-password-+, drawn. 0: it is none. */
+unsigned cells_split_border(const struct masker *s, const struct cells_line *line,
+                            struct masker_cell *cells);
+
 bool cells_begins_box(const struct masker *s, const struct cells_line *line);
 
 /* Behind the field at `at`: a quoted one may hold the delimiter. */

@@ -8,17 +8,23 @@
 
 #define WORDS_MAX 40
 
+/* And of its name. */
+#define COMMAND_NAME_MAX 48
+
 /* Forms of an argument, in `rules`, separated by blanks:
  *
  *   -p      the next word, or the rest of this one
  *   -p_     the rest of this word only
  *   -u:     the next word or the rest, behind the colon in it (any of : , % /)
+ *   --uri@  the same up to the last @, behind the colon in it
  *   =pass:  the rest of a word that begins so
  *   >AUTH   the word behind that word
  *   #3      the third word that is no option
  *   #l      the last one, where an option has the letter b
  *   @       the word behind one that names a secret
  *   !       the first word that is no option ends it
+ *   ?       as the first of them: the word of the command is a common one, so that values must not
+ *           look like words
  */
 static const struct command {
     const char *name, *rules;
@@ -102,7 +108,50 @@ static const struct command {
     {"cloudflared", "#3"},
     {"kaggle config", "-v"},
     {"http-basic", "#2"},
-    {"mysql", "-p_ >password"},
+    {"AUTH", "? #1 #2"}, /* of Redis, SMTP */
+    {"requirepass", "? #1"},
+    {"LOGIN", "? #2"}, /* of IMAP */
+    {"CURLOPT_USERPWD", "#1: #2:"},
+    {"impacket-", "#1:"},
+    {"secretsdump", "#1:"},
+    {"wmiexec", "#1:"},
+    {"smbexec", "#1:"},
+    {"snmp-server", "? >community"}, /* of a router */
+    {"acr login", "-p"},
+    {"tsql", "-P"},
+    {"wmic", "=/password:"},
+    {"radius-server", "? >key"},
+    {"tacacs-server", "? >key"},
+    {"PASS", "? #1"}, /* of FTP */
+    {"pycurl.USERPWD", "#1: #2:"},
+    {"PRAGMA key", "#2"},
+    {"ATTACH DATABASE", ">KEY >key"},
+    {"activate-refresh-token", "#2"},
+    {"rocommunity", "#1"},
+    {"rwcommunity", "#1"},
+    {"ansible-vault", "--vault-password"},
+    {"create-login-profile", "--password"},
+    {"adduser", "-p"},
+    {"grpcurl", "-H:"},
+    {"wscat", "--auth:"},
+    {"mysql", "-p_ >password --uri@"},
+    {"mycli", "-p"},
+    {"CONNECT", "? #1/"},
+    {"mkpasswd", "? #1 #2"},
+    {"nuget add", "-p"},
+    {"nuget sources", "-p"},
+    {"altool", "-p"},
+    {"cf login", "-p"},
+    {"ascii-text", "#1"},
+    {"psksecret", "#1"},
+    {"option key", "? #1"},
+    {"authpriv", ">sha >SHA >aes >AES >md5 >MD5 >des >DES"},
+    {"createUser", ">sha >SHA >aes >AES >md5 >MD5 >des >DES"},
+    {"isakmp key", "? #1"},
+    {"IDENTIFY", "? #1 #2"},
+    {"fastlane", ">--git_basic_authorization"},
+    {"knife", "-P"},
+    {"open -u", "#1,"},
     {"mariadb", "-p_"},
     {"sshpass", "-p !"},
     {"curl", "-u: -su: -sSu: -ku: -sku: -U: --user: --proxy-user: -b= --cookie="},
@@ -113,7 +162,7 @@ static const struct command {
     {"az login", "-p"},
     {"vault login", "#1"},
     {"redis-cli", "-a >AUTH >auth >default >requirepass"},
-    {"openssl", "=pass: -k -K -hmac >-1 >-5 >-6"},
+    {"openssl", "=pass: -k -K -hmac >-1 >-5 >-6 >-apr1"},
     {"ldap", "-w"},
     {"htpasswd", "#l"},
     {"aws configure", "@"},
@@ -121,7 +170,7 @@ static const struct command {
     {"rclone config", "@"},
     {"nmcli", "@"},
     {"mongo", "-p"},
-    {"smbclient", "-U%"},
+    {"smbclient", "-U% --user%"},
     {"rpcclient", "-U%"},
     {"sqlcmd", "-P"},
     {"sqlplus", "#1/"},
@@ -137,7 +186,7 @@ static const struct command {
     {"twine", "-p"},
     {"xfreerdp", "=/p:"},
     {"ipmitool", "-P"},
-    {"snmp", "-A -X"},
+    {"snmp", "-A -X -c"},
     {"wpa_passphrase", "#2"},
     {"etcdctl", "--user:"},
     {"ncat", "--proxy-auth:"},
@@ -259,6 +308,7 @@ struct reading {
     bool is_next;    /* the next word is the value, */
     char sign;       /* behind this sign in it */
     bool has_b;      /* an option has the letter b */
+    bool is_strict;  /* what looks like a word is none */
     bool has_ended;
     size_t last_start, last_end; /* the last word that is no option */
 };
@@ -266,6 +316,15 @@ struct reading {
 static void found(struct reading *r, size_t start, size_t end, char sign)
 {
     unquote(r->s, &start, &end);
+    /* Of an entity, which the decoded reading knows as a quote. */
+    if (start < end && masker_at(r->s, start) == '&')
+        return;
+    if (sign == '@' && end > start) {
+        const char *host = memrchr(masker_view(r->s, start), '@', end - start);
+
+        end = host ? (size_t)(host - r->s->view.data) : start;
+        sign = ':';
+    }
     if (sign && end > start) {
         const char *at = memchr(masker_view(r->s, start), sign, end - start);
 
@@ -282,7 +341,8 @@ static void found(struct reading *r, size_t start, size_t end, char sign)
 
         end = at ? (size_t)(at - r->s->view.data) : end;
     }
-    if (end > start && is_secret(r->s, start, end))
+    if (end > start && is_secret(r->s, start, end) &&
+        (!r->is_strict || (end - start >= 6 && masker_is_unlike_words(r->s, start, end))))
         masker_found(r->s, r->kind, r->from, start, end);
 }
 
@@ -308,7 +368,7 @@ static void apply(struct reading *r, const char *rule, size_t len, size_t start,
 {
     const char *text = masker_view(r->s, start);
     char last = rule[len - 1],
-         sign = masker_is_in(":,%=", (unsigned char)last) && rule[0] == '-' ? last : 0;
+         sign = masker_is_in(":,%=@", (unsigned char)last) && rule[0] == '-' ? last : 0;
     size_t n;
 
     switch (rule[0]) {
@@ -333,14 +393,21 @@ static void apply(struct reading *r, const char *rule, size_t len, size_t start,
         r->is_next = r->is_next || (end - start == len - 1 && memcmp(text, rule + 1, len - 1) == 0);
         return;
     case '#':
-        if (text[0] != '-' && rule[1] != 'l' && r->others == (unsigned)(rule[1] - '0'))
-            found(r, start, end, len > 2 ? rule[2] : 0);
+        if (text[0] == '-' || rule[1] == 'l' || r->others != (unsigned)(rule[1] - '0'))
+            return;
+        /* user:password@host */
+        if (len > 2 && rule[2] == ':' && memrchr(text, '@', end - start))
+            end = (size_t)((const char *)memrchr(text, '@', end - start) - r->s->view.data);
+        found(r, start, end, len > 2 ? rule[2] : 0);
         return;
     case '@':
         masker_charge(r->s, end - start);
         r->is_next =
             text[0] != '-' && end - start < 64 && !memchr(text, '=', end - start) &&
             (masker_name_of(text, end - start) != NAME_NONE || names_first(text, end - start));
+        return;
+    case '?':
+        r->is_strict = true;
         return;
     case '!':
         r->has_ended = text[0] != '-';
@@ -355,6 +422,10 @@ static void take_word(struct reading *r, size_t start, size_t end)
     const char *text = masker_view(r->s, start);
 
     masker_charge(r->s, 2);
+    /* key 7 X: the digit says how it is written. */
+    if (r->is_next && r->rules[0] == '?' && end == start + 1 &&
+        masker_is_digit((unsigned char)*text))
+        return;
     if (r->is_next) {
         found(r, start, end, r->sign);
         r->is_next = false;
@@ -402,13 +473,27 @@ void masker_match_command(struct masker *s, unsigned kind, size_t from, size_t t
          (masker_is_alnum(masker_at(s, from - 1)) || masker_is_in("_-.", masker_at(s, from - 1))) &&
          strcmp(command->name, "zip") != 0))
         return;
+    /* Words of protocols begin a line, or stand behind a prompt or tag. */
+    if (command->rules[0] == '?' && from &&
+        !(masker_at(s, from - 1) == '\n' ||
+          (from > 1 && masker_at(s, from - 1) == ' ' &&
+           masker_is_in(">:0123456789", masker_at(s, from - 2))) ||
+          (from > 1 && masker_at(s, from - 1) == '\t' && masker_is_digit(masker_at(s, from - 2))) ||
+          /* write(3, "AUTH X\r\n", 9) */
+          (masker_at(s, from - 1) == '"' && masker_near(s, from, "write send recv read")) ||
+          (masker_at(s, from - 1) == '+' && (from == 1 || masker_at(s, from - 2) == '\n')) ||
+          strcmp(command->name, "requirepass") == 0 || strcmp(command->name, "option key") == 0 ||
+          strcmp(command->name, "isakmp key") == 0 || strcmp(command->name, "IDENTIFY") == 0))
+        return;
+    if (strcmp(command->name, "PASS") == 0 && !masker_near(s, from, "user write send"))
+        return;
     /* A line of a Dockerfile; the word is a common one. */
     if (strcmp(command->name, "ENV") == 0 && from && masker_at(s, from - 1) != '\n')
         return;
-    /* The rest of its name: mysqldump, mongosh. */
+    /* The rest of its name: mysqldump, mongosh, secretsdump.py. */
     end = from + strlen(command->name);
-    while (end < s->view.len && end - from < 24 &&
-           (masker_is_alnum(masker_at(s, end)) || masker_is_in("_-", masker_at(s, end))))
+    while (end < s->view.len && end - from < COMMAND_NAME_MAX &&
+           (masker_is_alnum(masker_at(s, end)) || masker_is_in("_-.", masker_at(s, end))))
         end++;
     if (masker_is_open(s, end + 1)) {
         masker_wait(s, kind, from, s->view.len);
@@ -460,10 +545,18 @@ static bool reads_secret(const struct masker *s, size_t at, size_t end)
     return false;
 }
 
+/* Another word, and no operator. */
+static bool another_follows(const struct masker *s, size_t at)
+{
+    at = masker_skip_blanks(s, at);
+    return at < s->view.len && !masker_is_in("|;&<>)\"'`\r\n", masker_at(s, at));
+}
+
 void masker_match_echo(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     struct words w = {.at = to, .limit = to + COMMAND_MAX};
-    bool has_format = masker_at(s, from) == 'p', is_passed_over; /* printf */
+    bool is_printf = masker_at(s, from) == 'p', has_format = is_printf, is_passed_over;
+    unsigned more = 0;
     size_t at;
     const char *colon;
 
@@ -480,13 +573,17 @@ void masker_match_echo(struct masker *s, unsigned kind, size_t from, size_t to)
             is_passed_over = memchr(masker_view(s, w.start), '%', w.end - w.start);
             has_format = false;
         }
+        /* printf '%s:%s' ann X: the last one */
+        is_passed_over = is_passed_over || (is_printf && more < 3 && another_follows(s, w.at));
+        more += !has_format;
     } while (is_passed_over);
     for (at = w.at; at < s->view.len && at - w.at < 16 && masker_at(s, at) == ' ';)
         at++;
     masker_charge(s, at - to + 24);
     /* --password-command "echo X", <(echo X) */
     if (at < s->view.len && at == w.at && masker_is_in(")\"'", masker_at(s, at)) &&
-        masker_near(s, from, "password-command passwordeval password_cmd password-file secret")) {
+        masker_near(s, from,
+                    "password-command passwordeval password_cmd password-file secret sshpass")) {
         if (is_secret(s, w.start, w.end))
             masker_found(s, kind, from, w.start, w.end);
         return;

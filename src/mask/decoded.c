@@ -3,6 +3,7 @@
  *   %2C %0a %2520         in URLs and forms, also escaped again; + is a blank behind one of them
  *   &quot; &#39; &amp;lt; in HTML and XML, also escaped again
  *   \u0022                in JSON, where it need not be
+ *   \x22                  in strings of programs
  *
  * Letters and digits are never decoded, nor is anything else that nobody has to escape: %41 stays.
  * The bytes of the escape are kept as a gap that comes out in place of the character. */
@@ -29,8 +30,13 @@ static int hex_value(unsigned char c)
 static bool is_escapable(unsigned value)
 {
     return value == '\t' || value == '\n' || value == '\r' ||
-           (value >= ' ' && value < 0x7f && !masker_is_alnum((unsigned char)value) &&
-            !masker_is_in("-_.~", (unsigned char)value));
+           (value >= ' ' && value < 0x7f && !masker_is_alnum((unsigned char)value));
+}
+
+/* A character that no URL escapes. */
+static bool is_unreserved(unsigned char c)
+{
+    return masker_is_in("-_.~", c);
 }
 
 static struct escape no_escape(void)
@@ -40,7 +46,9 @@ static struct escape no_escape(void)
 
 static struct escape half_escape(size_t n)
 {
-    return n < ESCAPE_MAX ? (struct escape){.state = READ_MORE} : no_escape();
+    const struct escape half = {.state = READ_MORE};
+
+    return n < ESCAPE_MAX ? half : no_escape();
 }
 
 static struct escape whole_escape(unsigned value, size_t len)
@@ -69,7 +77,9 @@ static struct escape read_url(const unsigned char *p, size_t n)
         if (low < 0)
             break;
         if (high * 16 + low != '%')
-            return whole_escape((unsigned)(high * 16 + low), at + 2);
+            return is_unreserved((unsigned char)(high * 16 + low))
+                       ? no_escape() /* %2d is a format more often than a hyphen */
+                       : whole_escape((unsigned)(high * 16 + low), at + 2);
     }
     return at > 1 ? whole_escape('%', 3) : no_escape();
 }
@@ -126,18 +136,20 @@ static struct escape read_entity(const unsigned char *p, size_t n)
     return at > 1 ? whole_escape('&', 5) : no_escape();
 }
 
-static struct escape read_unicode(const unsigned char *p, size_t n)
+static struct escape read_string(const unsigned char *p, size_t n)
 {
-    static const char begin[] = "\\u00";
+    static const char unicode[] = "\\u00", byte[] = "\\x";
+    size_t digits = n > 1 && p[1] == 'x' ? sizeof(byte) - 1 : sizeof(unicode) - 1;
     int high, low;
 
-    if (memcmp(p, begin, n < 4 ? n : 4) != 0)
+    if (memcmp(p, digits == 2 ? byte : unicode, n < digits ? n : digits) != 0)
         return no_escape();
-    if (n < 6)
+    if (n < digits + 2)
         return half_escape(n);
-    high = hex_value(p[4]);
-    low = hex_value(p[5]);
-    return high < 0 || low < 0 ? no_escape() : whole_escape((unsigned)(high * 16 + low), 6);
+    high = hex_value(p[digits]);
+    low = hex_value(p[digits + 1]);
+    return high < 0 || low < 0 ? no_escape()
+                               : whole_escape((unsigned)(high * 16 + low), digits + 2);
 }
 
 static struct escape read_escape(const unsigned char *p, size_t n)
@@ -148,7 +160,7 @@ static struct escape read_escape(const unsigned char *p, size_t n)
     case '&':
         return read_entity(p, n);
     case '\\':
-        return read_unicode(p, n);
+        return read_string(p, n);
     default:
         return no_escape();
     }
@@ -163,20 +175,32 @@ static bool is_sign(unsigned char c)
     return c == '%' || c == '&' || c == '\\';
 }
 
-/* The next byte with which an escape may begin. */
+static wide signs_in(const char *text)
+{
+    wide c;
+
+    memcpy(&c, text, sizeof(c));
+    return (wide)((c == '%') | (c == '&') | (c == '\\'));
+}
+
+static bool has_any(wide c)
+{
+    uint64_t halves[2];
+
+    memcpy(halves, &c, sizeof(halves));
+    return halves[0] | halves[1];
+}
+
+/* The next byte with which an escape may begin. Most text has none for long. */
 static size_t find_sign(const char *text, size_t from, size_t len)
 {
-    while (len - from >= sizeof(wide) && from < len) {
-        uint64_t halves[2];
-        wide c;
-
-        memcpy(&c, text + from, sizeof(c));
-        c = (wide)((c == '%') | (c == '&') | (c == '\\'));
-        memcpy(halves, &c, sizeof(halves));
-        if (halves[0] | halves[1])
-            break;
+    while (from < len && len - from >= 4 * sizeof(wide) &&
+           !has_any(signs_in(text + from) | signs_in(text + from + sizeof(wide)) |
+                    signs_in(text + from + 2 * sizeof(wide)) |
+                    signs_in(text + from + 3 * sizeof(wide))))
+        from += 4 * sizeof(wide);
+    while (from < len && len - from >= sizeof(wide) && !has_any(signs_in(text + from)))
         from += sizeof(wide);
-    }
     while (from < len && !is_sign((unsigned char)text[from]))
         from++;
     return from < len ? from : len;

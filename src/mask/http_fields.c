@@ -23,6 +23,25 @@ static size_t skip_signature_prefix(const struct masker *s, size_t to)
     return at;
 }
 
+/* v1=X,v0=Y: the second signature of a header, in another version. */
+static void match_next_signature(struct masker *s, unsigned kind, size_t from, size_t at)
+{
+    size_t to = at + 4, end;
+
+    if (masker_is_open(s, to)) {
+        masker_wait(s, kind, from, at < s->view.len ? at : s->view.len);
+        return;
+    }
+    if (to >= s->view.len || masker_at(s, at) != ',' || masker_at(s, at + 1) != 'v' ||
+        !masker_is_digit(masker_at(s, at + 2)) || masker_at(s, at + 3) != '=')
+        return;
+    end = masker_run_end(s, RUN_QUERY, to)->end;
+    if (masker_is_open(s, end))
+        masker_wait(s, kind, from, to);
+    else if (end - to >= 32 && masker_is_mixed(masker_view(s, to), 32))
+        masker_found(s, kind, from, to, end);
+}
+
 void masker_match_query(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     struct masker_run *run;
@@ -49,6 +68,7 @@ void masker_match_query(struct masker *s, unsigned kind, size_t from, size_t to)
             return;
     }
     masker_found(s, kind, from, to, end);
+    match_next_signature(s, kind, from, end);
 }
 
 /* ---- fields of HTTP ---- */
@@ -156,7 +176,9 @@ static bool is_credential(const struct masker *s, size_t start, size_t end, bool
 
     masker_charge(s, 2 * (len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX));
     if (has_scheme)
-        return len >= 6 && !masker_is_placeholder(masker_view(s, start), len);
+        return len >= 6 && !masker_is_placeholder(masker_view(s, start), len) &&
+               (len >= 16 || masker_is_unlike_words(s, start, end) ||
+                masker_is_mixed(masker_view(s, start), len));
     return len >= 12 && masker_is_secret_value(s, NAME_TOKEN, &value) &&
            masker_is_mixed(masker_view(s, start), len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX);
 }
@@ -224,13 +246,39 @@ static size_t credential_end(const struct masker *s, size_t at)
     return masker_run_end(s, RUN_CREDENTIAL, end + 1)->end;
 }
 
+/* Behind what joins two strings: "Bearer " + "X". */
+static size_t skip_joint(const struct masker *s, size_t at)
+{
+    size_t i = at;
+
+    if (i >= s->view.len || !masker_is_in("\"'", masker_at(s, i)))
+        return at;
+    i = masker_skip_any(s, i + 1, " ", 2);
+    if (i >= s->view.len || !masker_is_in("+.", masker_at(s, i)))
+        return at;
+    i = masker_skip_any(s, i + 1, " ", 2);
+    return i < s->view.len && masker_is_in("\"'", masker_at(s, i)) ? i + 1 : at;
+}
+
+/* It is as long as this. */
+#define JOINT_MAX 7
+
 void masker_match_scheme(struct masker *s, unsigned kind, size_t from, size_t to)
 {
-    size_t end = credential_end(s, to), len = end - to;
-    const char *text = masker_view(s, to);
+    size_t end, len;
+    const char *text;
 
     if (!masker_begins_word(s, from))
         return;
+    if (masker_is_open(s, to + JOINT_MAX) && to < s->view.len &&
+        masker_is_in("\"'", masker_at(s, to))) {
+        masker_wait(s, kind, from, to < s->view.len ? to : s->view.len);
+        return;
+    }
+    to = skip_joint(s, to);
+    end = credential_end(s, to);
+    len = end - to;
+    text = masker_view(s, to);
     if (masker_is_open(s, end)) {
         masker_wait(s, kind, from, to);
         return;
@@ -259,8 +307,8 @@ static bool is_attribute(const char *name, size_t len)
 
 static bool names_session(const char *name, size_t len)
 {
-    static const char *const parts[] = {"sess", "sid",  "token",    "auth",  "jwt",
-                                        "csrf", "xsrf", "remember", "login", "secret"};
+    static const char *const parts[] = {"sess", "sid",      "token", "auth",   "jwt",   "csrf",
+                                        "xsrf", "remember", "login", "logged", "secret"};
 
     for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
         for (size_t i = 0, n = strlen(parts[p]); i + n <= len; i++)
@@ -282,6 +330,46 @@ static bool ends_cookie(const struct masker *s, size_t at)
     return masker_is_in("\n\r\\\"'`", c);
 }
 
+/* {'session': 'X'}: the pairs of a mapping. */
+static void match_jar(struct masker *s, unsigned kind, size_t from, size_t at)
+{
+    size_t limit = at + 512;
+
+    while (at < s->view.len && at < limit) {
+        size_t name = at = masker_skip_any(s, at, "{, \t\r\n\"'\\", 32), colon, start;
+
+        while (at < s->view.len && at < limit && !masker_is_in("\"'\\:}\n", masker_at(s, at)))
+            at++;
+        colon = masker_skip_any(s, at, "\"'\\", 4);
+        masker_charge(s, colon - name + 2);
+        if (masker_is_open(s, colon + 1)) {
+            masker_wait(s, kind, from, s->view.len);
+            return;
+        }
+        if (colon >= s->view.len || masker_at(s, colon) != ':' || colon == at)
+            return;
+        start = masker_skip_any(s, colon + 1, " \"'\\", 8);
+        if (masker_is_open(s, start)) {
+            masker_wait(s, kind, from, s->view.len);
+            return;
+        }
+        if (start >= s->view.len || !masker_is_in("\"'", masker_at(s, start - 1)))
+            return;
+        for (colon = at, at = start;
+             at < s->view.len && at < limit && !masker_is_in("\"'\\\n", masker_at(s, at));)
+            at++;
+        masker_charge(s, 2 * (at - start));
+        if (masker_is_open(s, at)) {
+            masker_wait(s, kind, from, start);
+            return;
+        }
+        if (at - start >= 16 && masker_is_mixed(masker_view(s, start), at - start) &&
+            !masker_is_placeholder(masker_view(s, start), at - start) &&
+            names_session(masker_view(s, name), colon - name))
+            masker_found(s, kind, from, start, at);
+    }
+}
+
 void masker_match_cookie(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t at, end;
@@ -289,6 +377,20 @@ void masker_match_cookie(struct masker *s, unsigned kind, size_t from, size_t to
     if (to < s->view.len && (masker_at(s, to) | 32) == 's')
         to++; /* cookies= of a library */
     at = header_value(s, kind, from, to);
+    if (at && at >= s->tried[kind] && masker_at(s, at) == '{') {
+        match_jar(s, kind, from, at);
+        return;
+    }
+    if (at && masker_is_open(s, at + 12) && masker_is_at(s, at, "v")) {
+        masker_wait(s, kind, from, at);
+        return;
+    }
+    if (at && masker_is_at(s, at, "value")) /* {"name": "Cookie", "value": "..."} */
+        at = masker_skip_any(s, masker_skip_any(s, at + 5, "\"'\\ ", 6), ":=\"'\\ ", 8);
+    if (at && masker_is_open(s, at)) {
+        masker_wait(s, kind, from, s->view.len);
+        return;
+    }
     if (!at || at < s->tried[kind])
         return; /* no header, or in a list that was read from its beginning */
     for (end = at + 4096; at < s->view.len && at < end && !ends_cookie(s, at);) {
@@ -307,7 +409,8 @@ void masker_match_cookie(struct masker *s, unsigned kind, size_t from, size_t to
         }
         stop = at;
         len = stop > equals ? stop - equals - 1 : 0;
-        if (len >= 8 && !is_attribute(masker_view(s, name), equals - name) &&
+        if (len >= 8 && !memchr(masker_view(s, name), ' ', equals - name) &&
+            !is_attribute(masker_view(s, name), equals - name) &&
             !masker_is_placeholder(masker_view(s, equals + 1), len) &&
             (names_session(masker_view(s, name), equals - name) ||
              (len >= 16 && masker_is_mixed(masker_view(s, equals + 1), len))))

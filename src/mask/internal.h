@@ -33,7 +33,7 @@
 #define MASKER_GAPS_MAX (2 * MASKER_BLOCK)
 
 /* Room for the rows of the table. */
-#define MASKER_KINDS_MAX 448
+#define MASKER_KINDS_MAX 768
 
 /* Kinds that have no row. */
 #define MASKER_KIND_VALUE 0x10000u
@@ -201,6 +201,8 @@ struct masker_table {
     bool is_login;           /* and that people log in there: words with digits are tokens */
     bool is_ruled;           /* dashes tell where aligned columns begin and end */
     bool is_either;          /* its first row is aligned both ways */
+    bool has_gaps;           /* two blanks or more stand between its names, */
+    bool has_index;          /* and blanks before the first one */
     unsigned columns, n_secret;
     struct masker_secret_column secret[MASKER_SECRET_COLUMNS];
     struct masker_cell places[MASKER_COLUMNS_MAX]; /* of aligned columns, in characters */
@@ -217,7 +219,7 @@ struct masker_reading {
 };
 
 /* The decoded reading ends with a line when there was no escape for so long. */
-#define MASKER_QUIET ((size_t)4096)
+#define MASKER_QUIET ((size_t)1024)
 
 /* Room for an escape that is not whole. */
 #define MASKER_RAW_MAX 24
@@ -241,6 +243,7 @@ struct masker {
     uint64_t lines;       /* before `emitted` */
     size_t emitted;       /* everything before has come out */
     size_t done;          /* anchors before are decided */
+    size_t swallowed;     /* no anchor begins before the end of what was swallowed */
     size_t rules_done;    /* the operator's rules have seen everything before, */
     size_t rules_to;      /* and in this look everything before this, */
     bool rules_cut;       /* which is in the middle of a line */
@@ -288,6 +291,10 @@ struct masker {
     size_t *headers; /* lines that may be headers of tables: places of words in them */
     size_t n_headers, headers_size;
     size_t headers_to; /* looked at up to here */
+    /* Candidates before this one were read from text far before the end of the view, and no table
+     * goes on behind them; it was then `headers_next`. SIZE_MAX: not known. */
+    size_t headers_sure;
+    uint64_t headers_next;
     struct masker_memory remembered;
     struct masker_memory *memory; /* the same, for matchers */
 
@@ -474,6 +481,8 @@ void masker_match_series(struct masker *s, unsigned kind, size_t from, size_t st
 /* Holds back rows at the end of the view whose name may follow. */
 void masker_hold_series(struct masker *s);
 
+void masker_match_encoded(struct masker *s, unsigned kind, size_t from);
+
 void masker_match_here(struct masker *s, unsigned kind, size_t from, size_t to);
 
 void masker_match_sql(struct masker *s, unsigned kind, size_t from, size_t to);
@@ -485,6 +494,8 @@ struct masker_sentence {
     bool has_verb;
     bool is_url;           /* blanks are written as in a URL */
     bool is_verb, is_code; /* the name: "pass", or one with underscores */
+    bool is_foreign;       /* or one of another language, of which we know few words */
+    bool ends_verb;        /* the last word was a verb */
     size_t start, end;     /* the secret */
 };
 
@@ -567,6 +578,7 @@ enum masker_list {
     LIST_KEYS_PUBLIC,
     LIST_PASSWORDS,
     LIST_TOKENS,
+    LIST_HOSTS,
     LIST_PHRASES,
     LIST_PHRASE_FIRST,
     LIST_WEAK,
@@ -578,6 +590,7 @@ enum masker_list {
     LIST_OPENERS,
     LIST_ACCOUNTS,
     LIST_LOGINS,
+    LIST_FOREIGN,
     LIST_SPEECH,
     MASKER_LISTS
 };
@@ -634,7 +647,6 @@ bool masker_is_half_call(const struct masker *s, const struct masker_value *valu
 /* Masks it, but for what may be code in it. */
 void masker_found_value(struct masker *s, unsigned kind, size_t from,
                         const struct masker_value *value);
-bool masker_is_placeholder(const char *text, size_t len);
 
 /* Words with one sign between them, as people make passwords of them: river-stone-maple. Words with
  * blanks between them must be four. False: the words are those of a sentence, or of code. */
@@ -643,13 +655,28 @@ bool masker_is_phrase(const char *text, size_t len);
 /* A word that says something about a password, and is none: mismatched, SecureString. */
 bool masker_describes(const char *text, size_t len);
 
-/* A technical term with digits: sha256, oauth2, base64-encoded, 16-byte. */
-bool masker_is_technical(const char *text, size_t len);
-
 /* The kind of a secret that its place alone tells. */
 unsigned masker_generic_kind(void);
 
-/* ---- values of several lines (block.c) ---- */
+/* ---- what stands in place of a value (placeholder.c) ---- */
+
+/* A value that is longer than this stands for nothing else. */
+#define MASKER_PLACEHOLDER_MAX MASKER_JUDGE_MAX
+
+bool masker_is_placeholder(const char *text, size_t len);
+
+/* A technical term with digits: sha256, oauth2, base64-encoded, 16-byte. */
+bool masker_is_technical(const char *text, size_t len);
+
+/* A name of two letters or more, with no digit before a capital: k9Zx is none. */
+bool masker_is_identifier(const char *text, size_t len);
+
+bool masker_has_digit(const char *text, size_t len);
+
+/* The number of bytes before the first byte of the set. */
+size_t masker_text_until(const char *text, size_t len, const char *set);
+
+/* ---- values of several lines (multiline.c) ---- */
 
 /* Masks the lines of [start, end) that look secret. */
 void masker_found_lines(struct masker *s, unsigned kind, size_t from, enum masker_name what,
@@ -699,10 +726,20 @@ bool masker_is_unlike_words(const struct masker *s, size_t start, size_t end);
 /* ["a", "b"] or {"value": "a"} begins here. Masks strings in it. Waits for its end. */
 bool masker_begins_nested(const struct masker *s, size_t at);
 void masker_read_nested(struct masker *s, unsigned kind, size_t from, enum masker_name what,
-                        size_t at);
+                        bool is_plural, size_t at);
+
+/* A list of YAML below a name that stands for many: its items. Returns false where there is none,
+ * and waits for the end of it. */
+bool masker_read_items(struct masker *s, unsigned kind, size_t from, size_t at);
 
 /* Skips what stands before the string in Some("..."). READ_MORE: it may be one. */
 enum masker_read masker_skip_wrapper(const struct masker *s, size_t *at);
+
+/* Behind brackets, quotes and | base64 -d, which end a line that shows a secret. */
+size_t masker_skip_last(const struct masker *s, size_t at);
+
+/* Behind > and ```, which stand before a value that is set off from its name. */
+size_t masker_skip_fence(const struct masker *s, size_t at);
 
 /* A value alone in the line below a name that is alone in its line or behind a prompt. */
 void masker_match_below(struct masker *s, unsigned kind, size_t from, size_t start, size_t end,

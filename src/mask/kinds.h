@@ -26,6 +26,7 @@ enum masker_matcher {
     MASKER_HERE,     /* command <<< value */
     MASKER_USE,      /* use value as the password */
     MASKER_SQL,      /* a value in a statement */
+    MASKER_ENCODED,  /* a name and a value in base64 */
     MASKER_MANIFEST, /* data: of a Kubernetes Secret */
     MASKER_NEAR,     /* a UUID or a bare key behind the name of the service */
     MASKER_PEM,      /* -----BEGIN ... PRIVATE KEY-----, up to its end */

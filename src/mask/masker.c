@@ -287,6 +287,7 @@ static int look(struct masker *s, struct error *err)
     hs_error_t r;
 
     s->n_spans = s->n_headers = s->headers_to = 0;
+    s->headers_sure = SIZE_MAX;
     s->hold = s->redo = s->view.len;
     s->pem = SIZE_MAX;
     s->over = SIZE_MAX;
@@ -564,6 +565,8 @@ static int settle(struct masker *s, struct error *err)
     /* The beginning of an anchor may stand at the end of the view. */
     if (!s->is_final && s->done + MASKER_ANCHOR_MAX > s->view.len + 1)
         s->done = s->view.len < MASKER_ANCHOR_MAX ? 0 : s->view.len + 1 - MASKER_ANCHOR_MAX;
+    if (s->done < s->swallowed)
+        s->done = s->swallowed;
     return 0;
 }
 
@@ -587,7 +590,7 @@ static bool swallow(struct masker *s)
     }
     if (s->emitted > 0)
         (void)add_gaps(s, s->emitted - 1, false, NULL);
-    s->done = s->emitted;
+    s->done = s->swallowed = s->emitted;
     if (s->rules_done < s->emitted)
         s->rules_done = s->emitted;
     if (has_ended || s->is_final)
@@ -611,6 +614,7 @@ static void compact(struct masker *s)
     s->view_offset += drop;
     s->emitted -= drop;
     s->done -= drop;
+    s->swallowed -= s->swallowed < drop ? s->swallowed : drop;
     s->rules_done -= s->rules_done < drop ? s->rules_done : drop;
     /* Gaps that came out are remembered by their place, once, as long as it is in the view. */
     for (size_t i = 0; i < s->n_gaps; i++) {
@@ -728,7 +732,7 @@ static void restart(struct masker *s)
     s->n_gaps = s->gaps_out = 0;
     s->view_offset = 0;
     s->lines = 1;
-    s->emitted = s->done = s->rules_done = 0;
+    s->emitted = s->done = s->swallowed = s->rules_done = 0;
     s->block_from = s->block_to = 0;
     s->table = (struct masker_table){0};
     s->swallow = SWALLOW_NONE;

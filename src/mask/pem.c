@@ -10,53 +10,12 @@
 #define RUN_MIN 16
 
 /* A line of a key has so many characters; behind a prefix that is no longer than this. */
-#define LINE_MIN   48
+#define LINE_MIN 48
+
+/* Of the first line so much tells whether it is one of a key. */
+#define FIRST_MAX ((size_t)128)
+
 #define PREFIX_MAX ((size_t)100)
-
-void masker_match_pem(struct masker *s, unsigned kind, size_t from, size_t to)
-{
-    size_t at = to;
-
-    if (masker_at(s, from) == 'P') { /* Private-Lines: 14, of PuTTY: the key is what follows */
-        while (at < s->view.len && at - to < 8 && masker_at(s, at) != '\n')
-            at++;
-        if (masker_is_open(s, at + 1)) {
-            masker_wait(s, kind, from, from);
-        } else if (at + 1 < s->view.len && masker_at(s, at) == '\n') {
-            if (masker_is_review(s)) {
-                masker_review_pem(s, kind, from, at + 1);
-                return;
-            }
-            s->pem = at + 1;
-            s->pem_kind = kind;
-            s->pem_has_begun = true;
-        }
-        return;
-    }
-    while (at < s->view.len && at - to < HEADER_MAX &&
-           (masker_at(s, at) == ' ' || masker_at(s, at) == '%' || masker_at(s, at) == '+' ||
-            masker_is_digit(masker_at(s, at)) ||
-            (masker_at(s, at) >= 'A' && masker_at(s, at) <= 'Z')))
-        at++;
-    masker_charge(s, at - to);
-    /* The dashes behind it, and one byte more: the line is then known to its end. */
-    if (masker_is_open(s, at + 5)) {
-        masker_wait(s, kind, from, from);
-        return;
-    }
-    if (at >= s->view.len || masker_at(s, at) != '-' ||
-        (!memmem(masker_view(s, to), at - to, "PRIVATE KEY", 11) &&
-         !memmem(masker_view(s, to), at - to, "PRIVATE%20KEY", 13) &&
-         !memmem(masker_view(s, to), at - to, "PRIVATE+KEY", 11)))
-        return;
-    if (masker_is_review(s)) {
-        masker_review_pem(s, kind, from, at);
-        return;
-    }
-    s->pem = from > s->emitted ? from : s->emitted;
-    s->pem_kind = kind;
-    s->pem_has_begun = false;
-}
 
 size_t masker_segment_end(const struct masker *s, size_t at, size_t *ret_next)
 {
@@ -125,6 +84,60 @@ static size_t key_part(const char *text, size_t len)
             return at;
     }
     return words ? at : 0;
+}
+
+void masker_match_pem(struct masker *s, unsigned kind, size_t from, size_t to)
+{
+    size_t at = to;
+
+    if (masker_at(s, from) == 'P') { /* Private-Lines: 14, of PuTTY: the key is what follows */
+        while (at < s->view.len && at - to < 8 && masker_at(s, at) != '\n')
+            at++;
+        if (masker_is_open(s, at + 1)) {
+            masker_wait(s, kind, from, from);
+        } else if (at + 1 < s->view.len && masker_at(s, at) == '\n') {
+            size_t next, end = masker_segment_end(s, at + 1, &next), len = end - at - 1;
+
+            if (masker_is_review(s)) {
+                masker_review_pem(s, kind, from, at + 1);
+                return;
+            }
+            if (masker_is_open(s, end) && len < FIRST_MAX) {
+                masker_wait(s, kind, from, from);
+                return;
+            }
+            if (!key_part(masker_view(s, at + 1), len < FIRST_MAX ? len : FIRST_MAX))
+                return;
+            s->pem = at + 1;
+            s->pem_kind = kind;
+            s->pem_has_begun = true;
+        }
+        return;
+    }
+    while (at < s->view.len && at - to < HEADER_MAX &&
+           (masker_at(s, at) == ' ' || masker_at(s, at) == '%' || masker_at(s, at) == '+' ||
+            masker_is_digit(masker_at(s, at)) ||
+            ((masker_at(s, at) | 32) >= 'a' && (masker_at(s, at) | 32) <= 'z')))
+        at++;
+    masker_charge(s, at - to);
+    /* The dashes behind it, and one byte more: the line is then known to its end. */
+    if (masker_is_open(s, at + 5)) {
+        masker_wait(s, kind, from, from);
+        return;
+    }
+    if (at >= s->view.len || masker_at(s, at) != '-' ||
+        (!memmem(masker_view(s, to), at - to, "PRIVATE KEY", 11) &&
+         !memmem(masker_view(s, to), at - to, "PRIVATE%20KEY", 13) &&
+         !memmem(masker_view(s, to), at - to, "PRIVATE+KEY", 11) &&
+         !memmem(masker_view(s, to), at - to, "Static key", 10)))
+        return;
+    if (masker_is_review(s)) {
+        masker_review_pem(s, kind, from, at);
+        return;
+    }
+    s->pem = from > s->emitted ? from : s->emitted;
+    s->pem_kind = kind;
+    s->pem_has_begun = false;
 }
 
 /* Skips the rest of the BEGIN line. */

@@ -148,12 +148,21 @@ static bool is_north_american(const char *text, size_t len, unsigned digits)
            strchr("-.", text[3]);
 }
 
+/* 1-800-555-0100: the number of the country stands before it. */
+static bool is_behind_one(const struct masker *s, size_t from)
+{
+    return from > 1 && masker_is_in("-. ", masker_at(s, from - 1)) &&
+           masker_at(s, from - 2) == '1' &&
+           (from < 3 || (!masker_is_alnum(masker_at(s, from - 3)) &&
+                         !masker_is_in("-._/", masker_at(s, from - 3))));
+}
+
 static void match_phone(struct masker *s, unsigned kind, size_t from)
 {
     unsigned char first = masker_at(s, from), prev = before(s, from);
     struct number n;
 
-    if (masker_is_alnum(prev) || strchr("+-._/)]", prev))
+    if ((masker_is_alnum(prev) || strchr("+-._/)]", prev)) && !is_behind_one(s, from))
         return;
     read_number(s, from + (first == '+'), &n);
     masker_charge(s, n.end - from + 1);
@@ -210,7 +219,7 @@ static bool is_issued(const char *d, size_t len)
     unsigned four = two * 100 + (unsigned)(d[2] - '0') * 10 + (unsigned)(d[3] - '0');
 
     if (d[0] == '4')
-        return len == 13 || len == 16 || len == 19;
+        return len == 16 || len == 19; /* with 13 digits it is the number of an article */
     if ((two >= 51 && two <= 55) || (four >= 2221 && four <= 2720))
         return len == 16;
     if (two == 34 || two == 37)
@@ -219,7 +228,7 @@ static bool is_issued(const char *d, size_t len)
         return len == 14;
     if (two == 35 || two == 65 || two == 62 || four == 6011 || (four >= 6440 && four <= 6499))
         return len >= 16;
-    return (two == 50 || (two >= 56 && two <= 69)) && len >= 12;
+    return (two == 50 || (two >= 56 && two <= 69)) && len >= 16;
 }
 
 /* The digits of a card with at most one kind of separator, in groups as on cards. */

@@ -102,7 +102,7 @@ void masker_match_url(struct masker *s, unsigned kind, size_t from, size_t to)
     len = value.end - value.start;
     /* Without a colon it is a name, or a token that stands for one. */
     if (value.is_quoted ? len >= 3 && !masker_is_placeholder(text, len) && !is_syntax(text, len)
-                        : len >= 20 && masker_is_mixed(text, len))
+                        : len >= 20 && (masker_is_mixed(text, len) || masker_is_basic(text, len)))
         masker_found(s, kind, from, value.start, value.end);
 }
 

@@ -270,6 +270,8 @@ void masker_match_said(struct masker *s, unsigned kind, size_t from, size_t star
 
     if (!start || !masker_is_in(" (", masker_at(s, start - 1)))
         return;
+    if (start >= 4 && end - start == 4 && masker_is_at(s, start - 4, " to pass"))
+        return; /* the verb */
     at = skip_speech(s, start);
     if (at == start || !find_value(s->view.data, at, &value, &stop) ||
         is_prompt(s->view.data, stop))
@@ -348,8 +350,11 @@ static enum masker_read names_value(const struct masker *s, size_t at, enum mask
         *ret_what = n ? masker_name_of(masker_view(s, start), end - start) : NAME_NONE;
         if (*ret_what != NAME_NONE)
             return READ_VALUE;
-        if (!masker_is_listed(s, start, end,
-                              n ? "the a your my its api access secret client" : "as for"))
+        if (!masker_is_listed(
+                s, start, end,
+                n ? "the a your my its api access secret client root admin db new user wifi "
+                    "vpn"
+                  : "as for"))
             return READ_NONE;
         at = end;
     }

@@ -8,12 +8,13 @@
 
 struct words {
     char items[WORDS_MAX][WORD_MAX];
+    unsigned lists[WORDS_MAX]; /* in which they stand */
     unsigned count;
 };
 
-static bool is_one_of(const char *word, enum masker_list list)
+static bool is_one_of(const struct words *words, unsigned i, enum masker_list list)
 {
-    return masker_lists_of(word, strlen(word)) >> list & 1;
+    return words->lists[i] >> list & 1;
 }
 
 struct ending {
@@ -60,7 +61,9 @@ static void split(const char *text, size_t len, struct words *words)
                                                  is_upper(text[i - 1]) && i + 2 < len));
 
         if (n && (!is_part || begins)) {
-            words->items[words->count++][n] = '\0';
+            words->items[words->count][n] = '\0';
+            words->lists[words->count] = masker_lists_of(words->items[words->count], n);
+            words->count++;
             n = 0;
         }
         if (is_part && words->count < WORDS_MAX && n < WORD_MAX - 1)
@@ -68,13 +71,17 @@ static void split(const char *text, size_t len, struct words *words)
     }
 }
 
-static bool is_neutral(const char *word)
+static bool is_neutral(const struct words *words, unsigned i)
 {
-    return is_one_of(word, LIST_NEUTRAL) || strspn(word, "0123456789") == strlen(word);
+    const char *word = words->items[i];
+
+    return is_one_of(words, i, LIST_NEUTRAL) ||
+           (masker_is_digit((unsigned char)*word) && strspn(word, "0123456789") == strlen(word));
 }
 
-static const struct ending ends_password[] = {ENDING("password"), ENDING("passwd"),
-                                              ENDING("passphrase"), ENDING("pwd")};
+static const struct ending ends_password[] = {
+    ENDING("password"), ENDING("passwd"),   ENDING("passphrase"), ENDING("pwd"),
+    ENDING("passwort"), ENDING("kennwort"), ENDING("wachtwoord"), ENDING("passord")};
 static const struct ending ends_token[] = {
     ENDING("token"),     ENDING("secret"),     ENDING("apikey"), ENDING("secretkey"),
     ENDING("accesskey"), ENDING("privatekey"), ENDING("sessid"), ENDING("sessionid")};
@@ -83,30 +90,38 @@ static enum masker_name judge_key(const struct words *words, unsigned last)
 {
     if (!last)
         return NAME_NONE;
-    if (is_one_of(words->items[last - 1], LIST_KEYS_PUBLIC))
+    if (is_one_of(words, last - 1, LIST_KEYS_PUBLIC))
         return NAME_NONE;
-    return is_one_of(words->items[last - 1], LIST_KEYS_STRONG) ? NAME_TOKEN : NAME_WEAK;
+    return is_one_of(words, last - 1, LIST_KEYS_STRONG) ? NAME_TOKEN : NAME_WEAK;
 }
 
 static enum masker_name judge(const struct words *words, unsigned last)
 {
     const char *word = words->items[last];
 
-    if (is_one_of(word, LIST_PHRASES) || (last && strcmp(word, "phrase") == 0 &&
-                                          is_one_of(words->items[last - 1], LIST_PHRASE_FIRST)))
+    if (is_one_of(words, last, LIST_PHRASES) ||
+        (last && strcmp(word, "phrase") == 0 && is_one_of(words, last - 1, LIST_PHRASE_FIRST)))
         return NAME_PHRASE;
-    if (is_one_of(word, LIST_PASSWORDS) ||
+    if (is_one_of(words, last, LIST_PASSWORDS) ||
         ends_with(word, ends_password, ARRAY_SIZE(ends_password)))
         return NAME_SECRET;
-    if (is_one_of(word, LIST_TOKENS) || ends_with(word, ends_token, ARRAY_SIZE(ends_token)))
+    if (is_one_of(words, last, LIST_TOKENS) || ends_with(word, ends_token, ARRAY_SIZE(ends_token)))
         return NAME_TOKEN;
-    if (last && strcmp(word, "code") == 0 && is_one_of(words->items[last - 1], LIST_PHRASE_FIRST))
+    if (last && strcmp(word, "code") == 0 && is_one_of(words, last - 1, LIST_PHRASE_FIRST))
         return NAME_SECRET;
+    if (last && strcmp(word, "content") == 0 && strcmp(words->items[last - 1], "key") == 0)
+        return NAME_SECRET;       /* of a wireless network */
+    if (strcmp(word, "pat") == 0) /* or a pattern */
+        return last && is_one_of(words, last - 1, LIST_HOSTS) ? NAME_TOKEN : NAME_NONE;
     if (strcmp(word, "key") == 0)
         return judge_key(words, last);
+    if (strcmp(word, "keys") == 0)
+        return judge_key(words, last) == NAME_TOKEN ? NAME_WEAK : NAME_NONE;
+    if (strcmp(word, "auth") == 0 && last && strncmp(words->items[last - 1], "redis", 5) == 0)
+        return NAME_SECRET;
     if (strcmp(word, "id") == 0 && last && strcmp(words->items[last - 1], "session") == 0)
         return NAME_WEAK;
-    if (is_one_of(word, LIST_WEAK))
+    if (is_one_of(words, last, LIST_WEAK))
         return NAME_WEAK;
     return NAME_NONE;
 }
@@ -119,13 +134,13 @@ enum masker_name masker_name_of(const char *text, size_t len)
     split(text, len, &words);
     if (!words.count)
         return NAME_NONE;
-    for (last = words.count - 1; last && is_neutral(words.items[last]); last--)
+    for (last = words.count - 1; last && is_neutral(&words, last); last--)
         ;
     /* max_token and n_token count things */
-    if (is_one_of(words.items[0], LIST_COUNTS) && words.count > 1)
+    if (is_one_of(&words, 0, LIST_COUNTS) && words.count > 1)
         return NAME_NONE;
     for (unsigned i = 0; i < words.count; i++)
-        if (is_one_of(words.items[i], LIST_PUBLIC))
+        if (is_one_of(&words, i, LIST_PUBLIC))
             return NAME_NONE;
     return judge(&words, last);
 }

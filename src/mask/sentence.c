@@ -3,13 +3,16 @@
  * Between the name and the value stand a few words of the list below; behind "for" and "of", any
  * words. The value must look like a secret by itself: prose about passwords stays. */
 #include "base/cleanup.h"
-#include "mask/internal.h"
+#include "mask/sign.h"
 
 #define WORDS_MAX    10
 #define SENTENCE_MAX ((size_t)128)
 
 /* Words of any kind behind "for", "of" and a bracket. */
 #define FREE_WORDS 5
+
+/* The most bytes between two values of a sentence. */
+#define JOINT_MAX 16
 
 bool masker_is_listed(const struct masker *s, size_t start, size_t end, const char *list)
 {
@@ -33,14 +36,20 @@ static bool is_in_list(const struct masker *s, size_t start, size_t end, enum ma
 struct letters {
     size_t digits, letters, marks, upper, lower, code;
     size_t inner; /* marks that stand in no code, between other characters */
+    size_t turns; /* from small letters to capitals and back */
+    size_t row;   /* the most small letters one after the other: words have three */
 };
 
 static struct letters count(const char *text, size_t len)
 {
     struct letters n = {0};
+    size_t row = 0;
 
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
+
+        row = c >= 'a' && c <= 'z' ? row + 1 : 0;
+        n.row = row > n.row ? row : n.row;
 
         n.digits += masker_is_digit(c);
         n.upper += c >= 'A' && c <= 'Z';
@@ -48,9 +57,25 @@ static struct letters count(const char *text, size_t len)
         n.marks += masker_is_in("!@#$%^&*+=?", c);
         n.inner += i && i + 1 < len && masker_is_in("!@#$%^+=?", c);
         n.code += masker_is_in("(){}[]<>", c);
+        n.turns += i && ((c | 32) >= 'a' && (c | 32) <= 'z') &&
+                   (((unsigned char)text[i - 1] | 32) >= 'a' &&
+                    ((unsigned char)text[i - 1] | 32) <= 'z') &&
+                   ((c ^ (unsigned char)text[i - 1]) & 32);
     }
     n.letters = n.upper + n.lower;
     return n;
+}
+
+/* The value ends the line, and before the name stands a word or two. */
+static bool is_short_line(const struct masker *s, size_t name, size_t end)
+{
+    size_t low = name > 20 ? name - 20 : 0, start = name;
+
+    while (start > low && masker_at(s, start - 1) != '\n')
+        start--;
+    masker_charge(s, name - start);
+    return (start == 0 || masker_at(s, start - 1) == '\n') &&
+           (end >= s->view.len ? s->is_final : masker_is_in("\r\n", masker_at(s, end)));
 }
 
 /* `is_direct`: nothing stands between it and the name. */
@@ -64,19 +89,29 @@ static bool looks_secret(const struct masker *s, enum masker_name what, size_t s
 
     masker_charge(s, 4 * len);
     if (len < 6 || !n.letters || n.code ||
-        (!n.digits && !(n.inner && n.upper && n.lower && !is_direct)) ||
+        (!n.digits && !(n.inner && n.upper && n.lower && !is_direct) &&
+         !(len >= 8 && n.turns >= 4 && n.row < 3 && !is_direct)) || /* KKqVy-hZxeL, no CamelCase */
         masker_is_technical(text, len))
         return false;
     if (masker_is_in("-/.<[{($", (unsigned char)text[0]) && !masker_looks_random(text, len))
         return false;
+    if (masker_is_in("*&", (unsigned char)text[0]) && !n.digits) /* a pointer */
+        return false;
+    if (start && masker_at(s, start - 1) == '\\' && masker_is_in("fs", (unsigned char)text[0]))
+        return false; /* of a page of a manual */
+    if (n.lower && !n.upper && !n.marks && masker_is_in("abcdefghijklmnopqrstuvwxyz", text[0]) &&
+        memchr(text, '_', len) && what != NAME_SECRET && !masker_is_mixed(text, len))
+        return false; /* a name of code */
     if (!masker_is_secret_value(s, what == NAME_PHRASE ? NAME_SECRET : what, &value))
         return false;
     if (is_direct && len == 40 && !n.lower) /* a fingerprint */
         return false;
     if (what == NAME_WEAK || what == NAME_TOKEN)
         return len >= 12 && masker_is_mixed(text, len);
-    return !is_direct || (masker_is_mixed(text, len) && n.upper && n.lower) || n.marks ||
-           masker_near(s, name, "user login with using use log");
+    if (is_direct && what == NAME_SECRET && n.digits && len >= 8 && is_short_line(s, name, end))
+        return true; /* enable password X */
+    return !is_direct || (masker_is_mixed(text, len) && (n.upper || n.digits >= 8) && n.lower) ||
+           n.marks || masker_near(s, name, "user login with using use log new old tried initial");
 }
 
 bool masker_looks_said(const struct masker *s, enum masker_name what, size_t start, size_t end)
@@ -106,6 +141,19 @@ static size_t tag_length(const struct masker *s, size_t at)
     return i < s->view.len && i > at + 1 && masker_at(s, i) == '>' ? i + 1 - at : 0;
 }
 
+/* The bytes of a quote that is no ASCII at the start or end of a word: \u00ab \u00bb \u2018 to
+ * \u201f \u300c \u300d \u300e \u300f. */
+static size_t quote_bytes(const char *text, size_t len)
+{
+    const unsigned char *c = (const unsigned char *)text;
+
+    if (len >= 2 && c[0] == 0xc2 && (c[1] == 0xab || c[1] == 0xbb))
+        return 2;
+    if (len >= 3 && c[0] == 0xe2 && c[1] == 0x80 && c[2] >= 0x98 && c[2] <= 0x9f)
+        return 3;
+    return len >= 3 && c[0] == 0xe3 && c[1] == 0x80 && c[2] >= 0x8c && c[2] <= 0x8f ? 3 : 0;
+}
+
 size_t masker_word_end(const struct masker *s, size_t at, bool is_url, size_t *ret_start,
                        size_t *ret_end)
 {
@@ -117,10 +165,15 @@ size_t masker_word_end(const struct masker *s, size_t at, bool is_url, size_t *r
         end++;
     *ret_start = at + tag_length(s, at);
     *ret_end = end;
+    if (*ret_start < *ret_end && masker_at(s, *ret_start) == '[' &&
+        memchr(masker_view(s, *ret_start), ']', *ret_end - *ret_start))
+        ++*ret_start; /* [X] as a whole */
     while (*ret_start < *ret_end && masker_is_in("\"'`(\\", masker_at(s, *ret_start)))
         ++*ret_start;
+    *ret_start += quote_bytes(masker_view(s, *ret_start), *ret_end - *ret_start);
     for (size_t i = *ret_start; i < *ret_end; i++)
         if (masker_is_in("\"`\\", masker_at(s, i)) ||
+            quote_bytes(masker_view(s, i), *ret_end - i) ||
             (masker_at(s, i) == '<' && i + 1 < end && masker_at(s, i + 1) == '/'))
             *ret_end = i;
     while (*ret_end > *ret_start && masker_is_in(",;.:)]}>\"'`", masker_at(s, *ret_end - 1)))
@@ -139,7 +192,7 @@ static enum masker_read take_word(struct masker *s, enum masker_name what, size_
                                   struct masker_sentence *t)
 {
     size_t start, end, stop = masker_word_end(s, t->at, t->is_url, &start, &end);
-    bool is_direct = t->words == 0, is_quoted = start > t->at, is_opener;
+    bool is_direct = t->words == 0, is_quoted = start > t->at, is_opener, is_elided;
 
     masker_charge(s, stop - t->at + 8);
     if (masker_is_open(s, stop + (t->is_url ? 5 : 0)))
@@ -163,23 +216,28 @@ static enum masker_read take_word(struct masker *s, enum masker_name what, size_
         return READ_VALUE;
     }
     if ((t->is_verb || t->is_code) && !t->has_verb &&
-        !masker_is_listed(s, start, end, "is was ist to \u2192 ->"))
+        !masker_is_listed(s, start, end,
+                          t->is_code ? "is was ist to with has as set \u2192 ->"
+                                     : "is was ist \u2192 ->"))
         return READ_NONE;
-    is_direct = is_direct && !t->is_code;
+    is_direct = is_direct && !t->is_code && !t->is_foreign;
     if (end > start && looks_secret(s, what, start, end, is_direct && !is_quoted, name)) {
-        if (is_direct || t->has_verb) {
+        if (is_direct || t->has_verb || t->is_foreign) {
             t->start = start;
             t->end = end;
             return READ_VALUE;
         }
     }
-    is_opener = is_in_list(s, start, end, LIST_OPENERS) || masker_at(s, t->at) == '(';
+    t->ends_verb = false;
+    /* dell'utente, d'acc\u00e8s */
+    is_elided = memchr(masker_view(s, start), '\'', end - start < 5 ? end - start : 5) != NULL;
+    is_opener = is_in_list(s, start, end, LIST_OPENERS) || masker_at(s, t->at) == '(' || is_elided;
     t->at = stop;
     if (is_in_list(s, start, end, LIST_VERBS) ||
         (stop > end && masker_at(s, stop - 1) == ':' &&
-         (t->is_free || is_in_list(s, start, end, LIST_FILLERS)))) {
-        t->has_verb = true;
-        t->is_free = 0;
+         (t->is_free || is_elided || is_in_list(s, start, end, LIST_FILLERS)))) {
+        t->has_verb = t->ends_verb = true;
+        t->is_free = t->is_foreign ? FREE_WORDS : 0;
     } else if (is_opener)
         t->is_free = FREE_WORDS;
     else if (t->is_free)
@@ -196,6 +254,7 @@ static bool match_lines_below(struct masker *s, unsigned kind, size_t from, size
 {
     size_t start = masker_skip_any(s, at, " \t\r\n", 64), end;
 
+    start = masker_skip_any(s, masker_skip_fence(s, start), " `", 8);
     for (end = start; end < s->view.len && end - start < MASKER_JUDGE_MAX &&
                       !masker_is_space(masker_at(s, end));)
         end++;
@@ -204,10 +263,23 @@ static bool match_lines_below(struct masker *s, unsigned kind, size_t from, size
         masker_wait(s, kind, from, start < s->view.len ? start : s->view.len);
         return true;
     }
-    if (end >= s->view.len || masker_is_in("\r\n", masker_at(s, end)))
+    if (end > start && masker_at(s, end - 1) == '`')
+        end--;
+    if (end >= s->view.len || masker_is_in("`\r\n", masker_at(s, end)))
         if (end > start && masker_is_strong(s, what, start, end))
             masker_found(s, kind, from, start, end);
     return true;
+}
+
+/* Behind what stands between two values: from X to Y, X and Y. 0: there is none. */
+static size_t skip_joint(const struct masker *s, size_t at)
+{
+    static const char *const joints[] = {" to ", " and ", ", ", " or ", " but now it is "};
+
+    for (size_t i = 0; i < ARRAY_SIZE(joints); i++)
+        if (masker_is_at(s, at, joints[i]))
+            return at + strlen(joints[i]) - 1;
+    return 0;
 }
 
 bool masker_match_sentence(struct masker *s, unsigned kind, size_t from, size_t name, size_t at,
@@ -218,6 +290,9 @@ bool masker_match_sentence(struct masker *s, unsigned kind, size_t from, size_t 
     /* "to pass x", and names of code, which prose has no values for. */
     t.is_verb = at - name == 4 && masker_is_listed(s, name, at, "pass");
     t.is_code = memchr(masker_view(s, name), '_', at - name) != NULL;
+    t.is_foreign =
+        sign_is_wide(kind) || masker_lists_of(masker_view(s, name), at - name) >> LIST_FOREIGN & 1;
+    t.is_free = t.is_foreign ? FREE_WORDS : 0;
     if (at < s->view.len && !masker_is_in(" \t',%+", masker_at(s, at)))
         return false;
     if (masker_is_open(s, at + 2)) {
@@ -251,7 +326,7 @@ bool masker_match_sentence(struct masker *s, unsigned kind, size_t from, size_t 
             return true;
         }
         if (t.at < s->view.len && t.has_verb && masker_is_in("\r\n", masker_at(s, t.at)) &&
-            masker_at(s, word - 1) == ':')
+            (masker_at(s, word - 1) == ':' || t.ends_verb))
             return match_lines_below(s, kind, from, t.at, what);
         if (t.at >= s->view.len || (t.at == word && t.words) ||
             masker_is_in("\r\n", masker_at(s, t.at)))
@@ -260,14 +335,12 @@ bool masker_match_sentence(struct masker *s, unsigned kind, size_t from, size_t 
         r = take_word(s, what, name, &t);
         if (r == READ_VALUE) {
             masker_found(s, kind, from, t.start, t.end);
-            if (masker_is_open(s, t.end + 4)) {
+            if (masker_is_open(s, t.end + JOINT_MAX)) {
                 masker_wait(s, kind, from, t.end < s->view.len ? t.end : s->view.len);
                 return true;
             }
-            /* from X to Y */
-            if (!masker_is_at(s, t.end, " to "))
+            if (!(t.at = skip_joint(s, t.end)))
                 return true;
-            t.at = t.end + 3;
             t.has_verb = true;
             continue;
         }

@@ -5,6 +5,11 @@
 
 #define BLANKS_MAX   SIGN_BLANKS_MAX
 #define NAME_MAX_LEN 64
+#define WIDE_MAX     ((size_t)24)
+
+/* Fields between a name and its value, and the text of each. */
+#define FIELDS_MAX 3
+#define FIELD_MAX  ((size_t)100)
 
 bool sign_is_name_char(unsigned char c)
 {
@@ -40,6 +45,32 @@ bool sign_is_wide(unsigned kind)
     return *at != '\0';
 }
 
+/* The end of a word of another alphabet, with what is written on to it: endings, and in some
+ * languages particles. The end of the view: it may go on. */
+static size_t wide_end(const struct masker *s, size_t from, size_t at)
+{
+    bool is_latin = masker_at(s, from) < 0x80 || masker_at(s, from) == 0xc5;
+
+    for (size_t to = at; at < s->view.len && at - to < WIDE_MAX; at++) {
+        unsigned char c = masker_at(s, at);
+
+        if (is_latin && masker_is_alnum(c) && !masker_is_digit(c))
+            continue;
+        if (c < 0x80)
+            break;
+        /* Signs: \u00a0 to \u00bf, \u2000 to \u23ff, \u3000 to \u301f, \uff00 to \uff1f */
+        if (c < 0xc0 || !masker_is_in("\xc2\xe2\xe3\xef", c))
+            continue;
+        if (masker_is_open(s, at + 1))
+            return s->view.len;
+        c = at + 1 < s->view.len ? masker_at(s, at + 1) : 0;
+        if (masker_at(s, at) == 0xc2 || (masker_at(s, at) == 0xe2 && c >= 0x80 && c <= 0x8f) ||
+            (masker_at(s, at) == 0xe3 && c == 0x80) || (masker_at(s, at) == 0xef && c == 0xbc))
+            break;
+    }
+    return at < s->view.len ? at : s->view.len;
+}
+
 void sign_find_name(const struct masker *s, unsigned kind, size_t from, size_t to,
                     struct sign_name *name)
 {
@@ -50,7 +81,7 @@ void sign_find_name(const struct masker *s, unsigned kind, size_t from, size_t t
            sign_is_name_char(masker_at(s, name->start - 1)))
         name->start--;
     if (to > from && masker_at(s, to - 1) >= 0x80 && sign_is_wide(kind))
-        name->end = to;
+        name->end = wide_end(s, from, to);
     else if (to > from && !sign_is_name_char(masker_at(s, to - 1)))
         name->end--;
     else
@@ -63,6 +94,14 @@ void sign_find_name(const struct masker *s, unsigned kind, size_t from, size_t t
     name->start = masker_skip_escape(s, name->start, from);
     name->is_flag =
         masker_at(s, name->start) == '-' && !(name->start && masker_at(s, name->start - 1) == '\\');
+    for (i = from; i > name->start + 2; i--) /* in--pass it on */
+        if (masker_at(s, i - 1) == '-' && masker_at(s, i - 2) == '-' &&
+            masker_is_alnum(masker_at(s, i - 3))) {
+            name->start = i;
+            break;
+        }
+    if (name->is_flag && name->start + 2 < from && masker_at(s, name->start + 1) == 'D')
+        name->start += 2; /* -DNAME=X */
     name->is_element = is_element_at(s, name->start);
     for (i = name->start; i && (masker_at(s, i - 1) == ' ' || masker_at(s, i - 1) == '\t') &&
                           name->start - i < BLANKS_MAX;
@@ -91,24 +130,108 @@ static size_t skip_closers(const struct masker *s, size_t at, const char *set, s
     return at;
 }
 
+/* Behind other attributes of an element: id="p". SIZE_MAX: more must come. */
+static size_t skip_other_attributes(const struct masker *s, size_t at)
+{
+    for (unsigned n = 0; n < 3; n++) {
+        size_t i = at, name;
+
+        while (i < s->view.len && i - at < 24 &&
+               ((masker_at(s, i) >= 'a' && masker_at(s, i) <= 'z') || masker_at(s, i) == '-'))
+            i++;
+        name = i - at;
+        if (masker_is_open(s, i + 1))
+            return i - at < 24 && name ? SIZE_MAX : at;
+        if (!name || (name == 5 && masker_is_at(s, at, "value")) ||
+            (name == 7 && masker_is_at(s, at, "content")) || !masker_is_at(s, i, "=\""))
+            return at;
+        for (i += 2; i < s->view.len && i - at < 100 && !masker_is_in("\"<>\n", masker_at(s, i));)
+            i++;
+        masker_charge(s, i - at);
+        if (masker_is_open(s, i + 1) && i - at < 100)
+            return SIZE_MAX;
+        if (i + 1 >= s->view.len || masker_at(s, i) != '"' || masker_at(s, i + 1) != ' ')
+            return at;
+        at = i + 2;
+    }
+    return at;
+}
+
+/* Behind one field between a name and its value: "type": "string", as JSON and YAML have it. `at`:
+ * there is none; SIZE_MAX: more must come. */
+static size_t skip_field(const struct masker *s, size_t at)
+{
+    size_t i = at, name, text;
+    bool is_quoted;
+
+    while (i < s->view.len && i - at < 24 &&
+           (masker_is_alnum(masker_at(s, i)) || masker_is_in("_-", masker_at(s, i))))
+        i++;
+    name = i - at;
+    i = masker_skip_any(s, i, "\\\"' ", 6);
+    masker_charge(s, i - at + 1);
+    if (masker_is_open(s, i + 1) && name < 24)
+        return SIZE_MAX;
+    if (!name || name == 24 || i >= s->view.len || masker_at(s, i) != ':')
+        return at;
+    i = masker_skip_any(s, i + 1, "\\ ", 8);
+    if (masker_is_open(s, i))
+        return SIZE_MAX;
+    is_quoted = i < s->view.len && masker_is_in("\"'", masker_at(s, i));
+    text = i += is_quoted;
+    while (i < s->view.len && i - text < FIELD_MAX &&
+           (is_quoted ? !masker_is_in("\"'\\\n{}", masker_at(s, i))
+                      : masker_is_alnum(masker_at(s, i)) || masker_is_in("_.-", masker_at(s, i))))
+        i++;
+    masker_charge(s, i - text);
+    if (masker_is_open(s, i + 1))
+        return i - text < FIELD_MAX ? SIZE_MAX : at;
+    if (i >= s->view.len || i - text == FIELD_MAX ||
+        !masker_is_in(is_quoted ? "\"'\\" : ",\r\n\\", masker_at(s, i)))
+        return at;
+    text = i;
+    i = masker_skip_any(s, i, "\\\"',nr \t\r\n", BLANKS_MAX);
+    while (i > text && masker_is_in("nr", masker_at(s, i - 1)) && masker_at(s, i - 2) != '\\')
+        i--; /* of the next name */
+    return masker_is_open(s, i) ? SIZE_MAX : i;
+}
+
 /* - name: TOKEN\n  value: X, {"name": "TOKEN", "value": "X"}, <input name="token" value="X"> */
 static enum sign find_value_field(const struct masker *s, size_t at, size_t *ret_at)
 {
-    static const char *const words[] = {"value", "content", "defaultvalue", "outputvalue",
-                                        "parametervalue"};
+    static const char *const words[] = {"value",        "content",        "defaultvalue",
+                                        "outputvalue",  "parametervalue", "string_value",
+                                        "secret_value", "secretvalue"};
     size_t i = skip_closers(s, at, "\\\"', \t\r\n", BLANKS_MAX), n = 0, word = 0;
     enum masker_sign_form form;
+    enum sign sign = SIGN_COLON;
 
     /* The text may still become the word, or be the value itself. */
     *ret_at = i;
-    for (; word < ARRAY_SIZE(words); word++) {
+    i = skip_other_attributes(s, i);
+    if (i == SIZE_MAX)
+        return SIGN_MORE;
+    for (unsigned fields = 0; word < ARRAY_SIZE(words); word++) {
         for (n = 0; words[word][n] && i + n < s->view.len &&
-                    (masker_at(s, i + n) | 32) == (unsigned char)words[word][n];)
+                    (masker_at(s, i + n) == (unsigned char)words[word][n] ||
+                     (masker_at(s, i + n) | 32) == (unsigned char)words[word][n]);)
             n++;
-        if (!words[word][n])
-            break;
         if (masker_is_open(s, i + n))
             return SIGN_MORE;
+        if (!words[word][n] && !(i + n < s->view.len && masker_is_alnum(masker_at(s, i + n))))
+            break;
+        if (word + 1 == ARRAY_SIZE(words) && fields < FIELDS_MAX) {
+            size_t next = skip_field(s, i);
+
+            if (next == SIZE_MAX)
+                return SIGN_MORE;
+            if (next == i)
+                return SIGN_NONE;
+            i = next;
+            fields++;
+            sign = SIGN_LOOSE;
+            word = SIZE_MAX; /* from the first one on */
+        }
     }
     if (word == ARRAY_SIZE(words))
         return SIGN_NONE;
@@ -129,7 +252,7 @@ static enum sign find_value_field(const struct masker *s, size_t at, size_t *ret
     if (i >= s->view.len || !strchr(":=", masker_at(s, i)))
         return SIGN_NONE;
     *ret_at = masker_skip_blanks(s, i + 1);
-    return SIGN_COLON;
+    return sign;
 }
 
 /* Behind "name" or "key", a sign and quotes, as they are or escaped. */
@@ -140,11 +263,17 @@ static bool is_field_name(const struct masker *s, const struct sign_name *name)
     static const char *const quotes[] = {"\"",    "'",     " ",          "\\",      "&quot;",
                                          "&#34;", "&#39;", "&amp;quot;", "\\u0022", "\\x22",
                                          "%22",   "%27",   "%2522",      "&#x27;"};
+    static const char *const fields[] = {"name", "type", "key", "id", "label", "field", "variable"};
     size_t i = name->start, n;
     bool has_sign = false;
 
     if (!i || strchr("\n\t(,<.[", masker_at(s, i - 1)))
         return false;
+    while (i && masker_at(s, i - 1) == '/' &&
+           name->start - i < NAME_MAX_LEN) /* /prod/db/password */
+        for (i--;
+             i > 1 && name->start - i < NAME_MAX_LEN && sign_is_name_char(masker_at(s, i - 1));)
+            i--;
     for (unsigned round = 0; round < 16; round++) {
         size_t before = i;
 
@@ -166,12 +295,41 @@ static bool is_field_name(const struct masker *s, const struct sign_name *name)
             break;
     }
     masker_charge(s, 16);
-    return has_sign && ((i >= 4 && strncasecmp(masker_view(s, i - 4), "name", 4) == 0) ||
-                        (i >= 3 && strncasecmp(masker_view(s, i - 3), "key", 3) == 0));
+    for (size_t k = 0; k < ARRAY_SIZE(fields) && has_sign; k++) {
+        n = strlen(fields[k]);
+        if (i >= n && strncasecmp(masker_view(s, i - n), fields[k], n) == 0 &&
+            (n > 2 || i == n || !masker_is_alnum(masker_at(s, i - n - 1))))
+            return true;
+    }
+    return false;
+}
+
+/* Behind the sign of ["password"]=>\n  string(12) "X", as PHP prints values. SIZE_MAX: more must
+ * come. */
+static size_t skip_dumped(const struct masker *s, size_t at)
+{
+    static const char word[] = "string(";
+    size_t i = at, n = 0;
+
+    if (at < 2 || masker_at(s, at - 1) != '>' || at >= s->view.len || masker_at(s, at) != '\n')
+        return at;
+    i = masker_skip_any(s, at + 1, " ", 32);
+    while (word[n] && i + n < s->view.len && masker_at(s, i + n) == (unsigned char)word[n])
+        n++;
+    if (masker_is_open(s, i + n))
+        return SIZE_MAX;
+    if (word[n])
+        return at;
+    i = masker_skip_any(s, i + n, "0123456789", 6);
+    if (masker_is_open(s, i + 2))
+        return SIZE_MAX;
+    return masker_is_at(s, i, ") \"") ? i + 2 : at;
 }
 
 static enum sign read_equals(const struct masker *s, size_t at, size_t *ret_at)
 {
+    bool is_compared = masker_is_at(s, at, "== ");
+
     at++;
     if (at < s->view.len && masker_at(s, at) == '~') {
         if (masker_is_open(s, at + 1)) {
@@ -182,11 +340,17 @@ static enum sign read_equals(const struct masker *s, size_t at, size_t *ret_at)
             return SIGN_NONE; /* a pattern follows */
     } else if (at < s->view.len && strchr("=>", masker_at(s, at))) {
         at++;
-        if (at < s->view.len && masker_at(s, at) == '>')
-            at++; /* ==> */
+        if (at < s->view.len && masker_is_in("=>", masker_at(s, at)))
+            at++; /* ==>, === */
+    }
+    at = skip_dumped(s, at);
+    if (at == SIZE_MAX) {
+        *ret_at = s->view.len;
+        return SIGN_MORE;
     }
     *ret_at = masker_skip_blanks(s, at);
-    return SIGN_EQUALS;
+    /* token == "NAME" is what a parser says. */
+    return is_compared ? SIGN_LOOSE : SIGN_EQUALS;
 }
 
 bool sign_is_element(enum sign sign)
@@ -221,6 +385,8 @@ static size_t skip_marks(const struct masker *s, size_t at)
 {
     size_t end = masker_skip_any(s, at, "*", 3);
 
+    if (end == at && masker_is_at(s, at, "\xe2\x80\xa6")) /* dots */
+        return at + 3;
     if (end == at && at < s->view.len && masker_at(s, at) == '[') {
         end = masker_skip_any(s, at + 1, "0123456789", 5);
         end = end < s->view.len && masker_at(s, end) != ']' ? at : end + 1;
@@ -228,10 +394,27 @@ static size_t skip_marks(const struct masker *s, size_t at)
     return end < s->view.len ? end : s->view.len;
 }
 
+/* Behind !!str and &name of YAML, and the blank after them. */
+static size_t skip_tag(const struct masker *s, size_t at)
+{
+    size_t i = at;
+
+    if (i >= s->view.len || !masker_is_in("!&", masker_at(s, i)))
+        return at;
+    i = masker_is_at(s, i, "!!") ? i + 2 : i + (masker_at(s, i) == '&');
+    while (i < s->view.len && i - at < 12 && (masker_at(s, i) | 32) >= 'a' &&
+           (masker_at(s, i) | 32) <= 'z')
+        i++;
+    return i > at + 1 && i < s->view.len && masker_at(s, i) == ' ' &&
+                   !masker_is_at(s, i + 1, "=") /* the type &str */
+               ? i + 1
+               : at;
+}
+
 /* Behind the marks and closing tags that may stand before a value: **Name:** X, <b>Name:</b> X. */
 static size_t skip_markup(const struct masker *s, size_t at)
 {
-    size_t end = masker_skip_any(s, at, "*", 3);
+    size_t end = skip_tag(s, masker_skip_any(s, at, "*", 3));
 
     if (end < s->view.len && masker_at(s, end) == '<' && end + 1 < s->view.len &&
         masker_at(s, end + 1) == '/') {
@@ -281,6 +464,23 @@ static size_t find_next_element(const struct masker *s, size_t at, bool *ret_is_
         }
     }
     return 0;
+}
+
+/* Behind <value> within an element that has the name; SIZE_MAX: more must come. */
+static size_t skip_open_element(const struct masker *s, size_t at)
+{
+    size_t i = masker_skip_any(s, at, " \t\r\n", BLANKS_MAX), name;
+
+    if (masker_is_open(s, i))
+        return SIZE_MAX;
+    if (i >= s->view.len || masker_at(s, i) != '<')
+        return at;
+    for (name = ++i; i < s->view.len && i - name < 16 && masker_is_alnum(masker_at(s, i));)
+        i++;
+    masker_charge(s, i - at);
+    if (masker_is_open(s, i))
+        return SIZE_MAX;
+    return i > name && i < s->view.len && masker_at(s, i) == '>' ? i + 1 : at;
 }
 
 /* <name a="b">: behind it. 0 and SIZE_MAX as above. */
@@ -333,9 +533,10 @@ enum sign sign_find_far(const struct masker *s, const struct sign_name *name, si
         found = find_next_element(s, at, &is_sure);
         sign = is_sure ? SIGN_ELEMENT : SIGN_TAGGED;
     } else if (c == '>' && name->is_quoted && is_field_name(s, name)) {
-        found = at + 1;
+        found = skip_open_element(s, at + 1);
         sign = SIGN_TAGGED;
-    } else if ((c == '|' || c == '?') && at + 1 < s->view.len && masker_at(s, at + 1) == c) {
+    } else if ((c == '|' || c == '?') && at + 1 < s->view.len &&
+               (masker_at(s, at + 1) == c || (c == '?' && masker_at(s, at + 1) == ':'))) {
         found = masker_skip_blanks(s, at + 2);
         if (!masker_is_open(s, found) &&
             (found >= s->view.len || !strchr("\"'", masker_at(s, found))))
@@ -432,11 +633,36 @@ static bool is_directive(const struct masker *s, const struct sign_name *name)
     return false;
 }
 
+/* #define NAME "X" */
+static bool is_macro(const struct masker *s, const struct sign_name *name)
+{
+    return name->start >= 8 && memcmp(masker_view(s, name->start - 8), "#define ", 8) == 0;
+}
+
 /* ALTER USER ann WITH PASSWORD 'X' */
 static bool is_clause(const struct masker *s, const struct sign_name *name)
 {
     return name->end - name->start == 8 && masker_is_at(s, name->start, "password") &&
            masker_near(s, name->start, "user role login alter create grant");
+}
+
+/* userPassword:: X, in base64, and ::set-output name=token::X */
+static bool is_double_colon(const struct masker *s, const struct sign_name *name, size_t closed,
+                            size_t at)
+{
+    if (at != name->end || closed != at || at + 2 >= s->view.len || masker_at(s, at + 1) != ':')
+        return false;
+    if (masker_at(s, at + 2) == ' ')
+        return name->has_line;
+    return name->start > 5 && memcmp(masker_view(s, name->start - 5), "name=", 5) == 0;
+}
+
+/* The text ends before it is known whether this stands here. */
+static bool is_half(const struct masker *s, size_t at, const char *text)
+{
+    size_t have = s->view.len - at, len = strlen(text);
+
+    return have < len && !s->is_final && strncasecmp(masker_view(s, at), text, have) == 0;
 }
 
 /* The sign behind the name. *ret_at: where the value begins, or may. */
@@ -461,7 +687,8 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
     name->closed = closed;
     name->behind = at;
     *ret_at = at;
-    if (masker_is_open(s, at + 1)) {
+    if (masker_is_open(s, at + 1) ||
+        (masker_is_open(s, at + 2) && masker_at(s, at) == ':' && masker_at(s, at + 1) == ':')) {
         /* Behind a blank it may be the value's first letter; a line ends at once. */
         if (at == closed || at >= s->view.len || strchr("\r\n", masker_at(s, at)))
             *ret_at = s->view.len;
@@ -494,6 +721,13 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
         return SIGN_EQUALS;
     }
     if (c == ':') {
+        if (is_double_colon(s, name, closed, at)) {
+            *ret_at = masker_skip_blanks(s, at + 2);
+            return SIGN_COLON;
+        }
+        if (at + 1 < s->view.len && masker_is_in("?+", masker_at(s, at + 1)) && name->start > 1 &&
+            masker_at(s, name->start - 1) == '{' && masker_at(s, name->start - 2) == '$')
+            return SIGN_NONE; /* ${NAME:?must be set} */
         if ((at + 1 < s->view.len && masker_at(s, at + 1) == ':') || is_role(s, closed, at) ||
             is_list_of_names(s, name, at))
             return SIGN_NONE;
@@ -519,7 +753,19 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
         *ret_at = at + 1;
         return SIGN_ELEMENT;
     }
-    if (c == '(' && at == name->end) {
+    if (at > closed && (is_half(s, at, "-Value ") || is_half(s, at, "!= "))) {
+        *ret_at = at;
+        return SIGN_MORE;
+    }
+    if (c == '-' && at > closed && masker_is_at(s, at, "-Value ")) {
+        *ret_at = at + 7;
+        return SIGN_EQUALS;
+    }
+    if (c == '!' && at > closed && masker_is_at(s, at, "!= ")) {
+        *ret_at = at + 3;
+        return SIGN_EQUALS;
+    }
+    if ((c == '(' || c == '{') && at == name->end) {
         if (masker_is_open(s, at + 2)) {
             *ret_at = s->view.len;
             return SIGN_MORE;
@@ -530,7 +776,8 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
         }
     }
     if (c == ',' && name->is_quoted) {
-        *ret_at = masker_skip_blanks(s, at + 1);
+        *ret_at = name->is_flag ? masker_skip_any(s, at + 1, " \t\r\n", BLANKS_MAX)
+                                : masker_skip_blanks(s, at + 1);
         return SIGN_COMMA;
     }
     /* :password "X", ("password" . "X") */
@@ -541,6 +788,8 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
         *ret_at = at + 2;
         return SIGN_EQUALS;
     }
+    if (at > closed && c == '"' && is_macro(s, name))
+        return SIGN_LOOSE;
     if (at > closed &&
         (name->is_flag || (closed == name->end && (is_netrc(s, name) || is_directive(s, name))) ||
          (c == '\'' && is_clause(s, name))))

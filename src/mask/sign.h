@@ -8,6 +8,7 @@
 
 struct sign_name {
     size_t start, end;
+    bool is_part;    /* of a name: only what looks secret by itself is taken */
     bool is_flag;    /* --name */
     bool is_element; /* <name> */
     bool is_quoted;  /* "name" or ['name'] */

@@ -35,8 +35,20 @@ static size_t item_end(const struct masker *s, size_t at, size_t limit)
     return i;
 }
 
+/* INSERT INTO api_keys: the table is one of secrets. */
+static bool keys_in(const struct masker *s, size_t start, size_t end)
+{
+    size_t word = end;
+
+    while (word > start && end - word < 40 &&
+           (masker_is_alnum(masker_at(s, word - 1)) || masker_at(s, word - 1) == '_'))
+        word--;
+    masker_charge(s, 2 * (end - word));
+    return masker_name_of(masker_view(s, word), end - word) != NAME_NONE;
+}
+
 /* Reads the names up to the bracket. Returns where it is; 0: there is none; SIZE_MAX: more. */
-static size_t read_names(const struct masker *s, size_t at, enum masker_name *names,
+static size_t read_names(const struct masker *s, size_t at, bool has_keys, enum masker_name *names,
                          unsigned *ret_count)
 {
     size_t begin = at, limit = at + NAMES_MAX;
@@ -59,7 +71,10 @@ static size_t read_names(const struct masker *s, size_t at, enum masker_name *na
             return SIZE_MAX;
         if (end == start || at >= s->view.len || !masker_is_in(",)", masker_at(s, at)))
             return 0;
-        names[n++] = masker_name_of(masker_view(s, start), end - start);
+        names[n] = masker_name_of(masker_view(s, start), end - start);
+        if (has_keys && names[n] == NAME_NONE && masker_is_listed(s, start, end, "key value hash"))
+            names[n] = NAME_TOKEN;
+        n++;
         if (masker_at(s, at++) == ')') {
             *ret_count = n;
             return at;
@@ -110,7 +125,7 @@ static bool is_word(const struct masker *s, size_t at, const char *word)
 static void match_insert(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     enum masker_name names[COLUMNS_MAX];
-    size_t at = to, limit;
+    size_t at = to, limit, table;
     unsigned count = 0;
 
     while (at < s->view.len && at - to < 80 && !masker_is_in("(;\n", masker_at(s, at)))
@@ -120,7 +135,9 @@ static void match_insert(struct masker *s, unsigned kind, size_t from, size_t to
         goto wait;
     if (at >= s->view.len || masker_at(s, at) != '(')
         return;
-    at = read_names(s, at + 1, names, &count);
+    for (table = at; table > to && masker_is_in(" `\"", masker_at(s, table - 1));)
+        table--;
+    at = read_names(s, at + 1, keys_in(s, to, table), names, &count);
     if (at == SIZE_MAX)
         goto wait;
     if (!at)
@@ -148,6 +165,25 @@ wait:
     masker_wait(s, kind, from, s->view.len);
 }
 
+/* IDENTIFIED BY X, as some systems write it. */
+static void match_bare(struct masker *s, unsigned kind, size_t from, size_t start)
+{
+    struct masker_value value = {
+        .start = start, .end = start, .is_constant = true, .is_data = true};
+
+    while (value.end < s->view.len && value.end - start < MASKER_JUDGE_MAX &&
+           !masker_is_space(masker_at(s, value.end)) &&
+           !masker_is_in(";,'\")", masker_at(s, value.end)))
+        value.end++;
+    masker_charge(s, value.end - start);
+    if (masker_is_open(s, value.end))
+        masker_wait(s, kind, from, start);
+    else if (masker_near(s, from, "user role grant link connect database") &&
+             masker_is_unlike_words(s, start, value.end) &&
+             masker_is_secret_value(s, NAME_SECRET, &value))
+        masker_found(s, kind, from, start, value.end);
+}
+
 void masker_match_sql(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     struct masker_value value = {.is_quoted = true};
@@ -158,8 +194,24 @@ void masker_match_sql(struct masker *s, unsigned kind, size_t from, size_t to)
         return;
     }
     to = skip_space(s, to);
+    if (masker_is_at(s, from, "identified with")) { /* a plugin BY 'X' */
+        size_t word = to;
+
+        while (to < s->view.len && to - word < 40 &&
+               (masker_is_alnum(masker_at(s, to)) || masker_is_in("_'`\"", masker_at(s, to))))
+            to++;
+        to = skip_space(s, to);
+        masker_charge(s, to - word);
+        if (!masker_is_open(s, to + 2) && !masker_is_at(s, to, "by") && !masker_is_at(s, to, "as"))
+            return;
+        to = skip_space(s, to + 2 < s->view.len ? to + 2 : s->view.len);
+    }
     if (masker_is_open(s, to + 1)) {
         masker_wait(s, kind, from, s->view.len);
+        return;
+    }
+    if (to < s->view.len && masker_is_alnum(masker_at(s, to))) {
+        match_bare(s, kind, from, to);
         return;
     }
     if (to >= s->view.len || !masker_is_in("'\"", masker_at(s, to)))

@@ -12,8 +12,7 @@
  * came out, so that what is remembered (struct masker_table, of fixed size) is always true for the
  * first line that did not. Only whole lines are judged: where the stream is cut does not matter.
  * Of a line that is not whole yet, what stands before the first secret column comes out. */
-#include "base/cleanup.h"
-#include "mask/cells.h"
+#include "mask/table.h"
 
 /* A header may be as long as this, and the line before it is read so far: both together are looked
  * back at. */
@@ -22,230 +21,11 @@
 /* A longer line ends the table. */
 #define ROW_MAX ((size_t)2048)
 
-/* ---- names of columns ---- */
+/* So far behind a candidate is read to know whether it is a header: the line, and three more. */
+#define REACH (HEADER_MAX + 3 * ROW_MAX)
 
-/* Takes the names of the columns. False: there are no secret ones, or it is no header. */
-static bool take_names(const struct masker *s, const struct masker_cell *names, unsigned count,
-                       struct masker_table *table)
-{
-    if (count > MASKER_COLUMNS_MAX)
-        return false;
-    table->columns = count;
-    table->n_secret = 0;
-    table->is_sure = table->is_login = false;
-    for (unsigned i = 0; i < count; i++) {
-        size_t len = names[i].end - names[i].start;
-        enum masker_name what;
-        unsigned lists;
-
-        masker_charge(s, 2 * len + 2);
-        /* The column of an index has no name, and those left out of a frame have dots. */
-        if (names[i].end == names[i].start ? table->style == TABLE_CELLS || !i
-                                           : cells_is_dots(s, names[i]))
-            continue;
-        if (!cells_is_name(s, names[i])) {
-            if (table->rows == ROWS_HTML)
-                continue;
-            return false;
-        }
-        /* Beside a column of accounts, a column of passwords holds passwords. */
-        lists = masker_lists_of(masker_view(s, names[i].start), len);
-        table->is_sure = table->is_sure || (lists >> LIST_ACCOUNTS & 1);
-        table->is_login = table->is_login || (lists >> LIST_LOGINS & 1);
-        what = masker_name_of(masker_view(s, names[i].start), len);
-        if (what != NAME_NONE && table->n_secret < MASKER_SECRET_COLUMNS)
-            table->secret[table->n_secret++] =
-                (struct masker_secret_column){.index = i, .what = what};
-    }
-    return table->n_secret > 0;
-}
-
-/* ---- values ---- */
-
-/* A token in a table, where words are tokens, too. Beside people who log in, there are no words. */
-static bool is_token(const struct masker *s, const struct masker_table *table,
-                     enum masker_name what, size_t start, size_t end)
-{
-    size_t len = end - start < MASKER_JUDGE_MAX ? end - start : MASKER_JUDGE_MAX;
-    bool has_digit = false, has_letter = false;
-
-    for (size_t i = start; i < start + len; i++) {
-        has_digit = has_digit || masker_is_digit(masker_at(s, i));
-        has_letter = has_letter || (masker_at(s, i) | 32) >= 'a';
-    }
-    return len >= 8 && (has_digit || what == NAME_TOKEN) &&
-           (masker_is_mixed(masker_view(s, start), len) ||
-            (table->is_login && has_digit && has_letter)) &&
-           !masker_is_technical(masker_view(s, start), len);
-}
-
-static void judge_cell(struct masker *s, const struct masker_table *table, enum masker_name what,
-                       size_t line, struct masker_cell cell)
-{
-    struct masker_value value = {.start = cell.start,
-                                 .end = cell.end,
-                                 .is_quoted = table->is_sure && table->rows != ROWS_LISTS,
-                                 .is_constant = true,
-                                 .is_text = true,
-                                 .is_data = true};
-
-    masker_charge(s, 4);
-    if (what == NAME_TOKEN || what == NAME_WEAK) {
-        size_t len = cell.end - cell.start < MASKER_WORD_MAX ? cell.end - cell.start : 0;
-
-        /* In code, names stand below names. */
-        if (len && masker_name_of(masker_view(s, cell.start), len) != NAME_NONE)
-            return;
-        if (is_token(s, table, what, cell.start, cell.end))
-            what = NAME_TOKEN;
-        else if (what == NAME_TOKEN)
-            return;
-    }
-    if (masker_is_secret_value(s, what, &value))
-        masker_found(s, masker_generic_kind(), line, cell.start, cell.end);
-}
-
-/* ---- rows ---- */
-
-/* Does a word stand in the column? */
-static bool is_aligned(const struct masker_table *table, struct masker_cell word,
-                       struct masker_cell place)
-{
-    if (table->is_ruled || table->is_either)
-        return word.start == place.start || word.end == place.end;
-    return table->style == TABLE_LEFT ? word.start == place.start : word.end == place.end;
-}
-
-static unsigned count_aligned(const struct masker_table *table, const struct masker_cell *columns,
-                              unsigned count, unsigned from)
-{
-    unsigned aligned = 0;
-
-    for (unsigned k = from; k < table->columns; k++)
-        for (unsigned i = 0; i < count; i++)
-            if (is_aligned(table, columns[i], table->places[k])) {
-                aligned++;
-                break;
-            }
-    return aligned;
-}
-
-/* Does the row belong to the table? */
-static bool read_aligned(struct masker *s, const struct masker_table *table,
-                         const struct cells_line *line, bool reports)
-{
-    struct masker_cell columns[MASKER_COLUMNS_MAX], cells[MASKER_COLUMNS_MAX];
-    unsigned count = cells_split_words(s, line, false, columns, cells);
-
-    masker_charge(s, line->end - line->start + (size_t)count * table->columns);
-    if (!count_aligned(table, columns, count, table->columns > 1))
-        return false;
-    for (unsigned k = 0; reports && k < table->n_secret; k++) {
-        struct masker_cell place = table->places[table->secret[k].index];
-
-        for (unsigned i = 0; i < count; i++)
-            if (is_aligned(table, columns[i], place))
-                judge_cell(s, table, table->secret[k].what, line->start, cells[i]);
-    }
-    return true;
-}
-
-static unsigned split_marked(const struct masker *s, const struct masker_table *table,
-                             const struct cells_line *line, struct masker_cell *cells)
-{
-    masker_charge(s, 2 * (line->end - line->start));
-    return table->rows == ROWS_HTML ? rows_split_html(s, line, cells)
-                                    : rows_split_list(s, line, cells);
-}
-
-/* A line with another number of cells stands between the rows. */
-static void read_marked(struct masker *s, const struct masker_table *table,
-                        const struct cells_line *line, bool reports)
-{
-    struct masker_cell cells[MASKER_COLUMNS_MAX];
-
-    if (!reports || split_marked(s, table, line, cells) != table->columns)
-        return;
-    for (unsigned k = 0; k < table->n_secret; k++)
-        judge_cell(s, table, table->secret[k].what, line->start, cells[table->secret[k].index]);
-}
-
-static bool read_row(struct masker *s, const struct masker_table *table,
-                     const struct cells_line *line, bool reports)
-{
-    struct masker_cell cells[MASKER_COLUMNS_MAX];
-    unsigned count;
-
-    if (memmem(masker_view(s, line->start), line->end - line->start, "-----BEGIN ", 11))
-        return false;
-    if (table->style == TABLE_MARKED) {
-        read_marked(s, table, line, reports);
-        return true;
-    }
-    if (table->style == TABLE_LEFT || table->style == TABLE_RIGHT)
-        return cells_is_rule(s, line) || read_aligned(s, table, line, reports) ||
-               (line->end > line->start && cells_is_index_name(s, line));
-    masker_charge(s, 2 * (line->end - line->start));
-    if (table->style == TABLE_CELLS) {
-        if (cells_is_rule(s, line))
-            return true;
-        count = cells_split(s, line, cells);
-    } else {
-        count = cells_split_fields(s, line, table->delimiter, cells);
-    }
-    if (count != table->columns)
-        return false;
-    for (unsigned k = 0; reports && k < table->n_secret; k++)
-        judge_cell(s, table, table->secret[k].what, line->start, cells[table->secret[k].index]);
-    return true;
-}
-
-/* The place at which the cell with this number begins in a line that is not whole yet. */
-static size_t cell_start(const struct masker *s, const struct masker_table *table, size_t at,
-                         unsigned index)
-{
-    size_t end = s->view.len;
-
-    if (table->style == TABLE_FIELDS) {
-        for (; index && at < end; index--)
-            at = cells_field_end(s, at, end, table->delimiter) + 1;
-        return at < end ? at : end;
-    }
-    while (at < end && cells_is_blank(masker_at(s, at)))
-        at++;
-    at += cells_border(s, at, end);
-    for (; index && at < end; at++) {
-        size_t border = cells_border(s, at, end);
-
-        index -= border > 0;
-        at += border > 1 ? border - 1 : 0;
-    }
-    return at < end ? at : end;
-}
-
-/* The place at which the first secret column may begin in a line that is not whole yet. */
-static size_t secret_part(const struct masker *s, const struct masker_table *table, size_t at)
-{
-    unsigned index = table->secret[0].index;
-    size_t column = 0;
-
-    if (table->style != TABLE_LEFT && table->style != TABLE_RIGHT)
-        return cell_start(s, table, at, index);
-    for (; at < s->view.len && index && column < table->places[index - 1].end; at++)
-        column += (masker_at(s, at) & 0xc0) != 0x80;
-    return at;
-}
-
-static void wait_for_row(struct masker *s, const struct masker_table *table, size_t at)
-{
-    size_t hold = at >= s->view.len ? s->view.len
-                  : table->rows == ROWS_LINES && !table->prefix_len && !table->is_numbered
-                      ? secret_part(s, table, at)
-                      : at;
-
-    masker_charge(s, s->view.len - at);
-    masker_wait(s, masker_generic_kind(), at, hold);
-}
+/* Seldom more of the view waits. */
+#define HELD_MAX ((size_t)2048)
 
 /* ---- headers ---- */
 
@@ -273,7 +53,7 @@ static enum masker_read next_line(struct masker *s, const struct masker_table *t
     enum masker_read r = cells_read_row(s, table, line->next, limit, ROW_MAX, ret);
 
     if (r == READ_MORE && reports && limit == s->view.len)
-        wait_for_row(s, table, line->next);
+        table_wait_for_row(s, table, line->next);
     return r;
 }
 
@@ -290,7 +70,7 @@ static enum masker_read read_field_header(struct masker *s, const struct cells_l
     if (count < 2)
         return READ_NONE;
     cells_skip_opening(s, &cells[0]);
-    if (!take_names(s, cells, count, table))
+    if (!table_take_names(s, cells, count, table))
         return READ_NONE;
     /* In the midst of a table whose header names no secrets. */
     if (other.end > other.start && cells_split_fields(s, &other, table->delimiter, cells) == count)
@@ -319,8 +99,10 @@ static void read_pair(struct masker *s, const struct cells_line *line,
     struct masker_table none = {0};
     enum masker_name what = name_in(s, cells[0]);
 
-    if (what != NAME_NONE)
-        judge_cell(s, &none, what, line->start, cells[1]);
+    /* Without a border, FLAG | OTHER_FLAG of a program stands so as well. */
+    if (what != NAME_NONE && (!masker_is_alnum(masker_at(s, line->start)) ||
+                              masker_is_unlike_words(s, cells[1].start, cells[1].end)))
+        table_judge_cell(s, &none, what, line->start, cells[1]);
 }
 
 /* Waits for a pair whose line is not whole yet. */
@@ -329,10 +111,21 @@ static void wait_for_pair(struct masker *s, size_t at)
     static const struct masker_table cells_only = {.style = TABLE_CELLS};
     struct masker_cell cells[MASKER_COLUMNS_MAX];
     struct cells_line part = {at, s->view.len, s->view.len};
+    struct masker_table prefix = {0};
 
     masker_charge(s, 2 * (part.end - at));
+    cells_find_prefix(s, &part, &prefix);
     if (cells_split(s, &part, cells) == 2 && name_in(s, cells[0]) != NAME_NONE)
-        masker_wait(s, masker_generic_kind(), at, cell_start(s, &cells_only, at, 1));
+        masker_wait(s, masker_generic_kind(), at, table_cell_start(s, &cells_only, part.start, 1));
+}
+
+/* |_. user |_. password |, ||user||password||: signs of a header in Textile and Jira. */
+static bool is_marked_header(const struct masker *s, const struct cells_line *line)
+{
+    size_t len = line->end - line->start;
+
+    return len > 6 && (memcmp(masker_view(s, line->start), "|_. ", 4) == 0 ||
+                       memcmp(masker_view(s, line->start), "||", 2) == 0);
 }
 
 static enum masker_read read_cell_header(struct masker *s, const struct cells_line *line,
@@ -347,13 +140,21 @@ static enum masker_read read_cell_header(struct masker *s, const struct cells_li
     count = cells_split(s, line, cells);
     if (reports && count == 2)
         read_pair(s, line, cells);
-    if (!take_names(s, cells, count, table))
+    if (!table_take_names(s, cells, count, table))
         return READ_NONE;
     if (cells_is_rule(s, &other) && cells_begins_box(s, &other))
+        return READ_VALUE;
+    if (is_marked_header(s, line))
         return READ_VALUE;
     r = next_line(s, table, line, limit, reports, &other);
     if (r != READ_VALUE || cells_is_rule(s, &other))
         return r;
+    /* No rule, but another column of accounts, and a row like it */
+    if (table->is_sure && memmem(masker_view(s, line->start), line->end - line->start, " | ", 3) &&
+        masker_at(s, line->start) != '|' && cells_split(s, &other, cells) == count) {
+        table->is_sure = false;
+        return READ_VALUE;
+    }
     /* No rule: fields with | between them, as shells of databases write them to a file. */
     if (memmem(masker_view(s, line->start), line->end - line->start, " |", 2) ||
         masker_at(s, line->start) == '|')
@@ -393,16 +194,17 @@ static bool fits(const struct masker *s, const struct cells_line *header,
     table->style = TABLE_RIGHT;
     if ((is_indented || is_wide || (table->columns >= 3 && cells_has_wide_gap(s, header))) &&
         count >= table->columns && count <= table->columns + 1 &&
-        count_aligned(table, columns, count, 0) == table->columns) {
+        table_count_aligned(table, columns, count, 0) == table->columns) {
         table->style = TABLE_LEFT;
         table->is_either =
-            table->is_sure && count_aligned(table, columns, count, 0) == table->columns;
+            table->is_sure && table_count_aligned(table, columns, count, 0) == table->columns;
         table->style = TABLE_RIGHT;
         return true;
     }
     table->style = TABLE_LEFT;
-    return (is_wide || has_rule) && table->columns >= 2 &&
-           count_aligned(table, columns, count, 0) == table->columns;
+    return ((is_wide || has_rule) && table->columns >= 2 &&
+            table_count_aligned(table, columns, count, 0) == table->columns) ||
+           table_count_gaps(s, table, row, cells) >= 0;
 }
 
 /* Can the line at `at`, of which the end is missing, still be a row of a DataFrame? A prompt behind
@@ -442,7 +244,7 @@ static bool is_midst(const struct masker *s, const struct cells_line *header,
 
     masker_charge(s, before.end - before.start + (size_t)count * table->columns);
     return count && !cells_is_rule(s, &before) &&
-           count_aligned(table, columns, count, table->columns > 1) > 0;
+           table_count_aligned(table, columns, count, table->columns > 1) > 0;
 }
 
 /* Columns as words, or as what two blanks separate. */
@@ -458,15 +260,22 @@ static enum masker_read read_columns(struct masker *s, const struct cells_line *
     for (unsigned i = 1; i < count && !is_wide; i++)
         has_gaps = (i == 1 || has_gaps) && cells[i].start - cells[i - 1].end > 1;
     table->style = TABLE_RIGHT;
-    if (!take_names(s, cells, count, table))
+    table->has_index = masker_at(s, line->start) == ' ';
+    table->has_gaps = count >= 2 ? has_gaps : table->has_index;
+    if (!table_take_names(s, cells, count, table))
         return READ_NONE;
     if (!has_gaps && limit == s->view.len &&
         cells_read_row(s, table, line->next, limit, ROW_MAX, &row) == READ_MORE &&
         !may_fit(s, line, line->next, table))
         return READ_NONE;
     r = next_line(s, table, line, limit, reports, &row);
-    if (r == READ_VALUE && row.end > row.start &&
-        (cells_is_rule(s, &row) || cells_is_index_name(s, &row))) {
+    if (r == READ_VALUE && cells_is_types(s, &row)) {
+        struct cells_line types = row;
+
+        has_rule = table->is_either = true;
+        r = next_line(s, table, &types, limit, reports, &row);
+    } else if (r == READ_VALUE && row.end > row.start &&
+               (cells_is_rule(s, &row) || cells_is_index_name(s, &row))) {
         struct cells_line rule = row;
 
         has_rule = masker_at(s, row.start) != ' ' && cells_is_rule(s, &row);
@@ -526,7 +335,7 @@ static enum masker_read read_copy(struct masker *s, const struct cells_line *lin
                                 line->next};
     table->style = TABLE_FIELDS;
     count = cells_split_fields(s, &names, ',', cells);
-    if (!take_names(s, cells, count, table))
+    if (!table_take_names(s, cells, count, table))
         return READ_NONE;
     table->delimiter = table->rows == ROWS_WRITTEN ? CELLS_WRITTEN_TAB : '\t';
     r = next_line(s, table, line, limit, reports, &row);
@@ -540,10 +349,10 @@ static enum masker_read read_marked_header(struct masker *s, const struct cells_
 {
     struct masker_cell cells[MASKER_COLUMNS_MAX];
     struct cells_line row;
-    unsigned count = split_marked(s, table, line, cells);
+    unsigned count = table_split_marked(s, table, line, cells);
 
     table->style = TABLE_MARKED;
-    if (count < 2 || !take_names(s, cells, count, table))
+    if (count < 2 || !table_take_names(s, cells, count, table))
         return READ_NONE;
     return next_line(s, table, line, limit, reports, &row);
 }
@@ -566,6 +375,8 @@ static enum masker_read read_header(struct masker *s, size_t at, size_t limit, b
     struct cells_line line;
     enum masker_read r = rows_read(s, table, at, limit, HEADER_MAX, &line);
     bool has_cells = false;
+    struct masker_cell cells[MASKER_COLUMNS_MAX];
+    unsigned count;
 
     if (r == READ_MORE && reports && limit == s->view.len && table->rows == ROWS_LINES)
         wait_for_pair(s, at);
@@ -579,7 +390,10 @@ static enum masker_read read_header(struct masker *s, size_t at, size_t limit, b
         r = read_marked_header(s, &line, limit, reports, table);
     else if (line.end - line.start > 5 && memcmp(masker_view(s, line.start), "COPY ", 5) == 0)
         r = read_copy(s, &line, limit, reports, table);
-    else if (has_cells)
+    else if (table->rows == ROWS_LINES && (count = cells_split_border(s, &line, cells)) >= 2) {
+        table->style = TABLE_CELLS;
+        r = table_take_names(s, cells, count, table) ? READ_VALUE : READ_NONE;
+    } else if (has_cells)
         r = read_cell_header(s, &line, limit, reports, table);
     else if (table->delimiter)
         r = read_field_header(s, &line, limit, reports, table);
@@ -642,10 +456,10 @@ static bool read_rows(struct masker *s, struct masker_table *table, size_t limit
 
         if (r == READ_MORE) {
             if (reports)
-                wait_for_row(s, table, at);
+                table_wait_for_row(s, table, at);
             return false;
         }
-        if (r == READ_NONE || !read_row(s, table, &line, reports)) {
+        if (r == READ_NONE || !table_read_row(s, table, &line, reports)) {
             table->style = TABLE_NONE;
             break;
         }
@@ -677,20 +491,43 @@ static bool find_header(struct masker *s, size_t from, size_t limit, bool report
     return false;
 }
 
-/* From the table on that is being read, or the first candidate. Returns the number of candidates
- * that are done with. */
-static size_t read_all(struct masker *s, struct masker_table *table, size_t limit, bool reports)
+/* Candidates from the i-th on that stand in rows which were read are done with. */
+static size_t skip_read(const struct masker *s, const struct masker_table *table, size_t i)
 {
-    size_t i = 0;
+    while (i < s->n_headers && s->view_offset + s->headers[i] < table->next)
+        i++;
+    return i;
+}
 
+/* Candidates before the i-th need not be read again when it is known how much came out, unless that
+ * is much less than the view. */
+static void remember(struct masker *s, const struct masker_table *table, size_t i)
+{
+    size_t last = i ? s->headers[i - 1] : 0,
+           next = table->next > s->view_offset ? (size_t)(table->next - s->view_offset) : 0;
+
+    if (table->style == TABLE_NONE &&
+        (last > next ? last : next) + REACH + HELD_MAX < s->view.len) {
+        s->headers_sure = i;
+        s->headers_next = table->next;
+    }
+}
+
+/* From the table on that is being read, or the i-th candidate. Returns the number of candidates
+ * that are done with. */
+static size_t read_all(struct masker *s, struct masker_table *table, size_t i, size_t limit,
+                       bool reports)
+{
     if (table->style != TABLE_NONE && table->next < s->view_offset)
         table->style = TABLE_NONE;
     if (!read_rows(s, table, limit, reports))
-        return 0;
+        return skip_read(s, table, 0);
     for (; i < s->n_headers; i++) {
         size_t start = SIZE_MAX;
         struct masker_table found = {0};
 
+        if (reports)
+            remember(s, table, i);
         if (s->view_offset + s->headers[i] < table->next)
             continue;
         if (!find_header(s, s->headers[i], limit, reports, &found, &start))
@@ -707,7 +544,7 @@ static size_t read_all(struct masker *s, struct masker_table *table, size_t limi
         }
         *table = found;
         if (!read_rows(s, table, limit, reports))
-            return i + 1;
+            return skip_read(s, table, i + 1);
     }
     return i;
 }
@@ -716,17 +553,23 @@ void masker_table_scan(struct masker *s)
 {
     struct masker_table table = s->table;
 
+    s->headers_sure = SIZE_MAX;
     if (s->table.style != TABLE_NONE || s->n_headers)
-        (void)read_all(s, &table, s->view.len, true);
+        (void)read_all(s, &table, 0, s->view.len, true);
 }
 
 void masker_table_settle(struct masker *s)
 {
-    size_t done;
+    size_t first = 0, done;
 
     if (s->table.style == TABLE_NONE && !s->n_headers)
         return;
-    done = read_all(s, &s->table, s->emitted, false);
+    if (s->headers_sure != SIZE_MAX && s->emitted + HELD_MAX >= s->view.len) {
+        first = s->headers_sure;
+        s->table.style = TABLE_NONE;
+        s->table.next = s->headers_next;
+    }
+    done = read_all(s, &s->table, first, s->emitted, false);
     if (done < s->n_headers && s->headers[done] < s->redo)
         s->redo = s->headers[done];
 }

@@ -299,7 +299,9 @@ static void make_index(void)
         if (may_come_out(kind))
             continue;
         for (unsigned c = 0; c < 256; c++)
-            if (masker_in_class(p->anchor[0], (unsigned char)c))
+            if (c % 16 == 0 && !masker_classes[p->anchor[0]][c / 16])
+                c += 15;
+            else if (masker_in_class(p->anchor[0], (unsigned char)c))
                 by_first[c][kind / WORD_BITS] |= (uint64_t)1 << kind % WORD_BITS;
         if (p->left.max)
             with_left[kind / WORD_BITS] |= (uint64_t)1 << kind % WORD_BITS;
@@ -393,6 +395,9 @@ void masker_match(struct masker *s, unsigned kind, size_t from, size_t to)
         break;
     case MASKER_USE:
         masker_match_use(s, kind, from, to);
+        break;
+    case MASKER_ENCODED:
+        masker_match_encoded(s, kind, from);
         break;
     case MASKER_SQL:
         masker_match_sql(s, kind, from, to);

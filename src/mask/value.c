@@ -7,9 +7,6 @@
  */
 #define VALUE_MAX (MASKER_HOLD_MAX + 1)
 
-/* A value that is longer than this stands for nothing else. */
-#define PLACEHOLDER_MAX MASKER_JUDGE_MAX
-
 /* So far behind a call its end is looked for. */
 #define CALL_MAX 128
 
@@ -224,185 +221,24 @@ void masker_found_value(struct masker *s, unsigned kind, size_t from,
     masker_found_parts(s, kind, from, value->start, code, value->end, value->run);
 }
 
-/* ---- what it is not ---- */
+/* ---- whether it is one ---- */
 
-/* One of the words stands in the text. `first`: bits of the lower five of what they begin with, so
- * that most places need no second look. */
-static bool holds(const char *text, size_t len, const char *const *words, size_t n_words)
+/* 1.302171, 2.0.1: of a version, and no address. */
+static bool is_release(const char *text, size_t len)
 {
-    uint32_t first = 0;
+    size_t dots = 0;
 
-    for (size_t k = 0; k < n_words; k++)
-        first |= (uint32_t)1 << (words[k][0] & 31);
+    /* 1:4.13+dfsg1-1, of a package */
+    if (len > 4 && masker_is_digit((unsigned char)text[0]) && text[1] == ':' &&
+        masker_is_digit((unsigned char)text[2]) && memchr(text, '.', len))
+        return true;
+
     for (size_t i = 0; i < len; i++) {
-        if (!(first >> (text[i] & 31) & 1))
-            continue;
-        for (size_t k = 0; k < n_words; k++) {
-            const char *word = words[k];
-            size_t n;
-
-            if ((text[i] | 32) != (*word | 32))
-                continue;
-            n = strlen(word);
-            if (i + n <= len && strncasecmp(text + i, word, n) == 0)
-                return true;
-        }
-    }
-    return false;
-}
-
-/* All of one character, or of those that stand for hidden text. */
-static bool is_filler(const char *text, size_t len)
-{
-    bool is_same = true;
-
-    for (size_t i = 1; i < len; i++)
-        is_same = is_same && text[i] == text[0];
-    return is_same || strspn(text, "*xX.#-_=~?") >= len;
-}
-
-/* The number of bytes before the first byte of the set. */
-static size_t memcspn(const char *text, size_t len, const char *set)
-{
-    size_t n = 0;
-
-    while (n < len && !(text[n] && strchr(set, text[n])))
-        n++;
-    return n;
-}
-
-/* A name of two letters or more, with no digit before a capital: k9Zx is none. */
-static bool is_identifier(const char *text, size_t len)
-{
-    size_t n = 0;
-
-    for (; n < len && (masker_is_alnum((unsigned char)text[n]) || strchr("_.", text[n])); n++)
-        if (n && masker_is_digit((unsigned char)text[n - 1]) && text[n] >= 'A' && text[n] <= 'Z')
+        dots += text[i] == '.';
+        if (!masker_is_digit((unsigned char)text[i]) && text[i] != '.')
             return false;
-    return n >= 2;
-}
-
-/* ${NAME}, $(command), %(name)s, {{ name }} in the text, and no secret before it. */
-static bool has_variable(const char *text, size_t len)
-{
-    for (size_t i = 0; i + 3 < len; i++) {
-        size_t at = i + 2;
-
-        if (!((strchr("$%", text[i]) && text[i + 1] == '(') ||
-              (text[i] == '$' && text[i + 1] == '{') || (text[i] == '{' && text[i + 1] == '{')))
-            continue;
-        while (at < len && strchr(" \t-.$#!\"'", text[at]))
-            at++;
-        if (is_identifier(text + at, len - at))
-            return i < 6 || !masker_is_mixed(text, i);
     }
-    return false;
-}
-
-static bool has_digit(const char *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (masker_is_digit((unsigned char)text[i]))
-            return true;
-    return false;
-}
-
-/* [1, 2], {"a": 1}, <name>: no text that only begins as one. */
-static bool is_enclosed(const char *text, size_t len)
-{
-    if (!strchr("<[{", text[0]))
-        return false;
-    if (len > 1 && text[0] != '<' && strchr("\"'[{ ", text[1]))
-        return true;
-    if (!masker_is_mixed(text + 1, len - 1) ||
-        (text[0] == '<' && !has_digit(text, len))) /* <Buffer|TypedArray> */
-        return true;
-    return text[0] != '<' && memcspn(text, len, "\"':,)]}") < len &&
-           memcspn(text, len, "$@^%!#*~?;&|\\=<>`") == len;
-}
-
-static bool is_template(const char *text, size_t len)
-{
-    static const char *const words[] = {"***", "...", "\xe2\x80\xa6", "\xe2\x80\xa2\xe2\x80\xa2",
-                                        "xxxxx"};
-
-    size_t rule = memcspn(text, len, "|");
-
-    if (is_enclosed(text, len) || has_variable(text, len))
-        return true;
-    /* required|min:8 */
-    if (rule < len && masker_lists_of(text, rule) >> LIST_NOTHING & 1)
-        return true;
-    if (text[0] == '$' && len > 1 &&
-        (strchr("{(", text[1]) || (text[1] >= 'A' && text[1] <= 'Z') || text[1] == '_'))
-        return memcspn(text + 1, len - 1, "^@!;&|,\\<>?*~=+#%$/-") == len - 1 || text[1] == '{' ||
-               text[1] == '(';
-    if (text[0] == '%' && len > 1 && (strchr("({%", text[1]) || text[len - 1] == '%' || len == 2))
-        return true;
-    return holds(text, len, words, ARRAY_SIZE(words));
-}
-
-/* A regular expression: (?:...), [^...], (...)+ */
-static bool is_pattern(const char *text, size_t len)
-{
-    const char *set = memmem(text, len, "[^", 2), *group = memmem(text, len, ")+", 2);
-
-    return memmem(text, len, "(?:", 3) ||
-           (len > 2 && memcmp(text, "/^", 2) == 0 && !has_digit(text, len)) ||
-           memmem(text, len, "(?i", 3) || (set && memchr(set, ']', len - (size_t)(set - text))) ||
-           (group && memchr(text, '(', (size_t)(group - text)));
-}
-
-bool masker_is_placeholder(const char *text, size_t len)
-{
-    static const char *const words[] = {
-        "example", "placeholder", "your_", "your-",   "changeme", "change_me", "redacted",
-        "dummy",   "_here",       "-here", "insert_", "enter_",   "replace_",  "[masked"};
-
-    if (!text || len > PLACEHOLDER_MAX)
-        return false;
-    if (is_filler(text, len) || is_template(text, len) || is_pattern(text, len) ||
-        (masker_lists_of(text, len) >> LIST_NOTHING & 1))
-        return true;
-    if (len >= 4 && (strncasecmp(text, "your", 4) == 0 || strncasecmp(text, "env.", 4) == 0))
-        return true;
-    return holds(text, len, words, ARRAY_SIZE(words));
-}
-
-static bool begins_with(const char *text, size_t len, const char *const *words, size_t n_words)
-{
-    for (size_t k = 0; k < n_words; k++) {
-        size_t n = strlen(words[k]);
-
-        if (n <= len && strncasecmp(text, words[k], n) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool masker_is_technical(const char *text, size_t len)
-{
-    static const char *const words[] = {
-        "base64", "base32",  "sha1",     "sha2",   "sha3",   "sha-",    "sha5",   "md5",
-        "utf8",   "utf-8",   "oauth",    "bcrypt", "argon2", "pbkdf",   "x509",   "x.509",
-        "25519",  "aes",     "rsa",      "http",   "ipv4",   "ipv6",    "python", "rfc",
-        "pkcs",   "hs256",   "rs256",    "es256",  "hmac",   "byte",    "-bit",   "char",
-        "digit",  "ascii",   "8601",     "k8s",    "i18n",   "2fa",     "mp3",    "mp4",
-        "jwt",    "saml",    "openid",   "uuid4",  "uuidv",  "ldap",    "p256",   "secp256",
-        "tls1",   "tlsv",    "ssl",      "fido",   "u2f",    "v1",      "v2",     "v3",
-        "cve-",   "varchar", "nvarchar", "-day",   "-hour",  "-minute", "-second"};
-    size_t digits = 0;
-
-    /* Only at the start of a part: by chance, every hundredth password has one of them in it. */
-    for (size_t i = 0; i < len && len < 24; i++)
-        if ((!i || text[i] == '-' || !masker_is_alnum((unsigned char)text[i - 1])) &&
-            begins_with(text + i, len - i, words, ARRAY_SIZE(words)))
-            return true;
-    while (digits < len && masker_is_digit((unsigned char)text[digits]))
-        digits++;
-    /* 3rd, 8-character, 30days */
-    return digits && digits < 5 && len < 16 &&
-           (text[digits] == '-' || text[digits] == '.' || text[digits] == ',' || len - digits <= 3);
+    return dots > 0;
 }
 
 struct shape {
@@ -464,7 +300,7 @@ static bool is_sigil_name(const char *text, size_t len)
 
     while (i < len && (masker_is_alnum((unsigned char)text[i]) || text[i] == '_'))
         i++;
-    if (i == sigils || !is_identifier(text + sigils, len - sigils))
+    if (i == sigils || !masker_is_identifier(text + sigils, len - sigils))
         return false;
     if (i == len)
         return text[0] == '$' && strcspn(text, "0123456789") >= len;
@@ -472,11 +308,16 @@ static bool is_sigil_name(const char *text, size_t len)
            (text[0] == '$' && strchr("[({.", text[i]));
 }
 
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
 /* Type<Other>, and a call that goes on behind a blank: next(t for t in tokens. */
 static bool is_generic_name(const char *text, size_t len, size_t i)
 {
     if (i < 3 || i + 1 >= len || text[i] != '<' ||
-        !((text[0] >= 'A' && text[0] <= 'Z') || memmem(text, i, "::", 2)))
+        !((text[0] >= 'A' && text[0] <= 'Z') || text[0] == '_' || text[i + 1] == '>' ||
+          memmem(text, i, "::", 2) ||
+          (strspn(text, LETTERS) == i &&
+           strspn(text + i + 1, LETTERS) >= len - i - 1))) /* useState<string | null> */
         return false;
     for (size_t k = 0; k < len; k++)
         if (!masker_is_alnum((unsigned char)text[k]) && !strchr("_:<>,*& ", text[k]))
@@ -487,26 +328,103 @@ static bool is_generic_name(const char *text, size_t len, size_t i)
     return text[i + 1] < '0' || text[i + 1] > '9';
 }
 
+/* Text with dots in it that no programmer would write as names: a part begins with a digit and has
+ * letters, or has capitals and no three small letters in a row (HJWuj.HerXj97). */
+static bool has_random_part(const char *text, size_t len)
+{
+    size_t start = 0;
+
+    for (size_t i = 0; i <= len; i++) {
+        size_t upper = 0, lower = 0, row = 0, longest = 0;
+
+        if (i < len && text[i] != '.')
+            continue;
+        for (size_t k = start; k < i; k++) {
+            bool is_small = text[k] >= 'a' && text[k] <= 'z';
+
+            row = is_small ? row + 1 : 0;
+            longest = row > longest ? row : longest;
+            lower += is_small;
+            upper += text[k] >= 'A' && text[k] <= 'Z';
+        }
+        if (i - start >= 5 && lower &&
+            (masker_is_digit((unsigned char)text[start]) || (upper && longest < 3)))
+            return true;
+        start = i + 1;
+    }
+    return false;
+}
+
+/* b.password,c.token=d(e.token): names with dots, and the next assignment of squeezed code. */
+static bool is_squeezed(const char *text, size_t len, size_t i)
+{
+    size_t k = i + 1, dots = 0;
+
+    if (i < 3 || i + 2 >= len || text[i] != ',' || !memchr(text, '.', i))
+        return false;
+    for (; k < len &&
+           (masker_is_alnum((unsigned char)text[k]) || masker_is_in("_.", (unsigned char)text[k]));
+         k++)
+        dots += text[k] == '.';
+    return dots && k < len && text[k] == '=' && masker_text_until(text, i, "0123456789") == i;
+}
+
+/* cast<Type>(name */
+static bool is_cast(const char *text, size_t len, size_t i)
+{
+    size_t k = i + 1;
+
+    if (i < 3 || i >= len || text[i] != '<')
+        return false;
+    while (k < len && (masker_is_alnum((unsigned char)text[k]) ||
+                       masker_is_in("_:*& ", (unsigned char)text[k])))
+        k++;
+    return k > i + 1 && k + 1 < len && text[k] == '>' && text[k + 1] == '(';
+}
+
+/* self._lib.NID_aes_256_cbc */
+static bool is_member(const char *text, size_t len)
+{
+    static const char *const owners[] = {"self.", "this.", "cls."};
+
+    for (size_t i = 0; i < ARRAY_SIZE(owners); i++) {
+        size_t n = strlen(owners[i]);
+
+        if (len > n && memcmp(text, owners[i], n) == 0)
+            return strspn(text + n, LETTERS "0123456789_.") >= len - n;
+    }
+    return false;
+}
+
 /* os.environ["X"], config.password, getpass(), self.token: code that says where the secret is.
  * `goes_on`: a bracket is closed behind the text. */
 static bool is_reference(const char *text, size_t len, bool goes_on, const struct shape *n)
 {
     size_t i = 0;
 
-    if (masker_is_digit((unsigned char)text[0]) || len > PLACEHOLDER_MAX)
+    if (masker_is_digit((unsigned char)text[0]) || len > MASKER_PLACEHOLDER_MAX)
         return false;
+    if (len > 2 && memcmp(text, "::", 2) == 0) /* Type<X>::name */
+        return true;
+    if (memcmp(text, "__", 2) == 0 &&
+        masker_text_until(text, len, "!@#$%^&*+=?~") == len) /* __a->b */
+        return true;
     if (count_sigils(text, len))
         return is_sigil_name(text, len);
     while (i < len && (masker_is_alnum((unsigned char)text[i]) || strchr("_.:>", text[i]) ||
                        (text[i] == '-' && i + 1 < len && text[i + 1] == '>')))
         i++;
-    if (is_generic_name(text, len, i))
+    if (is_generic_name(text, len, i) || is_squeezed(text, len, i) || is_cast(text, len, i) ||
+        is_member(text, len))
         return true;
+    if (i > 1 && i + 1 == len && text[i] == '!' && memchr(text, '.', i)) /* process.env.NAME! */
+        len--;
     if (i < len && (text[i] == '(' || text[i] == '['))
-        return i > 0 && (i < 2 || is_identifier(text, i)) &&
+        return i > 0 && (i < 2 || masker_is_identifier(text, i)) &&
                (i + 1 == len || strchr("\"'", text[i + 1]) || goes_on || closes_call(text, len));
     return i == len && (n->dots || memchr(text, ':', len)) && n->digits <= 2 &&
-           !(n->dots == 0 && n->digits);
+           !(n->dots == 0 && n->digits) &&
+           !(n->digits && n->dots && !memchr(text, ':', len) && has_random_part(text, len));
 }
 
 static bool is_path(const char *text, size_t len, const struct shape *n)
@@ -527,7 +445,7 @@ static bool is_path(const char *text, size_t len, const struct shape *n)
         strncmp(text, "../", 3) != 0 && !(len > 2 && text[1] == ':' && text[2] == '\\'))
         return false;
     len = len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX;
-    if (strchr("/~", text[0]) && memcspn(text, len, "\"$<>|^`*!\\;") < len)
+    if (strchr("/~", text[0]) && masker_text_until(text, len, "\"$<>|^`*!\\;") < len)
         return false;
     if (text[0] == '/' && !n->dots && n->slashes < 4 && masker_looks_random(text, len))
         return false;
@@ -584,10 +502,23 @@ static bool is_number(const char *text, size_t len)
     return colons >= 2 || (text[0] == '0' && (text[1] | 32) == 'x' && len <= 10);
 }
 
+/* The address of an account or a token on a chain: 0x and 40 digits. A private key has 64. */
+static bool is_chain_address(const char *text, size_t len)
+{
+    size_t i = 2;
+
+    if (len != 42 || text[0] != '0' || text[1] != 'x')
+        return false;
+    while (i < len && masker_is_hex((unsigned char)text[i]))
+        i++;
+    return i == len;
+}
+
 static bool is_token_value(const char *text, const struct masker_value *value, size_t len,
                            const struct shape *n)
 {
-    if (n->digits == len || is_number(text, len) || is_name_of_thing(text, len, n))
+    if (n->digits == len || is_number(text, len) || is_name_of_thing(text, len, n) ||
+        is_chain_address(text, len))
         return false;
     if (n->digits || n->marks || n->turns * 3 >= len)
         return true;
@@ -628,23 +559,37 @@ static bool is_repeated(const char *text, size_t len)
 /* A variable that holds another one: password=user_password. */
 static bool is_variable(const char *text, size_t len, const struct shape *n)
 {
-    return len <= PLACEHOLDER_MAX && !n->marks && !n->dots && !n->slashes &&
+    return len <= MASKER_PLACEHOLDER_MAX && !n->marks && !n->dots && !n->slashes &&
            (masker_name_of(text, len) != NAME_NONE || (memchr(text, '_', len) && !n->digits));
 }
 
 static bool is_color(const char *text, size_t len)
 {
+    if (text[0] == '#' && strspn(text + 1, LETTERS) >= len - 1) /* #ansiyellow */
+        return true;
     for (size_t i = 1; i < len; i++)
         if (!masker_is_hex((unsigned char)text[i]))
             return false;
     return text[0] == '#' && (len == 7 || len == 9);
 }
 
+/* :py:data:`bytes`, in documents of Python */
+static bool is_role(const char *text, size_t len)
+{
+    size_t n = len > 8 && text[0] == ':' ? strspn(text + 1, "abcdefghijklmnopqrstuvwxyz") : 0;
+
+    return n && n + 1 < len && text[n + 1] == ':' && memchr(text, '`', len);
+}
+
 /* ( before anything that is no secret by itself. */
 static bool is_grouped(const char *text, size_t len)
 {
-    return text[0] == '(' && (memcspn(text + 1, len - 1, "()[]{},\"'") < len - 1 ||
-                              !masker_is_mixed(text + 1, len - 1));
+    if (text[0] == '(' && len > 4 && memchr(text, '.', len) &&
+        strspn(text + 1, LETTERS "._") >= len - 1) /* (Token.Text */
+        return true;
+    return text[0] == '(' && (masker_text_until(text + 1, len - 1, "()[]{},\"'") < len - 1 ||
+                              !masker_is_mixed(text + 1, len - 1) ||
+                              (len > 4 && !masker_has_digit(text, len) && memchr(text, '-', len)));
 }
 
 /* next(t for t in: a name of letters, a bracket, and words behind it. */
@@ -690,7 +635,7 @@ static bool has_bracket(const struct masker *s, const struct masker_value *value
 
     len = len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX;
     return !value->is_quoted && !value->is_data &&
-           memcspn(masker_view(s, value->start), len, "([") < len;
+           masker_text_until(masker_view(s, value->start), len, "([") < len;
 }
 
 bool masker_is_half_call(const struct masker *s, const struct masker_value *value)
@@ -727,11 +672,11 @@ bool masker_is_secret_value(const struct masker *s, enum masker_name name,
     if (is_phrase && (value->is_quoted || value->is_text || memchr(text, '-', len)))
         return true;
     if (!value->is_quoted &&
-        (is_tag(text, len) || is_repeated(text, len) || is_grouped(text, len) ||
-         is_reference(text, whole, goes_on(s, value), &n) ||
+        (is_role(text, len) || is_tag(text, len) || is_repeated(text, len) ||
+         is_grouped(text, len) || is_reference(text, whole, goes_on(s, value), &n) ||
          (!value->is_constant && is_variable(text, whole, &n))))
         return false;
-    if (is_color(text, len))
+    if (is_color(text, len) || is_release(text, len))
         return false;
     if (is_path(text, whole, &n))
         return false;

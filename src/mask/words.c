@@ -25,7 +25,8 @@ static const char *const lists[MASKER_LISTS] = {
         "dev",
     /* ... and when it only finds something. */
     [LIST_KEYS_PUBLIC] =
-        "public primary foreign sort cache partition hash dict unique index row group object "
+        "public primary foreign sort cache restore partition hash dict unique index row group "
+        "object "
         "lookup known map config setting settings column field json yaml query param registry hot "
         "arrow press shift ctrl alt natural surrogate composite candidate idempotency dedup "
         "routing message event metric label tag i18n translation locale feature flag bucket s3 "
@@ -33,13 +34,19 @@ static const char *const lists[MASKER_LISTS] = {
     [LIST_PASSWORDS] =
         "password passwd passwort pwd passphrase passcode pass pw pswd passw userpass dbpass "
         "sshpass rootpass adminpass passe contrase psk kennwort wachtwoord senha heslo adgangskode "
-        "salasana bindpw requirepass masterauth rootpw",
-    [LIST_TOKENS] = "token secret apikey accesskey secretkey privatekey authkey masterkey "
+        "salasana salasanasi salasananne bindpw requirepass masterauth rootpw passord parola "
+        "parolan parolam parolaniz "
+        "lozinka parool contrasenya sandi jelszav jelszavad jelszava authtok",
+    [LIST_TOKENS] = "token secret apikey appkey accesskey secretkey privatekey authkey masterkey "
                     "encryptionkey signingkey accountkey jwt sessionid sessid phpsessid jsessionid "
-                    "authtoken pat",
+                    "authtoken",
+    /* Before `pat`: who issues personal access tokens. */
+    [LIST_HOSTS] = "gh github git gitlab gitea azure ado devops access api bitbucket airtable "
+                   "databricks snowflake tableau jira confluence",
     [LIST_PHRASES] = "passphrase mnemonic",
     [LIST_PHRASE_FIRST] = "seed recovery pass backup",
-    [LIST_WEAK] = "auth clave jeton credential credentials sess secrets sid",
+    [LIST_WEAK] =
+        "auth clave chave jeton credential credentials sess secrets tokens passwords apikeys sid",
     [LIST_COUNTS] = "max min num n total count",
     [LIST_PUBLIC] = "public publishable",
     /* Values that stand for others, or for none. */
@@ -61,14 +68,20 @@ static const char *const lists[MASKER_LISTS] = {
         "credentials credential keyring keychain publickey bail nullable sometimes",
     /* In a sentence: words behind which the value may follow, words that may stand between, and
      * those behind which others may. */
-    [LIST_VERBS] = "is was be are to now lautet ist est es \u00e8 \u00e9 equals reads - -> = : "
-                   "\u2192 \u2013 \u2014 's s as with from",
+    [LIST_VERBS] =
+        "is was be are to now lautet ist est es \u00e8 \u00e9 equals reads - -> = : "
+        "\u2192 \u2013 \u2014 \u00ab \u201e 's s as with from currently derzeit aktuell lyder "
+        "\u00e4r er jest je este on adalah \u044d\u0442\u043e",
     [LIST_FILLERS] =
         "has been set changed reset updated will should the a user account string value it "
         "new old temporary key phrase token code generated provided received supplied 1 2 3 again "
         "authentication following proceed installation shown displayed only once not below this "
-        "expires in change",
-    [LIST_OPENERS] = "for of you that we which",
+        "expires in change used temporaire provisoire temporanea temporal nueva nuevo neues "
+        "found valid nouveau secreta tempor\u00e1ria wachtwoord nieuwe nowe has\u0142o",
+    [LIST_OPENERS] =
+        "for of on at in from by you that we which f\u00fcr fuer von vom zum zur pour du de del "
+        "della dello para da do dos voor van f\u00f6r till til di u\u017cytkownika dla pro "
+        "contului \u0434\u043b\u044f \u043e\u0442 \u043a untuk",
     /* Columns of tables of accounts. */
     [LIST_ACCOUNTS] =
         "user username login email mail id name account host hostname server url site website "
@@ -79,6 +92,9 @@ static const char *const lists[MASKER_LISTS] = {
     [LIST_LOGINS] = "user username login email mail user_name e-mail host hostname nutzer "
                     "benutzer benutzername last_login account client customer owner",
     /* Words of sentences and of code, which no passphrase has. */
+    [LIST_FOREIGN] = "passwort kennwort wachtwoord senha heslo adgangskode salasana parola "
+                     "parolan parolam passord lozinka parool contrasenya contrase\u00f1a "
+                     "mot de passe has\u0142o has\u0142a jelszavad jelszava zugangsschl\u00fcssel",
     [LIST_SPEECH] =
         "the and for you your with this that must should can cannot will was are has have not but "
         "from into please enter type repeat again confirm use using least most same new old "

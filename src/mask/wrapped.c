@@ -313,12 +313,44 @@ static bool is_alone(const struct masker *s, size_t start, size_t end)
             !memchr(masker_view(s, start), '/', end - start));
 }
 
+/* Behind <<EOT and $(cat <<'EOT', before the newline; `at`: there is none, SIZE_MAX: more must
+ * come.
+ */
+static size_t skip_document(const struct masker *s, size_t at)
+{
+    static const char cat[] = "$(cat ";
+    size_t i = at, n = 0;
+
+    if (i >= s->view.len || !masker_is_in("$<", masker_at(s, i)))
+        return at;
+    while (cat[n] && i + n < s->view.len && masker_at(s, i + n) == (unsigned char)cat[n])
+        n++;
+    if (masker_is_open(s, i + n + 4))
+        return SIZE_MAX;
+    i += cat[n] ? 0 : n;
+    if (!masker_is_at(s, i, "<<"))
+        return at;
+    i = masker_skip_any(s, i + 2, "-~\"'", 2);
+    for (n = i; i < s->view.len && i - n < 24 &&
+                (masker_is_alnum(masker_at(s, i)) || masker_at(s, i) == '_');)
+        i++;
+    masker_charge(s, i - at);
+    if (i == n)
+        return at;
+    i = masker_skip_any(s, i, "\"'\r", 2);
+    if (masker_is_open(s, i))
+        return SIZE_MAX;
+    return i < s->view.len && masker_at(s, i) == '\n' ? i : at;
+}
+
 /* The value that begins in the next line. READ_VALUE: *at is where; READ_MORE: it may. */
 enum masker_read masker_next_line(const struct masker *s, size_t *at)
 {
-    size_t i = *at, blanks = 0, stop;
-    bool is_continued = false;
+    size_t i = skip_document(s, *at), blanks = 0, stop;
+    bool is_continued = i != *at;
 
+    if (i == SIZE_MAX)
+        return READ_MORE;
     while (i < s->view.len && i - *at < 4 && masker_is_in("\\(\r ", masker_at(s, i))) {
         is_continued = is_continued || masker_is_in("\\(", masker_at(s, i));
         i++;

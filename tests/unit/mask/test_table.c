@@ -108,6 +108,16 @@ TEST(a_long_line_ends_the_table)
     assert_non_null(strstr(finish(), "carol,hunter3\n"));
 }
 
+/* A name of a secret in a row is no header that waits for the table to end. */
+TEST(a_long_table_with_such_a_word_in_a_row_comes_out)
+{
+    begin(NULL);
+    (void)feed("user,password\nann,token\n");
+    for (int i = 0; i < 30 * 1000; i++)
+        assert_string_equal(feed("benjamin,k9Zx81Qm\n"), "benjamin," LABEL "\n");
+    assert_non_null(finish());
+}
+
 TEST(where_a_person_decides_columns_do_not_count)
 {
     begin(&(struct masker_options){.mode = MASKER_REVIEW});
