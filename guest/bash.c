@@ -26,18 +26,48 @@
 
 extern char **environ;
 
-static int script_file(struct span code)
+static int filled_file(struct span code)
 {
     int fd = memfd_create("program", 0);
 
     if (fd < 0)
         fd = open(places_tmp(), O_TMPFILE | O_RDWR,
                   0600); /* where no cgroup counts memory there are no memfds */
-    if (fd < 0 || write(fd, code.data, code.len) != (ssize_t)code.len ||
-        lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, SCRIPT_FD) < 0)
+    if (fd >= 0 && write(fd, code.data, code.len) == (ssize_t)code.len &&
+        lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
+/* A pipe holds what fits into it. */
+static int filled_pipe(struct span code)
+{
+    int ends[2];
+    ssize_t n;
+
+    if (pipe(ends) < 0)
         return -1;
-    (void)close(fd);
-    return 0;
+    (void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    n = write(ends[1], code.data, code.len);
+    (void)close(ends[1]);
+    if (n == (ssize_t)code.len)
+        return ends[0];
+    (void)close(ends[0]);
+    return -1;
+}
+
+static int script_file(struct span code)
+{
+    int fd = filled_file(code), r;
+
+    if (fd < 0)
+        fd = filled_pipe(code); /* the disk is full: a shell can make room */
+    r = fd < 0 ? -1 : dup2(fd, SCRIPT_FD);
+    if (fd >= 0 && fd != SCRIPT_FD)
+        (void)close(fd);
+    return r < 0 ? -1 : 0;
 }
 
 static char *copy_of(struct span s)

@@ -112,17 +112,17 @@ bool cells_write_image(const struct frame *frame, struct frame_decoder *decoder,
 }
 
 /* Changes of the source in its copy-on-write grants. */
-static int unpack_layers(struct frame_decoder *decoder, const struct wire_strings *layers,
-                         struct image_refusal *why)
+static int unpack_overlays(struct frame_decoder *decoder, const struct wire_strings *overlays,
+                           struct image_refusal *why)
 {
     static char places[WIRE_COW_MAX][PATH_MAX];
     const char *paths[WIRE_COW_MAX];
     int file, r;
 
-    if (!layers->count)
+    if (!overlays->count)
         return 0;
-    for (size_t i = 0; i < layers->count; i++) {
-        const struct span *path = &layers->items[i];
+    for (size_t i = 0; i < overlays->count; i++) {
+        const struct span *path = &overlays->items[i];
 
         if (path->len >= PATH_MAX)
             _exit(EXIT_FAILED);
@@ -132,7 +132,7 @@ static int unpack_layers(struct frame_decoder *decoder, const struct wire_string
     }
     if (take_fds(decoder, &file, 1) < 0)
         _exit(EXIT_FAILED);
-    r = archive_read_layers(file, paths, layers->count, why->text, sizeof(why->text));
+    r = archive_read_overlays(file, paths, overlays->count, why->text, sizeof(why->text));
     (void)close(file);
     return r;
 }
@@ -152,7 +152,7 @@ void cells_restore(const struct frame *frame, struct frame_decoder *decoder,
     if (take_fds(decoder, &files, 1) < 0 || take_fds(decoder, source.images, message.images) < 0)
         _exit(EXIT_FAILED);
     if (archive_read(files, trees, N_TREES, why->text, sizeof(why->text)) < 0 ||
-        unpack_layers(decoder, &message.layers, why) < 0)
+        unpack_overlays(decoder, &message.overlays, why) < 0)
         return;
     (void)close(files);
     (void)image_restore(&source, why);

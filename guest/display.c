@@ -122,7 +122,11 @@ static int show_bundle(const struct display_bundle *b)
 static int show_object(PyObject *object, bool is_raw)
 {
     struct display_bundle b = {0};
-    int r = is_raw ? display_bundle_fill_raw(&b, object) : display_bundle_fill(&b, object);
+    int r = is_raw || notebook_is_captured() ? 0 : display_bundle_shows_itself(object);
+
+    if (r)
+        return r < 0 ? -1 : 0;
+    r = is_raw ? display_bundle_fill_raw(&b, object) : display_bundle_fill(&b, object);
 
     if (r == 0)
         r = show_bundle(&b);
@@ -174,8 +178,12 @@ static int show_figure(PyObject *manager_class, PyObject *figure)
 
     if (!was_seen(figure) && !PyErr_Occurred())
         r = show_object(figure, false);
-    if (r == 0 && !PyErr_Occurred())
-        forget(helper_call("close_figure", "(OO)", manager_class, figure));
+    if (r == 0 && !PyErr_Occurred()) {
+        PyObject *pyplot = PyDict_GetItemString(PyImport_GetModuleDict(), "matplotlib.pyplot");
+
+        forget(
+            helper_call("close_figure", "(OOO)", manager_class, figure, pyplot ? pyplot : Py_None));
+    }
     if (r == 0 && !PyErr_Occurred())
         forget(helper_call("mark_seen", "(OI)", figure, n_cells));
     return PyErr_Occurred() ? -1 : r;
@@ -419,6 +427,11 @@ void display_preload(void)
 {
     if (helper_load() < 0)
         PyErr_Clear(); /* it will be said when it is needed */
+}
+
+int display_itself(PyObject *value)
+{
+    return notebook_is_captured() ? 0 : display_bundle_shows_itself(value);
 }
 
 /* Its text is in the result already. */

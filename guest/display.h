@@ -22,6 +22,10 @@ void display_preload(void);
 void display_begin(int control);
 void display_end(void);
 
+/* The value of a cell that has `_ipython_display_`: 1, and it is not shown in any other way. 0: it
+ * has none. -1: it failed. */
+int display_itself(PyObject *value);
+
 /* Shows the value of a program if it has ways of its own to be shown. -1: an interrupt is set. */
 int display_value(PyObject *value);
 

@@ -231,6 +231,17 @@ static bool has_method(PyObject *object, const char *name)
     return has;
 }
 
+int display_bundle_shows_itself(PyObject *object)
+{
+    PyObject *done;
+
+    if (!has_method(object, "_ipython_display_"))
+        return 0;
+    done = PyObject_CallMethod(object, "_ipython_display_", NULL);
+    Py_XDECREF(done);
+    return done ? 1 : -1;
+}
+
 bool display_bundle_is_rich(PyObject *object)
 {
     if (PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||

@@ -33,6 +33,9 @@ void display_bundle_add(struct display_bundle *b, const char *mime, PyObject *va
 
 void display_bundle_drop(struct display_bundle *b, const char *mime);
 
+/* Objects with `_ipython_display_` show themselves. 1: it did; 0: it has none; -1: it failed. */
+int display_bundle_shows_itself(PyObject *object);
+
 /* The object has ways of its own to be shown, beside repr(). Runs no code of the program. */
 bool display_bundle_is_rich(PyObject *object);
 

@@ -213,15 +213,128 @@ static bool is_of_notebook(const char *line)
            (len && line[len - 1] == '?');
 }
 
-/* A line that begins as no line of Python does. */
+/* ---- versions ---- */
+
+static void say_version(struct hint *hint, const char *name, const char *version)
+{
+    (void)snprintf(hint->nearest, sizeof(hint->nearest), "%s", name);
+    (void)snprintf(hint->version, sizeof(hint->version), "%s", version);
+    hint->advice = WIRE_ADVICE_VERSION;
+    hint->names.items[hint->names.count++] = span_of(hint->nearest);
+    hint->names.items[hint->names.count++] = span_of(hint->version);
+}
+
+static void say_python(struct hint *hint)
+{
+    char version[16];
+
+    (void)snprintf(version, sizeof(version), "%d.%d", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+    say_version(hint, "Python", version);
+}
+
+/* "pandas" of "pandas.core.frame", if it is one of the libraries that people know by version; a
+ * module of the standard library has Python's. */
+static void say_version_of(struct hint *hint, const char *module, bool or_python)
+{
+    PyObject *names = PySys_GetObject("stdlib_module_names"), *top, *found, *version;
+    size_t len = strcspn(module, ".");
+
+    top = PyUnicode_FromStringAndSize(module, (Py_ssize_t)len);
+    found = top ? PyDict_GetItem(PyImport_GetModuleDict(), top) : NULL;
+    version = found && PyModule_Check(found)
+                  ? PyDict_GetItemString(PyModule_GetDict(found), "__version__")
+                  : NULL;
+    for (size_t i = 0; i < sizeof(worth_naming) / sizeof(worth_naming[0]); i++)
+        if (strlen(worth_naming[i]) == len && memcmp(worth_naming[i], module, len) == 0 &&
+            version && PyUnicode_CheckExact(version) && PyUnicode_AsUTF8(version))
+            say_version(hint, worth_naming[i], PyUnicode_AsUTF8(version));
+    if (!hint->advice && or_python && top && names && PySequence_Contains(names, top) == 1)
+        say_python(hint);
+    Py_XDECREF(top);
+}
+
+static const char *attribute_text(PyObject *of, const char *name, PyObject **ret_kept)
+{
+    *ret_kept = PyObject_GetAttrString(of, name);
+    PyErr_Clear();
+    return *ret_kept && PyUnicode_CheckExact(*ret_kept) ? PyUnicode_AsUTF8(*ret_kept) : NULL;
+}
+
+/* `np.trapezoid`, and `df.map` of a DataFrame. Only objects of modules are looked at: what is in
+ * the program's own is its business. */
+static void on_no_attribute(PyObject *exception, struct hint *hint)
+{
+    PyObject *of = PyObject_GetAttrString(exception, "obj"), *kept = NULL;
+    const char *module = NULL;
+
+    if (of && PyModule_Check(of))
+        module = PyModule_GetName(of);
+    else if (of && !PyType_HasFeature(Py_TYPE(of), Py_TPFLAGS_HEAPTYPE))
+        module = NULL; /* a number or a text: the name is wrong in every version */
+    else if (of)
+        module = attribute_text((PyObject *)Py_TYPE(of), "__module__", &kept);
+    if (module && strcmp(module, "__main__") != 0)
+        say_version_of(hint, module, PyModule_Check(of));
+    Py_XDECREF(kept);
+    Py_XDECREF(of);
+    PyErr_Clear();
+}
+
+/* `from itertools import batched`. */
+static void on_no_name(PyObject *exception, struct hint *hint)
+{
+    PyObject *kept = NULL;
+    const char *module = attribute_text(exception, "name", &kept);
+
+    if (module)
+        say_version_of(hint, module, true);
+    Py_XDECREF(kept);
+    PyErr_Clear();
+}
+
+/* Names of frequencies changed between versions of pandas. */
+static void on_bad_value(PyObject *exception, struct hint *hint)
+{
+    PyObject *said = PyObject_Str(exception);
+    const char *text = said ? PyUnicode_AsUTF8(said) : NULL;
+
+    if (text && strncmp(text, "Invalid frequency", strlen("Invalid frequency")) == 0)
+        say_version_of(hint, "pandas", false);
+    Py_XDECREF(said);
+    PyErr_Clear();
+}
+
+/* `type X = int`, `class A[T]:`, `def f[T](x)` and quotes within an f-string came with 3.12. */
+static bool is_newer_syntax(const char *line, const char *message)
+{
+    size_t n;
+
+    line += strspn(line, " \t");
+    if (strncmp(message, "f-string", 8) == 0)
+        return true;
+    if (strncmp(line, "type ", 5) == 0)
+        return strchr(line, '=') != NULL;
+    if (strncmp(line, "class ", 6) != 0 && strncmp(line, "def ", 4) != 0)
+        return false;
+    n = strcspn(line, " ") + 1;
+    while (isalnum((unsigned char)line[n]) || line[n] == '_')
+        n++;
+    return line[n] == '[';
+}
+
+/* A line that begins as no line of Python does, or of a later one. */
 static void on_bad_syntax(PyObject *exception, struct hint *hint)
 {
-    PyObject *line = PyObject_GetAttrString(exception, "text");
-    const char *text = line && PyUnicode_CheckExact(line) ? PyUnicode_AsUTF8(line) : NULL;
+    PyObject *line, *message;
+    const char *text = attribute_text(exception, "text", &line);
+    const char *said = attribute_text(exception, "msg", &message);
 
     if (text && is_of_notebook(text))
         hint->advice = WIRE_ADVICE_MAGIC;
+    else if (text && said && PY_MINOR_VERSION < 12 && is_newer_syntax(text, said))
+        say_python(hint);
     Py_XDECREF(line);
+    Py_XDECREF(message);
     PyErr_Clear();
 }
 
@@ -236,6 +349,12 @@ void hint_find(PyObject *exception, struct hint *ret_hint)
     *ret_hint = (struct hint){0};
     if (PyErr_GivenExceptionMatches(exception, PyExc_SyntaxError))
         on_bad_syntax(exception, ret_hint);
+    else if (Py_IS_TYPE(exception, (PyTypeObject *)PyExc_AttributeError))
+        on_no_attribute(exception, ret_hint);
+    else if (Py_IS_TYPE(exception, (PyTypeObject *)PyExc_ImportError))
+        on_no_name(exception, ret_hint);
+    else if (Py_IS_TYPE(exception, (PyTypeObject *)PyExc_ValueError))
+        on_bad_value(exception, ret_hint);
     if (!is_module && !is_name)
         return;
     name = PyObject_GetAttrString(exception, "name");

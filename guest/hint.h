@@ -12,7 +12,7 @@
 struct hint {
     uint32_t advice; /* enum wire_advice */
     struct wire_strings names;
-    char nearest[65];
+    char nearest[65], version[33];
 };
 
 /* Looks at the exception and at the directories of the library. Starts from nothing, and clears

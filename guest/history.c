@@ -23,15 +23,17 @@ static int shift(PyObject *globals, const char *const names[3], PyObject *value)
     return PyDict_SetItemString(globals, names[2], value);
 }
 
-/* `Out` or `In`, made if there is none. NULL: it is something else by now. */
-static PyObject *get(PyObject *globals, const char *name, PyTypeObject *type)
+/* `Out` or `In`, made if there is none. NULL: it is something else by now. `other`: its second
+ * name. */
+static PyObject *get(PyObject *globals, const char *name, const char *other, PyTypeObject *type)
 {
     PyObject *found = PyDict_GetItemString(globals, name);
 
     if (found)
         return Py_IS_TYPE(found, type) ? Py_NewRef(found) : NULL;
     found = PyObject_CallNoArgs((PyObject *)type);
-    if (found && PyDict_SetItemString(globals, name, found) < 0)
+    if (found && (PyDict_SetItemString(globals, name, found) < 0 ||
+                  PyDict_SetItemString(globals, other, found) < 0))
         Py_CLEAR(found);
     return found;
 }
@@ -57,7 +59,7 @@ static void forget_oldest(PyObject *globals, PyObject *out)
 void history_add_value(PyObject *globals, uint32_t number, PyObject *value)
 {
     static const char *const names[] = {"___", "__", "_"};
-    PyObject *out = get(globals, "Out", &PyDict_Type);
+    PyObject *out = get(globals, "Out", "_oh", &PyDict_Type);
     PyObject *key = PyLong_FromUnsignedLong(number), *mine = PyDict_GetItemString(globals, "_");
     char name[16];
 
@@ -89,7 +91,7 @@ static void fill_up(PyObject *in, uint32_t number)
 void history_add_input(PyObject *globals, uint32_t number, struct span text)
 {
     static const char *const names[] = {"_iii", "_ii", "_i"};
-    PyObject *in = get(globals, "In", &PyList_Type), *before;
+    PyObject *in = get(globals, "In", "_ih", &PyList_Type), *before;
     PyObject *now = PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.len, "replace");
 
     if (in && now) {

@@ -1,9 +1,11 @@
 #include "guest/init.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -86,6 +88,29 @@ static void start_process(struct init *in, uint32_t process)
         in->processes[process] = pid;
 }
 
+/* One look may miss what is being started. What is left in the end ends with the sandbox. */
+#define LOOKS 3
+
+/* The jobs of a shell on a terminal have groups of their own. Of processes only numbers are read,
+ * which Linux gives them. */
+static void kill_session(pid_t leader)
+{
+    DIR *all = opendir("/proc");
+    const struct dirent *entry;
+
+    for (int look = 0; all && look < LOOKS; look++) {
+        rewinddir(all);
+        while ((entry = readdir(all))) {
+            pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+            if (pid > 1 && pid != leader && getsid(pid) == leader)
+                (void)kill(pid, SIGKILL);
+        }
+    }
+    if (all)
+        (void)closedir(all);
+}
+
 /* The process and what it started, unless that went its own way (setsid). A pid is ours until we
  * reap it, so it cannot mean somebody else. */
 static void signal_process(const struct init *in, uint32_t process, int sig)
@@ -94,6 +119,8 @@ static void signal_process(const struct init *in, uint32_t process, int sig)
 
     if (pid <= 0)
         return;
+    if (sig == SIGKILL && getsid(pid) == pid) /* it has a terminal */
+        kill_session(pid);
     if (getpgid(pid) == pid)
         (void)kill(-pid, sig);
     if (getpgid(pid) != pid || sig == SIGKILL)

@@ -149,12 +149,14 @@ static int set_environment(const struct wire_run *run, struct error *err)
 static int take_terminal(const struct wire_run *run, struct error *err)
 {
     cleanup_close int fd = -1;
+    char path[TERMINAL_PATH_SIZE];
 
     if (!(run->flags & WIRE_RUN_TERMINAL))
         return 0;
     if (setsid() < 0)
         return error_errno(err, "setsid");
-    fd = open(TERMINAL_SLAVE, O_RDWR | O_CLOEXEC);
+    terminal_path(run->terminal, path);
+    fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 || dup2(fd, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
         dup2(fd, STDERR_FILENO) < 0)
         return error_errno(err, "open the terminal");
@@ -364,7 +366,9 @@ void kernel_main(const struct kernel_fds *fds, unsigned how)
      * One that is to be touched says so when it has been, since nobody is in a hurry for it. */
     if (!touch && frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
         _exit(EXIT_FAILED);
-    if (has_stack && (how & KERNEL_HOLD) && !places_are_on_host())
+    /* Without the data stack an end takes a tenth of a millisecond, which somebody waits for, and a
+     * holder costs as much, for which others wait. */
+    if ((has_stack || touch) && (how & KERNEL_HOLD) && !places_are_on_host())
         holder = memory_holder_start();
     interpreter_wake();
     if (touch) {

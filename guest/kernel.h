@@ -42,7 +42,7 @@ enum {
 void __attribute__((noreturn)) kernel_main(const struct kernel_fds *fds, unsigned how);
 
 /* Before the first fork: the kernels will carry a data stack, whose memory takes long to take
- * apart. */
+ * apart. Each first one gets a holder; without this, only those that are touched do. */
 void kernel_expect_stack(void);
 
 /* Checks, compiles and runs a trivial program, to learn which memory every program writes before

@@ -11,29 +11,44 @@
 
 #define MAPS_MAX ((size_t)1 << 20)
 
-static char maps[MAPS_MAX];
+/* Neither in our own data, where it would be a hole of a megabyte, nor beside memory that is looked
+ * at. It is shared, so it must be gone before a sandbox is forked. */
+static char *maps;
 
 int maps_read(char **ret_text, struct error *err)
 {
     cleanup_close int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     size_t len = 0;
 
+    if (!maps)
+        maps = mmap(NULL, MAPS_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (maps == MAP_FAILED) {
+        maps = NULL;
+        return error_errno(err, "mmap");
+    }
     if (fd < 0)
         return error_errno(err, "open /proc/self/maps");
     for (;;) {
-        ssize_t n = read(fd, maps + len, sizeof(maps) - 1 - len);
+        ssize_t n = read(fd, maps + len, MAPS_MAX - 1 - len);
 
         if (n < 0)
             return error_errno(err, "read /proc/self/maps");
         if (n == 0)
             break;
         len += (size_t)n;
-        if (len == sizeof(maps) - 1)
+        if (len == MAPS_MAX - 1)
             return error_set(err, E_TOO_LARGE, "too many mappings");
     }
     maps[len] = '\0';
     *ret_text = maps;
     return 0;
+}
+
+void maps_done(void)
+{
+    if (maps)
+        (void)munmap(maps, MAPS_MAX);
+    maps = NULL;
 }
 
 bool maps_next(char **text, struct mapping *m)

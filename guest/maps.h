@@ -20,6 +20,9 @@ struct mapping {
 /* Reads them all into a buffer of this file's, which the next call fills anew. */
 int maps_read(char **ret_text, struct error *err);
 
+/* Lets go of that buffer. Children would share it: call this before the next fork. */
+void maps_done(void);
+
 /* Takes one off the text; false at its end. */
 bool maps_next(char **text, struct mapping *m);
 

@@ -10,7 +10,7 @@ void text_add(struct text *t, const char *data, size_t len)
 {
     if (t->failed)
         return;
-    if (t->len + len + 1 > t->size) {
+    if (!t->data || t->len + len + 1 > t->size) {
         size_t size = 2 * (t->len + len) + 256;
         char *data_new = PyMem_RawRealloc(t->data, size);
 
@@ -174,16 +174,25 @@ static struct span question(struct span line)
         name.len--;
     while (name.len && name.data[0] == '?')
         name = notebook_after(name, 1);
+    if (!name.len && line.len == 1)
+        return span_of("%"); /* `?` alone: what there is */
     if (name.len == line.len || !name.len)
         return (struct span){"", 0};
     for (size_t i = 0; i < name.len; i++)
-        if (!notebook_is_word(name.data[i]) && name.data[i] != '.')
+        if (!notebook_is_word(name.data[i]) && !strchr(".*%", name.data[i]))
             return (struct span){"", 0};
     return name;
 }
 
 void notebook_add_question(struct text *t, struct span name, bool is_long)
 {
+    /* `df.a*?`, and a question about a command of notebooks. */
+    if (memchr(name.data, '%', name.len) || memchr(name.data, '*', name.len)) {
+        text_add_str(t, name.data[0] == '%' ? "_notebook('lsmagic', " : "_notebook('psearch', ");
+        text_add_literal(t, name);
+        text_add_str(t, ")");
+        return;
+    }
     text_add_str(t, "_notebook('describe', (");
     text_add_literal(t, name);
     text_add_str(t, is_long ? ", True, lambda: (" : ", False, lambda: (");
@@ -203,16 +212,37 @@ static bool is_bare_command(struct span line)
            begins_with(line, "conda install ");
 }
 
+/* `name = %magic`. A statement that is measured is a function before the assignment, on lines of
+ * its own. */
+static int add_assigned_magic(struct text *t, struct span indent, struct span target,
+                              struct span line)
+{
+    size_t n = notebook_name_length(line);
+    struct text value = {0};
+    int r = notebook_add_value(&value, indent, (struct span){line.data, n},
+                               notebook_trim(notebook_after(line, n)));
+    const char *last = r >= 0 && value.data ? strrchr(value.data, '\n') : NULL;
+    size_t before = last ? (size_t)(last + 1 - value.data) : 0;
+
+    if (r >= 0 && value.data) {
+        text_add(t, value.data, before);
+        text_add(t, last ? indent.data : "", last ? indent.len : 0);
+        text_add(t, target.data, target.len);
+        text_add_str(t, notebook_trim(span_of(value.data + before)).data);
+    }
+    r = r < 0 || value.failed || !value.data ? -1 : 1;
+    PyMem_RawFree(value.data);
+    return r;
+}
+
 /* `name = !command` or `name = %magic`; `at` is the place of the sign. */
-static int add_assignment(struct text *t, struct span line, size_t at)
+static int add_assignment(struct text *t, struct span indent, struct span line, size_t at)
 {
     struct span rest = notebook_after(line, at + 1);
-    size_t n = notebook_name_length(rest);
-    struct span name = {rest.data, n};
 
-    text_add(t, line.data, at);
     if (line.data[at] == '%')
-        return notebook_add_value(t, name, notebook_trim(notebook_after(rest, n))) < 0 ? -1 : 1;
+        return add_assigned_magic(t, indent, (struct span){line.data, at}, rest);
+    text_add(t, line.data, at);
     notebook_add_call(t, "lines", notebook_trim(rest));
     return 1;
 }
@@ -230,7 +260,7 @@ static int add_line(struct text *t, struct span line)
         return 0;
     text_add(t, indent.data, indent.len);
     if (value)
-        return add_assignment(t, begin, value);
+        return add_assignment(t, indent, begin, value);
     if (asked.len)
         notebook_add_question(t, asked, begin.len > 2 && begin.data[begin.len - 2] == '?');
     else if (is_bare)
@@ -349,7 +379,7 @@ static int translate(struct span rest, struct text *t)
         } else if (!s.quote && !s.depth && !s.continues) {
             if (is_command(begin))
                 line = take_command(line, &rest);
-            r = begin.len > 2 && begins_with(begin, "%%")
+            r = begin.len > 2 && begins_with(begin, "%%") && !question(begin).len
                     ? notebook_add_cell(t, notebook_after(begin, 2), &rest)
                     : add_line(t, line);
             r = begins_with(begin, "%%") && r == 0 ? 1 : r;

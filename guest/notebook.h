@@ -31,3 +31,7 @@ void notebook_end(void);
 
 /* %%capture: nothing of the cell is shown. */
 bool notebook_is_captured(void);
+
+/* `%run WORDS`, with the function of library/_belljar_notebook.py. `ret_is_apart`: it has to be a
+ * program of its own, and nothing was run. */
+PyObject *notebook_run_file(PyObject *library, const char *words, bool *ret_is_apart);

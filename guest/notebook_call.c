@@ -15,6 +15,7 @@
 
 #include "guest/notebook.h"
 #include "guest/policy/policy.h"
+#include "guest/user_packages.h"
 #include "sandbox/places.h"
 
 /* Bytes of output that `x = !command` keeps. */
@@ -22,7 +23,7 @@
 
 extern char **environ;
 
-static PyObject *library_function; /* of _belljar_notebook */
+static PyObject *library_function, *run_function; /* of _belljar_notebook */
 
 static PyObject *call_library(const char *kind, PyObject *what)
 {
@@ -54,13 +55,15 @@ static int check_shell(void)
 {
     if (policy_has_shell())
         return 0;
-    PyErr_SetString(PyExc_PermissionError, "this profile does not run commands of the system; "
-                                           "profiles `standard` and `open` do");
+    PyErr_SetString(PyExc_PermissionError,
+                    "this profile does not run commands of the system and installs no packages; do "
+                    "the work in Python, with os, shutil and pathlib; profiles `standard` and "
+                    "`open` run commands");
     return -1;
 }
 
-/* `out`: the descriptor for its standard output, or -1: that of the program. */
-static pid_t start(const char *command, int out)
+/* `out`, `err`: descriptors for its streams, or -1: those of the program. */
+static pid_t start(const char *command, int out, int err)
 {
     char *argv[] = {"bash", "-c", (char *)command, NULL};
     posix_spawn_file_actions_t actions;
@@ -82,7 +85,8 @@ static pid_t start(const char *command, int out)
     failed = posix_spawnattr_setsigdefault(&attributes, &usual) != 0 ||
              posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF) != 0 ||
              posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) != 0 ||
-             (out >= 0 && posix_spawn_file_actions_adddup2(&actions, out, 1) != 0);
+             (out >= 0 && posix_spawn_file_actions_adddup2(&actions, out, 1) != 0) ||
+             (err >= 0 && posix_spawn_file_actions_adddup2(&actions, err, 2) != 0);
     if (!failed && (errno = posix_spawn(&pid, "/bin/bash", &actions, &attributes, argv, environ)))
         pid = -1;
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -130,6 +134,7 @@ static void tell_status(int status, const char *command)
     char shown[COMMAND_SHOWN + 1];
 
     keep_status(status);
+    user_packages_look(); /* the command may have installed the first */
     if (len > COMMAND_SHOWN)
         for (len = COMMAND_SHOWN; len && ((unsigned char)command[len] & 0xc0) == 0x80; len--)
             continue;
@@ -138,6 +143,13 @@ static void tell_status(int status, const char *command)
         PySys_FormatStderr("(killed by signal %d: !%s%s)\n", WTERMSIG(status), shown, more);
     else if (WEXITSTATUS(status))
         PySys_FormatStderr("(exit code %d: !%s%s)\n", WEXITSTATUS(status), shown, more);
+}
+
+static PyObject *fail_cell(int status)
+{
+    return PyErr_Format(PyExc_RuntimeError, "the Bash cell ended with %s %d",
+                        WIFSIGNALED(status) ? "signal" : "exit code",
+                        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 /* `must_work`: a cell that fails ends the program, a line does not. */
@@ -150,16 +162,14 @@ static PyObject *run_shell(const char *command, bool must_work)
         return NULL;
     flush("stdout");
     flush("stderr");
-    pid = start(command, -1);
+    pid = start(command, -1, -1);
     if (pid < 0)
         return PyErr_SetFromErrno(PyExc_OSError);
     status = wait_for(pid);
     if (status < 0)
         return NULL;
     if (status && must_work)
-        return PyErr_Format(PyExc_RuntimeError, "the Bash cell ended with %s %d",
-                            WIFSIGNALED(status) ? "signal" : "exit code",
-                            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        return fail_cell(status);
     tell_status(status, command);
     return Py_NewRef(Py_None);
 }
@@ -195,7 +205,7 @@ static PyObject *run_for_lines(const char *command)
     if (data && check_shell() == 0) {
         flush("stdout");
         if (pipe2(ends, O_CLOEXEC) == 0)
-            pid = start(command, ends[1]);
+            pid = start(command, ends[1], -1);
         if (pid < 0)
             (void)PyErr_SetFromErrno(PyExc_OSError);
     }
@@ -217,6 +227,64 @@ static PyObject *run_for_lines(const char *command)
     Py_XDECREF(text);
     PyMem_RawFree(data);
     return lines || PyErr_Occurred() ? lines : PyErr_NoMemory();
+}
+
+/* A file for one stream of a script, or -1: it is the program's. The disk limit holds for it. */
+static int stream_file(bool is_wanted, int *fd)
+{
+    *fd = is_wanted ? open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+    return is_wanted && *fd < 0 ? -1 : 0;
+}
+
+/* The text that was written, up to the limit; None if nobody wants it. */
+static PyObject *stream_text(int fd)
+{
+    char *data = fd >= 0 ? PyMem_RawMalloc(LINES_MAX) : NULL;
+    PyObject *text = NULL;
+    size_t len = 0;
+
+    if (fd < 0)
+        return Py_NewRef(Py_None);
+    if (data && lseek(fd, 0, SEEK_SET) == 0 && read_all(fd, data, &len) == 0)
+        text = PyUnicode_DecodeUTF8(data, (Py_ssize_t)len, "replace");
+    PyMem_RawFree(data);
+    return text || PyErr_Occurred() ? text : PyErr_NoMemory();
+}
+
+/* `%%bash --out a --err b`: (text or None, text or None). */
+static PyObject *run_for_streams(PyObject *what)
+{
+    int wants[2], must_work, fds[2] = {-1, -1}, status = -1;
+    PyObject *texts[2] = {NULL, NULL}, *both = NULL;
+    const char *command;
+    pid_t pid = -1;
+
+    if (!PyArg_ParseTuple(what, "sppp", &command, &wants[0], &wants[1], &must_work) ||
+        check_shell() < 0)
+        return NULL;
+    flush("stdout");
+    flush("stderr");
+    if (stream_file(wants[0], &fds[0]) == 0 && stream_file(wants[1], &fds[1]) == 0)
+        pid = start(command, fds[0], fds[1]);
+    if (pid < 0)
+        (void)PyErr_SetFromErrno(PyExc_OSError);
+    else
+        status = wait_for(pid);
+    if (status > 0 && must_work)
+        (void)fail_cell(status);
+    else if (status >= 0)
+        tell_status(status, command);
+    for (size_t i = 0; i < 2; i++) {
+        if (!PyErr_Occurred())
+            texts[i] = stream_text(fds[i]);
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+    }
+    if (texts[0] && texts[1])
+        both = PyTuple_Pack(2, texts[0], texts[1]);
+    Py_XDECREF(texts[0]);
+    Py_XDECREF(texts[1]);
+    return both;
 }
 
 /* ---- place and variables ---- */
@@ -330,12 +398,15 @@ static PyObject *set_variable(char *text)
 
 /* ---- files ---- */
 
-/* `%run FILE ARGUMENTS`: a program of its own. */
+/* `%run FILE ARGUMENTS`. */
 static PyObject *run_file(const char *command)
 {
+    bool is_apart;
+    PyObject *done = notebook_run_file(run_function, command, &is_apart);
     char *text = NULL;
-    PyObject *done;
 
+    if (!is_apart)
+        return done;
     if (asprintf(&text, "python3 %s", command) < 0)
         return PyErr_NoMemory();
     done = run_shell(text, false);
@@ -440,7 +511,8 @@ static int load_library(void)
     complete_function = take_function("_belljar_complete", "complete");
     describe_function = take_function("_belljar_complete", "describe");
     library_function = take_function("_belljar_notebook", "call");
-    return complete_function && describe_function && library_function ? 0 : -1;
+    run_function = take_function("_belljar_notebook", "run_call");
+    return complete_function && describe_function && library_function && run_function ? 0 : -1;
 }
 
 static PyObject *env_of(const char *text)
@@ -549,6 +621,8 @@ static PyObject *call(PyObject *self, PyObject *args)
         return PyObject_CallFunction(complete_function, "O", what ? what : Py_None);
     if (strcmp(kind, "magic") == 0 && what)
         return call_magic(what);
+    if (strcmp(kind, "streams") == 0 && what && PyTuple_Check(what))
+        return run_for_streams(what);
     done = call_by_text(kind, what, &found);
     if (found)
         return done;

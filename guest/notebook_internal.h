@@ -45,8 +45,15 @@ void notebook_scan_line(struct notebook_state *s, struct span line);
 /* "kind(command)" with its variables put in. */
 void notebook_add_call(struct text *t, const char *kind, struct span command);
 
+/* The command as an expression: its variables are put in. */
+void notebook_add_command(struct text *t, struct span command);
+
+/* A cell that is the standard input of a program: `program` and what stands behind it on the line.
+ * -1: an option's value is no name. */
+int notebook_add_script(struct text *t, struct span program, struct span rest, struct span body);
+
 /* A magic whose value can be used, and any magic: "name rest", behind the percent sign. */
-int notebook_add_value(struct text *t, struct span name, struct span rest);
+int notebook_add_value(struct text *t, struct span indent, struct span name, struct span rest);
 int notebook_add_magic(struct text *t, struct span indent, struct span line);
 
 /* `name?`, and with the source `name??`. */

@@ -2,6 +2,7 @@
  * part of the program, so that the policy sees it; everything else becomes a text. */
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include <Python.h>
 
@@ -84,7 +85,7 @@ static void add_field(struct text *t, struct span whole, struct span inner)
 }
 
 /* A text with variables of the program: `echo {name} $name`; `$$name` is the shell's. */
-static void add_command(struct text *t, struct span command)
+void notebook_add_command(struct text *t, struct span command)
 {
     unsigned fields = 0;
     size_t from = 0;
@@ -95,10 +96,8 @@ static void add_command(struct text *t, struct span command)
         struct span rest = notebook_after(command, i), inner;
         size_t n;
 
-        if (c == '\'' && (!quote || quote == c) && before != '\\')
-            quote = quote ? 0 : c;
-        else if (c == '"' && (!quote || quote == c) && before != '\\')
-            quote = quote ? 0 : c;
+        if ((c == '\'' || c == '"') && (!quote || quote == c) && before != '\\')
+            quote = (char)(quote ? 0 : c);
         if (c == '$' && rest.len > 2 && rest.data[1] == '$' &&
             notebook_name_length(notebook_after(rest, 2))) {
             text_add_literal(t, (struct span){command.data + from, i - from});
@@ -126,7 +125,7 @@ void notebook_add_call(struct text *t, const char *kind, struct span command)
     text_add_str(t, "_notebook('");
     text_add_str(t, kind);
     text_add_str(t, "', ");
-    add_command(t, command);
+    notebook_add_command(t, command);
     text_add_str(t, ")");
 }
 
@@ -134,11 +133,11 @@ void notebook_add_call(struct text *t, const char *kind, struct span command)
 
 /* Those that change how things look, or nothing. */
 static const char *const harmless[] = {
-    "matplotlib", "load_ext", "reload_ext",   "unload_ext",    "autoreload", "config",
-    "precision",  "xmode",    "colors",       "pdb",           "automagic",  "autosave",
-    "gui",        "pprint",   "logstart",     "logstop",       "logon",      "logoff",
-    "alias",      "autocall", "doctest_mode", "alias_magic",   "rehashx",    "tb",
-    "clear",      "bookmark", "profile",      "killbgscripts", "page",       NULL};
+    "matplotlib", "load_ext",     "reload_ext",    "unload_ext", "autoreload", "config",
+    "precision",  "xmode",        "colors",        "pdb",        "automagic",  "autosave",
+    "gui",        "pprint",       "logstart",      "logstop",    "logon",      "logoff",
+    "autocall",   "doctest_mode", "alias_magic",   "rehashx",    "tb",         "clear",
+    "bookmark",   "profile",      "killbgscripts", "page",       "unalias",    NULL};
 
 static const char *const programs[] = {"pip",   "conda", "ls", "ll",  "cat",  "mkdir", "rm",
                                        "rmdir", "cp",    "mv", "man", "less", "more",  NULL};
@@ -146,8 +145,14 @@ static const char *const shells[] = {"bash", "sh", "!", "sx", "system", "shell",
 
 /* Magics about the program's names: their argument is a text. */
 static const char *const texts[] = {
-    "who",     "whos", "who_ls",  "reset", "xdel", "reset_selective",
-    "history", "hist", "lsmagic", NULL};
+    "who",     "whos",  "who_ls",    "reset",    "xdel",  "reset_selective",
+    "history", "hist",  "lsmagic",   "debug",    "magic", "quickref",
+    "psearch", "save",  "store",     "recall",   "rep",   "rerun",
+    "macro",   "edit",  "ed",        "notebook", "pushd", "popd",
+    "dirs",    "dhist", "variables", "alias",    NULL};
+
+/* Those that show a file. */
+static const char *const shows[] = {"pycat", "load", "loadpy", NULL};
 
 static const struct {
     const char *name, *kind;
@@ -244,29 +249,65 @@ static void add_time(struct text *t, struct span rest)
 
 /* ---- magics ---- */
 
-int notebook_add_value(struct text *t, struct span name, struct span rest)
+/* A magic that the program has defined with the decorators of IPython.core.magic: `kind` names the
+ * dict there. */
+static bool is_defined(const char *kind, struct span name)
+{
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "IPython.core.magic");
+    PyObject *dict = module && PyModule_Check(module)
+                         ? PyDict_GetItemString(PyModule_GetDict(module), kind)
+                         : NULL;
+    PyObject *key = dict && PyDict_CheckExact(dict)
+                        ? PyUnicode_FromStringAndSize(name.data, (Py_ssize_t)name.len)
+                        : NULL;
+    bool is = key && PyDict_Contains(dict, key) == 1;
+
+    Py_XDECREF(key);
+    PyErr_Clear();
+    return is;
+}
+
+static void add_own_magic(struct text *t, const char *function, struct span name, struct span rest)
+{
+    text_add_str(t, "get_ipython().");
+    text_add_str(t, function);
+    text_add_str(t, "(");
+    text_add_literal(t, name);
+    text_add_str(t, ", ");
+    notebook_add_command(t, rest);
+}
+
+int notebook_add_value(struct text *t, struct span indent, struct span name, struct span rest)
 {
     for (size_t i = 0; i < COUNT(places); i++)
         if (span_equals(name, places[i].name)) {
             notebook_add_call(t, places[i].kind, rest);
             return 0;
         }
+    if (is_defined("line_magics", name)) {
+        add_own_magic(t, "run_line_magic", name, rest);
+        text_add_str(t, ")");
+        return 0;
+    }
     if (span_equals(name, "timeit") || span_equals(name, "prun"))
-        return is_python(rest, Py_eval_input) || rest.data[0] == '-'
-                   ? add_measure(t, name.data[0] == 't' ? "timeit" : "prun", (struct span){"", 0},
-                                 rest)
-                   : -1;
+        return add_measure(t, name.data[0] == 't' ? "timeit" : "prun", indent, rest);
     if (span_equals(name, "time")) {
         add_time(t, rest);
+    } else if (span_equals(name, "magic") || span_equals(name, "quickref")) {
+        notebook_add_call(t, "lsmagic", span_of(""));
     } else if (one_of(name, texts)) {
         text_add_str(t, "_notebook('");
         text_add(t, name.data, name.len);
         text_add_str(t, "', ");
         text_add_literal(t, rest);
         text_add_str(t, ")");
+    } else if (one_of(name, shows) && rest.len) {
+        text_add_str(t, "_notebook('show', ('");
+        text_add(t, name.data, name.len);
+        text_add_str(t, "', open(");
+        notebook_add_command(t, rest);
+        text_add_str(t, ")))");
     } else if (span_equals(name, "run")) {
-        while (rest.len > 3 && rest.data[0] == '-' && rest.data[2] == ' ') /* -i, -n: IPython's */
-            rest = notebook_trim(notebook_after(rest, 3));
         notebook_add_call(t, "run", rest);
     } else if (one_of(name, programs)) {
         notebook_add_call(t, "shell",
@@ -288,7 +329,7 @@ int notebook_add_magic(struct text *t, struct span indent, struct span line)
 
     if (!n)
         return -1;
-    if (one_of(name, harmless)) {
+    if (one_of(name, harmless) && !is_defined("line_magics", name)) {
         text_add_str(t, "pass");
         return 0;
     }
@@ -300,9 +341,7 @@ int notebook_add_magic(struct text *t, struct span indent, struct span line)
         notebook_add_question(t, rest, span_equals(name, "pinfo2") || span_equals(name, "psource"));
         return 0;
     }
-    if (span_equals(name, "timeit") || span_equals(name, "prun"))
-        return add_measure(t, name.data[0] == 't' ? "timeit" : "prun", indent, rest);
-    return notebook_add_value(t, name, rest);
+    return notebook_add_value(t, indent, name, rest);
 }
 
 /* ---- whole cells ---- */
@@ -360,20 +399,6 @@ static int add_measured_cell(struct text *t, const char *kind, struct span rest,
     return 0;
 }
 
-/* `%%script python3`, with the cell as its standard input. */
-static void add_script(struct text *t, struct span command, struct span body)
-{
-    text_add_str(t, "_notebook('script', ");
-    add_command(t, command);
-    text_add_str(t, " + ");
-    text_add_literal(t, span_of(" <<'__END_OF_CELL__'\n"));
-    text_add_literal(t, body);
-    text_add_literal(t,
-                     span_of(body.len && body.data[body.len - 1] == '\n' ? "__END_OF_CELL__\n"
-                                                                         : "\n__END_OF_CELL__\n"));
-    text_add_str(t, ")");
-}
-
 static void add_file(struct text *t, struct span rest, struct span body)
 {
     bool appends = rest.len > 3 && memcmp(rest.data, "-a ", 3) == 0;
@@ -382,9 +407,9 @@ static void add_file(struct text *t, struct span rest, struct span body)
     if (path.len > 1 && strchr("'\"", path.data[0]) && path.data[path.len - 1] == path.data[0])
         path = (struct span){path.data + 1, path.len - 2};
     text_add_str(t, "_notebook('write', (");
-    add_command(t, path);
+    notebook_add_command(t, path);
     text_add_str(t, appends ? ", True, open(" : ", False, open(");
-    add_command(t, path);
+    notebook_add_command(t, path);
     text_add_str(t, ", 'a'), ");
     text_add_literal(t, body);
     /* As in a notebook, a file ends with the end of a line: `-a` goes on with the next. */
@@ -395,7 +420,8 @@ static int add_form(struct text *t, struct span name, struct span body)
 {
     size_t i = 0;
 
-    while (i < COUNT(forms) && !span_equals(name, forms[i][0]))
+    while (i < COUNT(forms) &&
+           (name.len != strlen(forms[i][0]) || strncasecmp(name.data, forms[i][0], name.len) != 0))
         i++;
     if (i == COUNT(forms))
         return -1;
@@ -419,6 +445,7 @@ static void add_text_call(struct text *t, const char *kind, struct span body)
 int notebook_add_cell(struct text *t, struct span line, struct span *code)
 {
     static const char *const others[] = {"python", "python3", "perl", "ruby", "node", NULL};
+    static const char *const with_lines[] = {"!", "sx", "system", NULL};
     size_t n = line.len && line.data[0] == '!' ? 1 : notebook_name_length(line);
     struct span name = {line.data, n}, rest = notebook_trim(notebook_after(line, n)), body;
 
@@ -433,12 +460,25 @@ int notebook_add_cell(struct text *t, struct span line, struct span *code)
     if (span_equals(name, "timeit") || span_equals(name, "prun"))
         return add_measured_cell(t, name.data[0] == 't' ? "timeit" : "prun", rest, code);
     body = take_cell(code);
-    if (one_of(name, shells) || (span_equals(name, "script") && one_of(rest, shells))) {
+    if (is_defined("cell_magics", name)) {
+        add_own_magic(t, "run_cell_magic", name, rest);
+        text_add_str(t, ", ");
+        text_add_literal(t, body);
+        text_add_str(t, body.len && body.data[body.len - 1] != '\n' ? " '\\n')" : ")");
+    } else if (span_equals(name, "debug")) {
+        add_text_call(t, "debug", rest);
+    } else if (one_of(name, with_lines)) {
+        add_text_call(t, "lines", body);
+    } else if ((one_of(name, shells) && !rest.len) ||
+               (span_equals(name, "script") && one_of(rest, shells))) {
         add_text_call(t, "script", body);
     } else if (span_equals(name, "script") && rest.len) {
-        add_script(t, rest, body);
-    } else if (one_of(name, others)) {
-        add_script(t, span_equals(name, "python") ? span_of("python3") : name, body);
+        if (notebook_add_script(t, span_of(""), rest, body) < 0)
+            return -1;
+    } else if (one_of(name, shells) || one_of(name, others)) {
+        if (notebook_add_script(t, span_equals(name, "python") ? span_of("python3") : name, rest,
+                                body) < 0)
+            return -1;
     } else if (span_equals(name, "complete")) { /* a prompt asks how a text may go on */
         add_text_call(t, "complete", body);
     } else if ((span_equals(name, "writefile") || span_equals(name, "file")) && rest.len) {

@@ -20,6 +20,7 @@
 #include "guest/program_file.h"
 #include "guest/report.h"
 #include "guest/typed_input.h"
+#include "guest/user_packages.h"
 
 #define EXIT_REFUSED 126
 #define EXIT_FAILED  125
@@ -129,12 +130,20 @@ out:
     return result;
 }
 
+/* Future statements of earlier cells, which hold for later ones as at any prompt. */
+static int future_flags;
+
 /* A program may await at its top level, as in notebooks. */
 static PyObject *compile_tree(const struct program *program, PyObject *tree, const char *mode)
 {
+    int flags = PyCF_ALLOW_TOP_LEVEL_AWAIT | (program->is_cell ? future_flags : 0);
     /* dont_inherit: no future statement of anybody else's. */
-    return PyObject_CallFunction(compile_function, "OssiO", tree, program->file, mode,
-                                 PyCF_ALLOW_TOP_LEVEL_AWAIT, Py_True);
+    PyObject *code =
+        PyObject_CallFunction(compile_function, "OssiO", tree, program->file, mode, flags, Py_True);
+
+    if (code && program->is_cell && !program->is_hidden)
+        future_flags |= ((PyCodeObject *)code)->co_flags & PyCF_MASK;
+    return code;
 }
 
 /* The program's lines for tracebacks, without a file. Filled lazily in cold interpreters, where
@@ -253,6 +262,17 @@ static bool shows_value(const struct program *program)
     return program->last && !program->last_prints && !program->is_quiet;
 }
 
+/* The value, unless showing it failed. */
+static PyObject *show_itself(struct program *program, PyObject *value)
+{
+    int r = display_itself(value);
+
+    program->is_quiet |= r > 0;
+    if (r < 0)
+        Py_CLEAR(value);
+    return value;
+}
+
 static int execute(struct program *program)
 {
     PyObject *main_module = PyImport_AddModule("__main__");
@@ -268,6 +288,8 @@ static int execute(struct program *program)
         Py_DECREF(value);
         value = evaluate(program->last, globals);
         program->is_quiet |= notebook_is_captured();
+        if (value && !program->is_quiet)
+            value = show_itself(program, value);
         if (value && (program->flags & WIRE_RUN_AUTO_PRINT) && shows_value(program) &&
             echo(value, program->flags) < 0)
             Py_CLEAR(value);
@@ -646,7 +668,10 @@ static int add_present_directory(void)
 {
     const struct wire_strings here = {.items = {{"", 0}}, .count = 1};
 
-    return policy_restricts_nothing(session_policy) ? interpreter_append_paths(&here, NULL) : 0;
+    if (!policy_restricts_nothing(session_policy))
+        return 0;
+    user_packages_begin();
+    return interpreter_append_paths(&here, NULL);
 }
 
 int python_open(struct span policy, int control)
@@ -682,6 +707,7 @@ int python_cell(const struct wire_cell *cell, int control)
 
     (void)snprintf(file, sizeof(file), POLICY_CELL_FILENAME "%u>", cell->number);
     fresh_modules_drop();
+    user_packages_look();
     code = run_program(&program, session_policy, false);
     fresh_modules_note();
     display_end(); /* a thread that goes on has nobody to show things to until the next cell */

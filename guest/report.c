@@ -199,6 +199,29 @@ static unsigned line_of(PyObject *value, PyObject *tb)
     return line;
 }
 
+/* A frame ends with a line of marks. It is blank where the code stands for a shorter line, such as
+ * one of a notebook, and lies behind its end. */
+static void drop_blank_marks(PyObject *lines)
+{
+    for (Py_ssize_t i = 0; lines && PyList_CheckExact(lines) && i < PyList_GET_SIZE(lines); i++) {
+        PyObject *frame = PyList_GET_ITEM(lines, i), *shorter;
+        Py_ssize_t len = 0, n;
+        const char *text = PyUnicode_CheckExact(frame) ? PyUnicode_AsUTF8AndSize(frame, &len) : "";
+
+        if (!text)
+            PyErr_Clear();
+        if (!text || strncmp(text, "  File \"", 8) != 0 || text[len - 1] != '\n')
+            continue;
+        for (n = len - 1; text[n - 1] == ' ';)
+            n--;
+        if (n == len - 1 || text[n - 1] != '\n')
+            continue;
+        shorter = PyUnicode_FromStringAndSize(text, n);
+        if (!shorter || PyList_SetItem(lines, i, shorter) < 0)
+            PyErr_Clear();
+    }
+}
+
 /* traceback.format_exception() joined, or NULL. The module reads the program's lines through
  * linecache. */
 static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *tb)
@@ -209,6 +232,7 @@ static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *tb)
     if (module)
         lines =
             PyObject_CallMethod(module, "format_exception", "OOO", type, value, tb ? tb : Py_None);
+    drop_blank_marks(lines);
     if (lines && empty)
         text = PyUnicode_Join(empty, lines);
     Py_XDECREF(module);
@@ -222,7 +246,9 @@ static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *tb)
 static bool is_ours(PyObject *tb)
 {
     PyCodeObject *code = PyFrame_GetCode(((PyTracebackObject *)tb)->tb_frame);
-    bool is = PyUnicode_CompareWithASCIIString(code->co_filename, HELPER_FILENAME) == 0;
+    bool is =
+        PyUnicode_CompareWithASCIIString(code->co_filename, HELPER_FILENAME) == 0 ||
+        PyUnicode_CompareWithASCIIString(code->co_filename, "<frozen _belljar_notebook>") == 0;
 
     Py_DECREF(code);
     return is;

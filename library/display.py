@@ -264,17 +264,54 @@ def collect(axes, room):
     return kinds, whole, room
 
 
+def date_text(axis, number):
+    """A tick of an axis of dates. Its locator knows the class, and what the numbers count from."""
+    earliest, _ = axis.get_major_locator().viewlim_to_dt()
+    return type(earliest).fromtimestamp(round(number * 86400, 6), earliest.tzinfo).isoformat()
+
+
+def axis_of(axis, scale):
+    """Positions and labels of its ticks, and the kind of its scale."""
+    at = [plain(tick) for tick in values(axis.get_ticklocs(), SERIES)[0]]
+    labels = [label.get_text()[:1000] for label in axis.get_ticklabels()[: len(at)]]
+    locator = axis.get_major_locator()
+    if is_a(locator, "StrCategoryLocator"):
+        scale = "categorical"
+    elif is_a(locator, "DateLocator"):
+        scale, at = "datetime", [date_text(axis, tick) for tick in at]
+    return at, labels, str(scale)
+
+
+def ticks(axes):
+    """Both axes of lines and dots. A locator of the program's own may fail."""
+    try:
+        x_ticks, x_labels, x_scale = axis_of(axes.xaxis, axes.get_xscale())
+        y_ticks, y_labels, y_scale = axis_of(axes.yaxis, axes.get_yscale())
+    except Exception:
+        return {}
+    return {
+        "x_ticks": x_ticks, "x_tick_labels": x_labels, "x_scale": x_scale,
+        "y_ticks": y_ticks, "y_tick_labels": y_labels, "y_scale": y_scale,
+    }
+
+
 def charts(figure):
     """The data behind a picture, one entry for each kind of chart in each of its axes."""
     found, room = [], POINTS
+    over = figure._suptitle.get_text()[:1000] if figure._suptitle else ""
+    several = len(figure.axes) > 1
     for axes in figure.axes[:SERIES]:
         kinds, whole, room = collect(axes, room)
-        title = axes.get_title() or (figure._suptitle.get_text() if figure._suptitle else "")
+        title = axes.get_title() or ("" if several else over)
         for kind, series in kinds.items():
             chart = {
                 "type": kind, "title": title[:1000], "x_label": axes.get_xlabel()[:1000],
                 "y_label": axes.get_ylabel()[:1000], "series": series,
             }
+            if several and over:
+                chart["figure_title"] = over
+            if kind == "line" or kind == "scatter":
+                chart.update(ticks(axes))
             if not whole:
                 chart["truncated"] = True
             found.append(chart)
@@ -299,5 +336,20 @@ def mark_seen(figure, cell):
     figure._belljar_seen = cell
 
 
-def close_figure(gcf, figure):
+def close_figure(gcf, figure, pyplot):
+    """`plt.show(); plt.savefig("a.png")` saves what was shown, as it does outside, and not an empty figure."""
     gcf.destroy_fig(figure)
+    shown[0] = figure
+    real = getattr(pyplot, "savefig", None)
+    if real is None or getattr(real, "_belljar", False):
+        return
+
+    def savefig(*args, **kwargs):
+        last = shown[0]
+        return real(*args, **kwargs) if gcf.figs or last is None else last.savefig(*args, **kwargs)
+
+    savefig._belljar, savefig.__doc__ = True, real.__doc__
+    pyplot.savefig = savefig
+
+
+shown = [None]

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- arguments ---- */
@@ -34,10 +35,11 @@ bool policy_text_arg(PyObject *args, Py_ssize_t index, struct span *ret_text)
 /* Files that libraries read besides their own directories: fonts, time zones, facts about the
  * machine. */
 static const char *const readable[] = {
-    "/usr/share/",    "/usr/lib/",       "/usr/local/lib/", "/etc/fonts/",
-    "/etc/localtime", "/etc/timezone",   "/etc/mime.types", "/proc/cpuinfo",
-    "/proc/meminfo",  "/proc/self/maps", "/sys/fs/cgroup/", "/sys/devices/system/cpu",
-    "/dev/null",      "/dev/urandom",
+    "/usr/share/",    "/usr/lib/",       "/usr/local/lib/",         "/etc/fonts/",
+    "/etc/localtime", "/etc/timezone",   "/etc/mime.types",         "/proc/cpuinfo",
+    "/proc/meminfo",  "/proc/self/maps", "/proc/self/stat",         "/proc/uptime",
+    "/proc/loadavg",  "/sys/fs/cgroup/", "/sys/devices/system/cpu", "/dev/null",
+    "/dev/urandom",
 };
 
 static bool may_read(struct span path)
@@ -136,8 +138,23 @@ static bool is_standard_stream(struct span path)
            span_is(path, "/dev/stderr");
 }
 
-/* A file that the profile gives to programs: paths of the workspace, and open descriptors as far as
- * the program knows them. */
+/* An open file of the workspace, as tempfile.mkstemp() gives one: no pipe, socket or device. */
+static bool is_file_descriptor(long fd)
+{
+    char link[64], path[PATH_MAX];
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0 || fd > INT_MAX || fstat((int)fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%ld", fd);
+    n = readlink(link, path, sizeof(path));
+    return n > 0 && (size_t)n < sizeof(path) && path[0] == '/' &&
+           is_in_workspace((struct span){path, (size_t)n});
+}
+
+/* A file that the profile gives to programs: paths of the workspace, and open descriptors of files
+ * in it and of the streams. */
 static bool is_own_file(const struct policy *policy, PyObject *args, Py_ssize_t index)
 {
     PyObject *value = policy_arg(args, index);
@@ -153,7 +170,7 @@ static bool is_own_file(const struct policy *policy, PyObject *args, Py_ssize_t 
         long fd = PyLong_AsLong(value);
 
         PyErr_Clear();
-        return fd >= STDIN_FILENO && fd <= STDERR_FILENO;
+        return (fd >= STDIN_FILENO && fd <= STDERR_FILENO) || is_file_descriptor(fd);
     }
     return value == Py_None;
 }

@@ -137,9 +137,8 @@ static bool is_built_in(struct span name)
     return span_is(name, "skills") || span_is(name, "servers");
 }
 
-bool policy_module_exists(struct span module)
+static bool is_there(struct span name)
 {
-    struct span name = top_of(module);
     /* Without an interpreter nothing is known, and everything may be there. */
     bool exists = !Py_IsInitialized() || is_in_stdlib(name) || is_built_in(name);
     char path[PATH_MAX];
@@ -151,6 +150,40 @@ bool policy_module_exists(struct span module)
         exists = exists || access(path, F_OK) == 0 || has_native(prefixes[i], name);
     }
     return exists;
+}
+
+/* An import of pandas asks 150 times for six names, and each answer takes a list of every directory
+ * of the library. Those are read-only here. */
+#define KNOWN 32
+
+static struct {
+    char name[48];
+    bool exists;
+} known[KNOWN];
+
+void policy_forget_modules(void)
+{
+    memset(known, 0, sizeof(known));
+}
+
+bool policy_module_exists(struct span module)
+{
+    struct span name = top_of(module);
+    size_t place = 0;
+
+    if (name.len == 0 || name.len >= sizeof(known[0].name) || memchr(name.data, '\0', name.len))
+        return is_there(name);
+    for (size_t i = 0; i < name.len; i++)
+        place = place * 31 + (unsigned char)name.data[i];
+    place %= KNOWN;
+    if (!span_is(name, known[place].name)) {
+        bool exists = is_there(name);
+
+        memcpy(known[place].name, name.data, name.len);
+        known[place].name[name.len] = '\0';
+        known[place].exists = exists;
+    }
+    return known[place].exists;
 }
 
 const char *policy_library_directory(size_t index)
@@ -197,7 +230,7 @@ int policy_library_name(struct span path, char *name, size_t size)
     if (len == 0 || len >= size)
         return -1;
     for (size_t i = 0; i < len; i++)
-        name[i] = rest[i] == '/' ? '.' : rest[i];
+        name[i] = (char)(rest[i] == '/' ? '.' : rest[i]);
     name[len] = '\0';
     return 0;
 }
@@ -264,10 +297,10 @@ const char *policy_unlisted_hint(const struct policy *policy, struct span module
 {
     struct span top = top_of(module);
 
-    if (!(policy->flags & POLICY_PROJECT_ALLOWED))
-        return "";
     if (!policy_module_exists(top))
         return "it is not installed, either; ask the user to add it";
+    if (!(policy->flags & POLICY_PROJECT_ALLOWED))
+        return "delete the line if nothing needs it; profile `open` has it";
     if (is_in_project(top))
         return "one of that name is installed, and would be imported instead of yours; "
                "run `python3` with Bash, which takes yours";

@@ -186,6 +186,15 @@ static bool is_name_given(PyObject *const *args, Py_ssize_t nargs)
            !policy_caller_file_is(own_names, COUNT_OF(own_names)) && !policy_caller_is_importing();
 }
 
+/* unittest asks a module with tests for all of its names, and looks for classes. */
+static bool is_search_for_tests(PyObject *const *args, Py_ssize_t nargs)
+{
+    static const char *const loaders[] = {"/unittest/loader.py"};
+
+    return nargs == 2 && PyModule_Check(args[0]) && PyErr_ExceptionMatches(PyExc_AttributeError) &&
+           policy_caller_file_is(loaders, COUNT_OF(loaders));
+}
+
 static PyObject *library_getattr(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     /* C code that the program has called: an unpickler finds this function. */
@@ -198,6 +207,10 @@ static PyObject *library_getattr(PyObject *self, PyObject *const *args, Py_ssize
         (void)policy_modules_read_by_name(before);
         return value;
     }
+    if (is_search_for_tests(args, nargs)) {
+        PyErr_Clear();
+        return Py_NewRef(Py_None); /* which is no class */
+    }
     if (nargs != 3 || !PyErr_ExceptionMatches(PyExc_AttributeError))
         return NULL;
     PyErr_Clear();
@@ -207,18 +220,29 @@ static PyObject *library_getattr(PyObject *self, PyObject *const *args, Py_ssize
 /* The builtins that the program has: a copy of those of libraries. */
 static PyObject *program_builtins;
 
+/* Names of the libraries' builtins that a library has set, with what they were. */
+static PyObject *replaced_builtins;
+
+static bool is_common_builtins(PyObject *module, PyObject *name)
+{
+    return policy_sealed() && program_builtins && PyModule_Check(module) &&
+           PyUnicode_CheckExact(name) && PyModule_GetDict(module) == PyEval_GetBuiltins();
+}
+
 /* `patch("builtins.input")` sets a name of the libraries' builtins; the program's get it as well.
  * What a profile guards or blocks stays as it is. */
 static int follow_builtins(PyObject *module, PyObject *name, PyObject *value)
 {
-    const struct policy *policy = policy_sealed();
     PyObject *own, *common;
 
-    if (!policy || !program_builtins || !PyModule_Check(module) || !PyUnicode_CheckExact(name) ||
-        PyModule_GetDict(module) != PyEval_GetBuiltins())
+    if (!is_common_builtins(module, name))
         return 0;
+    if (!replaced_builtins)
+        replaced_builtins = PyDict_New();
     own = PyDict_GetItem(program_builtins, name);
     common = PyDict_GetItem(PyModule_GetDict(module), name);
+    if (!replaced_builtins || (common && !PyDict_SetDefault(replaced_builtins, name, common)))
+        return -1;
     if (own != common)
         return 0;
     return PyDict_SetItem(program_builtins, name, value);
@@ -230,6 +254,28 @@ static PyObject *library_setattr(PyObject *self, PyObject *const *args, Py_ssize
     if (nargs == 3 && follow_builtins(args[0], args[1], args[2]) < 0)
         return NULL;
     return PyObject_Vectorcall(real_setattr, args, (size_t)nargs, NULL);
+}
+
+/* The end of such a patch: unittest.mock may not look at what was there, so it deletes what it has
+ * put there, which would leave the libraries without the name. */
+static PyObject *library_delattr(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    PyObject *before = NULL;
+    int r;
+
+    (void)self;
+    if (nargs == 2 && replaced_builtins && is_common_builtins(args[0], args[1]))
+        before = PyDict_GetItem(replaced_builtins, args[1]);
+    if (!before)
+        return PyObject_Vectorcall(real_delattr, args, (size_t)nargs, NULL);
+    Py_INCREF(before);
+    r = follow_builtins(args[0], args[1], before);
+    if (r == 0)
+        r = PyDict_SetItem(PyModule_GetDict(args[0]), args[1], before);
+    if (r == 0)
+        r = PyDict_DelItem(replaced_builtins, args[1]);
+    Py_DECREF(before);
+    return r == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
 /* A copy with what the program could read by name, but no modules. */
@@ -436,6 +482,7 @@ static PyObject *guarded_fork_exec(PyObject *self, PyObject *args)
 
 static PyMethodDef getattr_def = {"getattr", FAST library_getattr, METH_FASTCALL, NULL};
 static PyMethodDef setattr_def = {"setattr", FAST library_setattr, METH_FASTCALL, NULL};
+static PyMethodDef delattr_def = {"delattr", FAST library_delattr, METH_FASTCALL, NULL};
 static PyMethodDef split_def = {"formatter_field_name_split", guarded_split, METH_O, NULL};
 static PyMethodDef blocked_def = {"blocked", FAST blocked, METH_VARARGS | METH_KEYWORDS,
                                   "Not available in this profile."};
@@ -555,6 +602,7 @@ int policy_guard_prepare(void)
     }
     getattr_def.ml_doc = by_name[0].def.ml_doc;
     setattr_def.ml_doc = by_name[2].def.ml_doc;
+    delattr_def.ml_doc = by_name[3].def.ml_doc;
     real_split = PyObject_GetAttrString(strings, "formatter_field_name_split");
     attrgetter = type_in(operators, "attrgetter");
     methodcaller = type_in(operators, "methodcaller");
@@ -659,7 +707,8 @@ int policy_guard_install(const struct policy *policy)
         return -1;
     if (!is_installed && (put(builtins, "__import__", policy_guard_import_new()) < 0 ||
                           put(builtins, "getattr", PyCFunction_New(&getattr_def, NULL)) < 0 ||
-                          put(builtins, "setattr", PyCFunction_New(&setattr_def, NULL)) < 0))
+                          put(builtins, "setattr", PyCFunction_New(&setattr_def, NULL)) < 0 ||
+                          put(builtins, "delattr", PyCFunction_New(&delattr_def, NULL)) < 0))
         return -1;
     is_installed = true;
     if (!(policy->powers & POWER_PROCESSES) && keep_joblib_from_processes() < 0)

@@ -176,6 +176,9 @@ int policy_caller_prepare(void);
 /* There is such a module in the interpreter's library, allowed or not. Takes names without dots. */
 bool policy_module_exists(struct span name);
 
+/* What policy_module_exists() remembers is of one program, or one cell. */
+void policy_forget_modules(void);
+
 /* The hint where a profile has none, or "". */
 const char *policy_last_hint(const struct policy *policy);
 

@@ -404,13 +404,15 @@ static bool is_read_only(struct span name)
 }
 
 /* Ordinary uses of class attributes: `x.__class__.__name__`, `self.__class__(...)`,
- * `a.__class__ is b.__class__`, `self.__dict__`. type(x) and vars(x) give the same, so allowing
+ * `a.__class__ is f().__class__`, `self.__dict__`. type(x) and vars(x) give the same, so allowing
  * them is safe; a profile with these names in its deny-list still refuses them. */
 static bool is_soft(const struct walk *w, PyObject *node, PyObject *value, struct span name)
 {
     bool is_class = span_is(name, "__class__");
     bool is_plain =
-        value && (Py_IS_TYPE(value, node_types.Name) || Py_IS_TYPE(value, node_types.Attribute));
+        value && (Py_IS_TYPE(value, node_types.Name) || Py_IS_TYPE(value, node_types.Attribute) ||
+                  ((is_class || is_read_only(name)) && (Py_IS_TYPE(value, node_types.Call) ||
+                                                        Py_IS_TYPE(value, node_types.Subscript))));
 
     if ((!is_class && !is_read_only(name) && !span_is(name, "__dict__")) ||
         policy_on_list(w->policy, POLICY_ATTRIBUTE_DENY, name))

@@ -276,6 +276,7 @@ int policy_check_source(const struct policy *policy, struct span source,
     unsigned lines;
 
     report->source = source;
+    policy_forget_modules();
     /* A source that is too long is not looked at any further. */
     if (source.len > policy->max_bytes)
         return policy_report_add(report, "source", span_of("size"), 0, -1,

@@ -128,6 +128,16 @@ bool policy_may_import_whole(struct span module);
 /* The statement `import MODULE` is allowed, be it that the program sees a part of the module. */
 bool policy_may_say_import(struct span module);
 
+/* A file of Python that a cell runs (`%run`), under the rules of modules of the program's own. Not
+ * those that would count as the library's. */
+bool policy_can_run_file(const char *path);
+
+/* Its bytes, or NULL with an exception: not there, or not for the program to read. */
+PyObject *policy_read_file(const char *path);
+
+/* `source` ends with a NUL. New reference, or NULL with an exception. */
+PyObject *policy_run_text(const char *path, struct span source, PyObject *globals);
+
 /* The directories in which modules of the library lie, one after the other; NULL ends them. */
 const char *policy_library_directory(size_t index);
 

@@ -134,18 +134,36 @@ static int bind_import_from(struct walk *w, PyObject *node)
     return 0;
 }
 
-/* An import that the program can do without is judged when it is run: the program then goes on with
- * what it has for that case. */
-static int first_look(struct walk *w, PyObject *node, bool is_tried)
+struct pending {
+    PyObject *node;
+    unsigned depth;
+    bool is_tried; /* an import that fails here is caught */
+    bool is_named; /* and so is a name that does not exist */
+};
+
+/* `raw_input`: on the list of refused builtins for its hint alone. Reading it is a NameError. */
+static bool is_gone(PyObject *name)
 {
+    PyObject *builtins = PyEval_GetBuiltins();
+
+    return name && PyUnicode_GET_LENGTH(name) > 0 && PyUnicode_READ_CHAR(name, 0) != '_' &&
+           builtins && PyDict_Contains(builtins, name) == 0;
+}
+
+/* An import that the program can do without is judged when it is run: the program then goes on with
+ * what it has for that case. So is a name of Python 2. */
+static int first_look(struct walk *w, struct pending at)
+{
+    PyObject *node = at.node;
     PyTypeObject *type = Py_TYPE(node);
+    bool is_tried = at.is_tried;
 
     if (type == node_types.Name) {
         PyObject *ctx = node_get(node, node_names.ctx);
 
         if (!ctx || !Py_IS_TYPE(ctx, node_types.Load))
             return bind(w, node_get(node, node_names.id)) < 0 ? -1 : keep(w, node);
-        return keep(w, node);
+        return at.is_named && is_gone(node_text(node, node_names.id)) ? 0 : keep(w, node);
     }
     if (type == node_types.Attribute)
         return keep_attribute(w, node);
@@ -175,12 +193,6 @@ static int first_look(struct walk *w, PyObject *node, bool is_tried)
     return 0;
 }
 
-struct pending {
-    PyObject *node;
-    unsigned depth;
-    bool is_tried; /* an import that fails here is caught */
-};
-
 struct stack {
     struct pending *items;
     size_t count, size;
@@ -201,21 +213,19 @@ static int push(struct stack *stack, struct pending item)
     return 0;
 }
 
-static bool names_import_error(PyObject *type)
+static bool is_one_of(PyObject *type, const char *const *names)
 {
-    static const char *const names[] = {"ImportError", "ModuleNotFoundError", "Exception",
-                                        "BaseException"};
     PyObject *id =
         type && Py_IS_TYPE(type, node_types.Name) ? node_text(type, node_names.id) : NULL;
 
-    for (size_t i = 0; id && i < COUNT_OF(names); i++)
-        if (PyUnicode_CompareWithASCIIString(id, names[i]) == 0)
+    for (; id && *names; names++)
+        if (PyUnicode_CompareWithASCIIString(id, *names) == 0)
             return true;
     return false;
 }
 
-/* The `body` of a `try` that does without a module that cannot be imported, borrowed; or NULL. */
-static PyObject *tried_body(PyObject *node)
+/* The `body` of a `try` that catches one of these exceptions, borrowed; or NULL. */
+static PyObject *tried_body(PyObject *node, const char *const *names)
 {
     PyObject *handlers = node_get(node, node_names.handlers);
 
@@ -223,21 +233,28 @@ static PyObject *tried_body(PyObject *node)
         PyObject *type = node_get(PyList_GET_ITEM(handlers, i), node_names.type);
         PyObject *kinds =
             type && Py_IS_TYPE(type, node_types.Tuple) ? node_get(type, node_names.elts) : NULL;
-        bool catches = !type || type == Py_None || names_import_error(type);
+        bool catches = !type || type == Py_None || is_one_of(type, names);
 
         for (Py_ssize_t k = 0; k < node_count(kinds) && !catches; k++)
-            catches = names_import_error(PyList_GET_ITEM(kinds, k));
+            catches = is_one_of(PyList_GET_ITEM(kinds, k), names);
         if (catches)
             return node_get(node, node_names.body);
     }
     return NULL;
 }
 
+/* A `try` that does without a module that cannot be imported, or without a name of Python 2. */
+static const char *const import_errors[] = {"ImportError", "ModuleNotFoundError", "Exception",
+                                            "BaseException", NULL};
+static const char *const name_errors[] = {"NameError", "Exception", "BaseException", NULL};
+
 /* Pushes the node's children so that the first comes off first. */
 static int push_children(struct stack *stack, struct pending parent)
 {
     PyObject *dict = PyObject_GenericGetDict(parent.node, NULL);
-    PyObject *tried = Py_IS_TYPE(parent.node, node_types.Try) ? tried_body(parent.node) : NULL;
+    bool tries = Py_IS_TYPE(parent.node, node_types.Try);
+    PyObject *tried = tries ? tried_body(parent.node, import_errors) : NULL;
+    PyObject *named = tries ? tried_body(parent.node, name_errors) : NULL;
     size_t first = stack->count;
     PyObject *key, *value;
     Py_ssize_t at = 0;
@@ -246,7 +263,8 @@ static int push_children(struct stack *stack, struct pending parent)
     if (!dict)
         return -1;
     while (r == 0 && PyDict_Next(dict, &at, &key, &value)) {
-        struct pending child = {value, parent.depth + 1, parent.is_tried || value == tried};
+        struct pending child = {value, parent.depth + 1, parent.is_tried || value == tried,
+                                parent.is_named || value == named};
 
         if (node_check(value))
             r = push(stack, child);
@@ -281,7 +299,7 @@ static int gather(struct walk *w, PyObject *tree)
                 span_of("split the expression"), "the program is nested too deeply");
             break;
         }
-        r = first_look(w, at.node, at.is_tried);
+        r = first_look(w, at);
         if (r == 0)
             r = push_children(&stack, at);
     }

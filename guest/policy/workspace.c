@@ -68,13 +68,13 @@ static char *read_source(const char *path, size_t most, size_t *ret_len)
 
     while (text && len <= most && (n = read(fd, text + len, most + 1 - len)) > 0)
         len += (size_t)n;
-    if (fd < 0 || n < 0)
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
-    else if (!text)
+    if (fd >= 0 && !text)
         PyErr_NoMemory();
+    else if (n < 0)
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
     if (fd >= 0)
         (void)close(fd);
-    if (PyErr_Occurred()) {
+    if (!text || n < 0) {
         free(text);
         return NULL;
     }
@@ -143,6 +143,62 @@ static PyObject *run_module(PyObject *self, PyObject *args)
     dict = PyModule_GetDict(module);
     if (code && PyDict_SetItemString(dict, "__builtins__", builtins) == 0)
         done = PyEval_EvalCode(code, dict, dict);
+    Py_XDECREF(code);
+    return done;
+}
+
+/* ---- files that a cell runs ---- */
+
+/* Bytes of a file that no profile limits. */
+#define FILE_MAX ((size_t)16 << 20)
+
+/* The sealed policy, unless it restricts nothing. */
+static const struct policy *rules(void)
+{
+    const struct policy *policy = policy_sealed();
+
+    return policy && !policy_restricts_nothing(policy) ? policy : NULL;
+}
+
+bool policy_can_run_file(const char *path)
+{
+    return !rules() || !policy_claims_library(span_of(path));
+}
+
+PyObject *policy_read_file(const char *path)
+{
+    const struct policy *policy = rules();
+    PyObject *source = NULL;
+    char *text = NULL;
+    size_t len = 0;
+
+    if (PySys_Audit("open", "ssi", path, "r", O_RDONLY) == 0)
+        text = read_source(path, policy ? policy->max_bytes : FILE_MAX, &len);
+    if (text)
+        source = PyBytes_FromStringAndSize(text, (Py_ssize_t)len);
+    free(text);
+    return source;
+}
+
+PyObject *policy_run_text(const char *path, struct span source, PyObject *globals)
+{
+    PyCompilerFlags flags = {.cf_flags = PyCF_IGNORE_COOKIE,
+                             .cf_feature_version = PY_MINOR_VERSION};
+    const struct policy *policy = rules();
+    PyObject *code = NULL, *done = NULL;
+
+    if (!policy_can_run_file(path) || (policy && (!builtins || policy_parse_begin() < 0)))
+        return PyErr_Format(PyExc_ImportError, "%s could not be checked", path);
+    if (!policy) {
+        code = Py_CompileStringExFlags(policy_source_text(source).data, path, Py_file_input, &flags,
+                                       -1);
+    } else {
+        code = checked_code(policy, source, path);
+        policy_parse_end();
+    }
+    if (code && PyDict_SetItemString(globals, "__builtins__",
+                                     policy ? builtins : PyEval_GetBuiltins()) == 0)
+        done = PyEval_EvalCode(code, globals, globals);
     Py_XDECREF(code);
     return done;
 }

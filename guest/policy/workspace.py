@@ -40,13 +40,16 @@ load_again = importlib.reload
 
 def reload(module):
     """importlib.reload() for modules in files of the run. One of the library would get back what the policy has replaced in it."""
-    spec = getattr(module, "__spec__", None)
-    name = getattr(spec, "name", None)
-    if not isinstance(module, type(sys)) or type(name) is not str:
-        return load_again(module)
-    parent = sys.modules.get(name.rpartition(".")[0])
-    found = Finder.find_spec(name, getattr(parent, "__path__", None))
-    if found is not None and (not found.origin or is_library(found.origin)):
+    if not isinstance(module, type(sys)):
+        return load_again(module)  # which refuses it
+    # Not getattr(): it does not give `__spec__` to whom the program calls.
+    spec = module.__spec__
+    name = module.__name__ if spec is None else spec.name
+    if type(name) is not str:
+        raise ImportError("only modules of your own files can be loaded again")
+    above = name.rpartition(".")[0]
+    found = Finder.find_spec(name, sys.modules[above].__path__ if above else None)
+    if found is None or not found.origin or is_library(found.origin):
         raise ImportError(f"only modules of your own files can be loaded again; {name} belongs to the library", name=name)
     return load_again(module)
 

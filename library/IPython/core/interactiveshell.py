@@ -1,8 +1,9 @@
 """The object that get_ipython() gives."""
+from IPython.core.magic import cell_magics, line_magics, register_class, register_function
 
 HARMLESS = (
     "matplotlib load_ext reload_ext unload_ext autoreload config precision xmode colors pdb automagic gui pprint autosave logstart logstop "
-    "alias clear doctest_mode"
+    "clear doctest_mode"
 ).split()
 HINT = "write it as a line of the cell"
 
@@ -37,6 +38,18 @@ class DisplayFormatter:
         self.formatters, self.active_types = {kind: Formatter() for kind in kinds.split()}, kinds.split()
 
 
+class Names(dict):
+    """The program's names, as they are now; what is set here becomes one of them."""
+
+    def __setitem__(self, name, value):
+        super().__setitem__(name, value)
+        _notebook("push", {name: value})
+
+    def update(self, *args, **kwargs):
+        for name, value in dict(*args, **kwargs).items():
+            self[name] = value
+
+
 class InteractiveShell:
     """A part of IPython's: commands, simple magics, the program's names."""
 
@@ -56,6 +69,8 @@ class InteractiveShell:
         return lines if split else lines.n
 
     def run_line_magic(self, name, line="", _stack_depth=1):
+        if name in line_magics:
+            return line_magics[name](line)
         return None if name in HARMLESS else _notebook("magic", (name, line))
 
     def magic(self, line):
@@ -63,6 +78,8 @@ class InteractiveShell:
         return self.run_line_magic(name, rest.strip())
 
     def run_cell_magic(self, name, line, cell):
+        if name in cell_magics:
+            return cell_magics[name](line, cell)
         if name in ("bash", "sh", "!", "system", "sx"):
             return _notebook("script", cell)
         if name in ("html", "markdown", "latex", "svg", "javascript", "js"):
@@ -83,14 +100,19 @@ class InteractiveShell:
     def enable_gui(self, gui=None):
         pass
 
-    def register_magic_function(self, function, *args, **kwargs):
-        pass
+    def register_magic_function(self, func, magic_kind="line", magic_name=None):
+        register_function(func, magic_kind, magic_name)
 
-    register_magics = set_custom_exc = register_magic_function
+    def register_magics(self, *things):
+        for thing in things:
+            register_class(thing(self) if isinstance(thing, type) else thing)
+
+    def set_custom_exc(self, *args, **kwargs):
+        pass
 
     @property
     def user_ns(self):
-        return _notebook("names")
+        return Names(_notebook("names"))
 
     def push(self, names, interactive=True):
         _notebook("push", names if isinstance(names, dict) else {})

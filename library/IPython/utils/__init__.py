@@ -1,0 +1,1 @@
+"""Parts of IPython.utils that notebooks import."""
