@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test test-all soak soak-bash-cells soak-chain soak-mask lint bench bench-tokens load install uninstall deb wheel npm ci test-vm test-cpython test-conformance test-clients test-sdk test-packages test-suites asan fuzz clean help
+.PHONY: build deps demo test test-all test-console test-cluster screenshots soak soak-bash-cells soak-chain soak-mask lint bench bench-tokens load install uninstall deb wheel npm ci test-vm test-cpython test-conformance test-clients test-sdk test-packages test-suites asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -22,7 +22,7 @@ test: ## the tests to run after every change, at most 8 minutes after the build;
 	@tools/test $(if $(SECOND_LOOK),--second-look)
 
 test-all: ## after `make test`, all that it leaves out: slow cases, the other caller, sanitizers, clang, conformance, soak
-	@tools/deps build demo test
+	@tools/deps build demo test console
 	@tools/test $(if $(SECOND_LOOK),--second-look) --rest
 
 soak: ## a hundred sessions, random cells, random kills, for T seconds (60)
@@ -62,7 +62,7 @@ bench-tokens: ## tokens a task costs by file tools, a shell and Belljar, counted
 	@tools/build $(BUILD)
 	@tests/bench/tokens/run.py --build $(BUILD)
 
-load: ## `belljar serve` under load: runs and cells at 1 to 1000 connections, memory, fairness
+load: ## `belljar serve` under load: runs and cells at 1 to 1000 connections, at fixed times, memory, fairness
 	@tools/deps build demo bench
 	@tools/build $(BUILD)
 	@tests/bench/load.py --build $(BUILD)
@@ -93,6 +93,21 @@ test-sdk: ## the npm package: types, archive, examples, with compilers from npm;
 	@tools/deps build test
 	@tools/build $(BUILD)
 	@tests/sdk/run.py $(if $(RUNTIMES),--runtimes) $(BUILD)
+
+test-console: ## the web console in Debian's chromium, which is installed (350 MB); ONLY='words of a case' for one
+	@tools/deps build demo test console
+	@tools/build $(BUILD)
+	@tests/console/run.py $(BUILD) $(if $(ONLY),'$(ONLY)')
+
+test-cluster: ## `belljar cluster` on three network namespaces: bad days one by one, then load and faults for T seconds (120); SEED=n; as root
+	@tools/deps build demo test
+	@tools/build $(BUILD)
+	@tests/cluster/run.py --seconds $(or $(T),120) $(if $(SEED),--seed $(SEED)) $(BUILD)
+
+screenshots: ## pictures of every page of the web console, into docs/console/
+	@tools/deps build demo test console
+	@tools/build $(BUILD)
+	@tests/console/run.py --screenshots docs/console $(BUILD)
 
 test-suites: ## the demo and the fast tests on bare machines of the other releases of Debian; SUITE=trixie for one, T=seconds for each
 	@tests/suites/run.py $(if $(T),--seconds $(T)) $(SUITE)

@@ -85,9 +85,9 @@ def object_type(schema):
 
 
 def answer_of(operation):
-    """Of the first good status; `never` stands for an answer without JSON."""
+    """Of the first good status, or a WebSocket's; `never` stands for an answer without JSON."""
     for status, answer in sorted(operation["responses"].items()):
-        if status.startswith("2"):
+        if status.startswith("2") or status == "101":
             schema = answer.get("content", {}).get("application/json", {}).get("schema")
             return type_of(schema) if schema else "never"
     raise Unknown("no good answer")

@@ -44,8 +44,16 @@ class Command(NamedTuple):
     arguments: dict  # of an action, or of "": what completes the first of them, and the later ones
 
 
+NOT_BUILT = 69  # what a command says whose program was left out, as that of `cluster` is without libnats
+
+
 def help_of(program, *words):
-    return subprocess.run([program, *words, "--help=all" if words else "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
+    """What a command says, or None if it was not built."""
+    done = subprocess.run([program, *words, "--help=all" if words else "--help"], capture_output=True, text=True, timeout=60)
+    if done.returncode == NOT_BUILT:
+        return None
+    done.check_returncode()
+    return done.stdout
 
 
 def kind_of(command, names, value):
@@ -113,6 +121,8 @@ def read(program):
     commands = []
     for name, text in listed:
         about = help_of(program, name)
+        if about is None:
+            continue
         actions, arguments = usage_of(name, about)
         commands.append(Command(name, text, actions, options_of(name, about), arguments))
     return commands

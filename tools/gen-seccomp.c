@@ -42,6 +42,7 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define CALLS_MAX     1024
 #define PROGRAM_MAX   4096 /* BPF_MAXINSNS */
+#define ROWS_MAX      128
 #define X32_BIT       UINT32_C(0x40000000)
 
 struct filter {
@@ -87,6 +88,11 @@ struct program {
     struct sock_filter insns[PROGRAM_MAX];
     size_t len;
     size_t returns[VERDICTS]; /* the latest return of each kind, plus one */
+    struct {
+        const struct row *row;
+        size_t entry;
+    } rows[ROWS_MAX]; /* whose tests are there */
+    size_t n_rows;
     bool tells;
 };
 
@@ -290,29 +296,74 @@ static bool is_loaded(const struct clause *clauses, size_t index)
            before->mask == now->mask;
 }
 
+static bool is_same_argument(const struct test *a, const struct test *b)
+{
+    return a->arg == b->arg && a->mask == b->mask;
+}
+
+/* Clauses of two tests that differ in the value of the second one share the first, and what is
+ * loaded for the second: all levels and options of setsockopt(2) would be tested one by one.
+ * Returns the first clause of those that end with `last`. */
+static size_t find_group(const struct clause *clauses, size_t last)
+{
+    const struct test *first = clauses[last].tests;
+
+    while (last && count_tests(&clauses[last]) == 2 && count_tests(&clauses[last - 1]) == 2 &&
+           is_same_argument(&clauses[last - 1].tests[0], &first[0]) &&
+           clauses[last - 1].tests[0].value == first[0].value &&
+           is_same_argument(&clauses[last - 1].tests[1], &first[1]))
+        last--;
+    return last;
+}
+
+static size_t emit_argument(struct program *p, const struct test *test)
+{
+    if (test->mask != WORD)
+        (void)emit(p, BPF_ALU | BPF_AND | BPF_K, test->mask, 0, 0);
+    return emit_load(p, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * test->arg);
+}
+
 static size_t emit_arguments(struct program *p, const struct row *row)
 {
     size_t entry = emit_return(p, row->otherwise);
 
-    for (size_t c = count_clauses(row->when); c-- > 0;) {
-        size_t fails = entry;
-        enum verdict verdict = row->when[c].verdict ? row->when[c].verdict : row->verdict;
-        size_t holds = emit_return(p, verdict);
+    for (size_t end = count_clauses(row->when), first; end > 0; end = first) {
+        size_t fails = entry, tests = count_tests(&row->when[end - 1]);
 
-        for (size_t t = count_tests(&row->when[c]); t-- > 0;) {
-            const struct test *test = &row->when[c].tests[t];
+        first = find_group(row->when, end - 1);
+        for (size_t c = end; c-- > first;) {
+            const struct clause *clause = &row->when[c];
+            size_t holds = emit_return(p, clause->verdict ? clause->verdict : row->verdict);
 
-            holds = emit_branch(p, BPF_JEQ, test->value, holds, fails);
-            if (t == 0 && is_loaded(row->when, c))
-                break;
-            if (test->mask != WORD)
-                (void)emit(p, BPF_ALU | BPF_AND | BPF_K, test->mask, 0, 0);
-            holds =
-                emit_load(p, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * test->arg);
+            entry = emit_branch(p, BPF_JEQ, clause->tests[tests - 1].value, holds, entry);
         }
-        entry = holds;
+        for (size_t t = tests; t-- > 0;) {
+            const struct test *test = &row->when[first].tests[t];
+
+            if (t + 1 < tests)
+                entry = emit_branch(p, BPF_JEQ, test->value, entry, fails);
+            if (t > 0 || !is_loaded(row->when, first))
+                entry = emit_argument(p, test);
+        }
     }
     return entry;
+}
+
+/* The tests of a row are there once, however far apart its calls are. */
+static size_t emit_row(struct program *p, const struct row *row)
+{
+    size_t at = 0;
+
+    while (at < p->n_rows && p->rows[at].row != row)
+        at++;
+    if (at == ROWS_MAX)
+        die("there are too many rows with tests");
+    if (at == p->n_rows) {
+        p->rows[at].row = row;
+        p->rows[at].entry = emit_arguments(p, row);
+        p->n_rows++;
+    }
+    return p->rows[at].entry;
 }
 
 /* The accumulator holds the call number. */
@@ -322,7 +373,7 @@ static size_t emit_tree(struct program *p, const struct range *ranges, size_t co
     size_t below, above;
 
     if (count == 1 && ranges->decision.row)
-        return emit_arguments(p, ranges->decision.row);
+        return emit_row(p, ranges->decision.row);
     if (count == 1)
         return emit_return(p, ranges->decision.verdict);
 

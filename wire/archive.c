@@ -31,7 +31,7 @@ enum record_kind {
     RECORD_FILE,    /* extents follow, up to one without length */
     RECORD_SYMLINK, /* `size` bytes of target follow */
     RECORD_LINK,    /* `size` bytes follow: a name in the same tree */
-    RECORD_GONE,    /* of layers: whatever is there is removed */
+    RECORD_GONE,    /* of overlays: whatever is there is removed */
     RECORD_KINDS,
 };
 
@@ -59,7 +59,7 @@ struct work {
     char *why;
     size_t why_size;
     int fd;
-    bool is_of_layers;
+    bool is_of_overlays;
     uint64_t at;
     char name[PATH_MAX]; /* below the tree */
     char *buffer;
@@ -224,10 +224,10 @@ static int put_symlink(struct work *w, int dir, const char *name, const struct s
 
 static int put_directory(struct work *w, int parent, const char *name, unsigned depth);
 
-/* In the upper layer of an overlay: what was deleted. */
+/* In the upper directory of an overlay: what was deleted. */
 static bool is_whiteout(const struct work *w, const struct stat *st)
 {
-    return w->is_of_layers && S_ISCHR(st->st_mode) && st->st_rdev == 0;
+    return w->is_of_overlays && S_ISCHR(st->st_mode) && st->st_rdev == 0;
 }
 
 /* A directory in place of a deleted one, of which nothing shows through. */
@@ -235,7 +235,8 @@ static bool is_opaque(const struct work *w, int dir)
 {
     char value;
 
-    return w->is_of_layers && fgetxattr(dir, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
+    return w->is_of_overlays && fgetxattr(dir, "user.overlay.opaque", &value, 1) == 1 &&
+           value == 'y';
 }
 
 static int put_entry(struct work *w, int dir, const char *name, unsigned depth)
@@ -269,7 +270,7 @@ static int put_entry(struct work *w, int dir, const char *name, unsigned depth)
 static bool is_made_anew(const struct work *w, const char *name)
 {
     static const char path[] = WIRE_GIT_CONFIG;
-    size_t len = w->tree ? strlen(w->tree) : 0; /* layers have no path */
+    size_t len = w->tree ? strlen(w->tree) : 0; /* overlays have no path */
 
     return len && !*w->name && strncmp(path, w->tree, len) == 0 && path[len] == '/' &&
            strcmp(path + len + 1, name) == 0;
@@ -357,9 +358,9 @@ int archive_write(int fd, const char *const *paths, size_t n_paths, char *why, s
     return put_all(&w, paths, NULL, n_paths);
 }
 
-int archive_write_layers(int fd, const int *dirs, size_t n_dirs, char *why, size_t why_size)
+int archive_write_overlays(int fd, const int *dirs, size_t n_dirs, char *why, size_t why_size)
 {
-    struct work w = {.why = why, .why_size = why_size, .fd = fd, .is_of_layers = true};
+    struct work w = {.why = why, .why_size = why_size, .fd = fd, .is_of_overlays = true};
 
     return put_all(&w, NULL, dirs, n_dirs);
 }
@@ -443,7 +444,7 @@ static int find_parent(struct work *w, char *name, const char **ret_last)
     return w->has_parent ? w->parent : fail(w, "`%.200s` cannot be unpacked", name);
 }
 
-/* --- what stands in the way, where a layer is unpacked over a directory --- */
+/* --- what stands in the way, where an overlay is unpacked over a directory --- */
 
 static int remove_tree(int parent, const char *name, unsigned depth);
 
@@ -495,10 +496,10 @@ static int remove_tree(int parent, const char *name, unsigned depth)
     return r < 0 ? -1 : unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* Of layers: makes room for something of another kind. */
+/* Of overlays: makes room for something of another kind. */
 static int make_room(struct work *w, int dir, const char *name)
 {
-    if (!w->is_of_layers)
+    if (!w->is_of_overlays)
         return 0;
     if (remove_tree(dir, name, 0) < 0)
         return fail(w, "`%.200s` cannot be replaced: %s", w->name, strerror(errno));
@@ -545,12 +546,12 @@ static int get_contents(struct work *w, int file)
     }
 }
 
-/* Of layers: the file that is there gets another content, also where its directory is closed. */
+/* Of overlays: the file that is there gets another content, also where its directory is closed. */
 static int open_present(const struct work *w, int dir, const char *name)
 {
     struct stat st;
 
-    if (!w->is_of_layers || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+    if (!w->is_of_overlays || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
         !S_ISREG(st.st_mode))
         return -1;
     if ((st.st_mode & 0600) != 0600)
@@ -635,12 +636,12 @@ static int end_directory(struct work *w, const struct record *record)
     return r < 0 ? -1 : set_time(w, parent, last, record);
 }
 
-/* Of layers: a directory that is there may be closed until the end of what is in it. */
+/* Of overlays: a directory that is there may be closed until the end of what is in it. */
 static void open_up(const struct work *w, int dir, const char *name)
 {
     struct stat st;
 
-    if (w->is_of_layers && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (w->is_of_overlays && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700)
         (void)!fchmodat(dir, name, 0700, 0);
 }
@@ -670,8 +671,8 @@ static bool is_directory(int dir, const char *name)
     return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Directories that lead to a granted one exist before anything is unpacked, and most of those of a
- * layer do. */
+/* Directories that lead to a granted one exist before anything is unpacked, and most of those of an
+ * overlay do. */
 static int get_directory(struct work *w, int dir, const char *name)
 {
     int r = mkdirat(dir, name, 0700);
@@ -703,7 +704,8 @@ static int get_entry(struct work *w, const struct record *record)
     case RECORD_DIR:
         return get_directory(w, dir, last);
     case RECORD_GONE:
-        return w->is_of_layers ? make_room(w, dir, last) : fail(w, "the packed files are damaged");
+        return w->is_of_overlays ? make_room(w, dir, last)
+                                 : fail(w, "the packed files are damaged");
     case RECORD_FILE:
         return get_file(w, dir, last, record);
     case RECORD_SYMLINK:
@@ -762,10 +764,10 @@ int archive_read(int fd, const char *const *paths, size_t n_paths, char *why, si
     return unpack(&w, paths, n_paths);
 }
 
-int archive_read_layers(int fd, const char *const *paths, size_t n_paths, char *why,
-                        size_t why_size)
+int archive_read_overlays(int fd, const char *const *paths, size_t n_paths, char *why,
+                          size_t why_size)
 {
-    struct work w = {.why = why, .why_size = why_size, .fd = fd, .is_of_layers = true};
+    struct work w = {.why = why, .why_size = why_size, .fd = fd, .is_of_overlays = true};
 
     return unpack(&w, paths, n_paths);
 }

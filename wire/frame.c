@@ -63,6 +63,13 @@ static void next_frame(struct frame_decoder *d)
     d->complete = false;
 }
 
+static int complete(struct frame_decoder *d, struct frame *ret_frame)
+{
+    d->complete = true;
+    *ret_frame = (struct frame){d->head[3], d->body, d->body_len};
+    return 1;
+}
+
 int frame_feed(struct frame_decoder *d, const uint8_t *data, size_t len, size_t *ret_used,
                struct frame *ret_frame)
 {
@@ -94,11 +101,7 @@ int frame_feed(struct frame_decoder *d, const uint8_t *data, size_t len, size_t 
     }
 
     *ret_used = used;
-    if (!d->body || d->body_len < d->body_want)
-        return 0;
-    d->complete = true;
-    *ret_frame = (struct frame){d->head[3], d->body, d->body_len};
-    return 1;
+    return d->body && d->body_len == d->body_want ? complete(d, ret_frame) : 0;
 }
 
 int frame_take_fd(struct frame_decoder *d)
@@ -138,26 +141,38 @@ long frame_recv(struct frame_decoder *d, int sock, uint8_t *data, size_t size)
     return n;
 }
 
+/* What is missing of the frame, straight to its place: in a child of a warm interpreter each page
+ * of a buffer in between would be one to copy. Never more than this frame needs, so that no byte of
+ * the next one has to be kept. */
+static long receive_rest(struct frame_decoder *d, int sock)
+{
+    long n;
+
+    if (!d->body)
+        return frame_recv(d, sock, d->head + d->head_len, FRAME_HEADER - d->head_len);
+    n = frame_recv(d, sock, d->body + d->body_len, d->body_want - d->body_len);
+    d->body_len += n > 0 ? (size_t)n : 0;
+    return n;
+}
+
 int frame_wait(struct frame_decoder *d, int sock, struct frame *ret_frame)
 {
-    uint8_t data[16384];
-
     if (d->complete)
         next_frame(d);
-    for (;;) {
-        size_t want = d->body ? d->body_want - d->body_len : FRAME_HEADER - d->head_len;
-        size_t used;
-        long n;
-        int r;
+    while (!d->body || d->body_len < d->body_want) {
+        long n = d->broken ? -1 : receive_rest(d, sock);
 
-        /* Never more than this frame needs, so that no byte of the next one has to be kept. */
-        n = want ? frame_recv(d, sock, data, want < sizeof(data) ? want : sizeof(data)) : 0;
-        if (n < 0 || (n == 0 && want))
+        if (n <= 0)
             return n < 0 ? -1 : 0;
-        r = frame_feed(d, data, (size_t)n, &used, ret_frame);
-        if (r != 0)
-            return r;
+        if (d->body)
+            continue;
+        d->head_len += (size_t)n;
+        if (d->head_len == FRAME_HEADER && open_body(d) < 0) {
+            d->broken = true;
+            return -1;
+        }
     }
+    return complete(d, ret_frame);
 }
 
 int frame_send(int sock, enum wire_type type, const struct pack *body, const int *fds, size_t n_fds)

@@ -230,8 +230,9 @@ MESSAGE(exited, EXITED, unpack_ok(u) && m->process < WIRE_PROCESSES)
 #define RUN(F) \
     F(U32, flags) F(U32, descriptors) F(U32, processes) F(U32, cpu_s) F(U64, file_bytes) \
     F(U64, data_bytes) F(SPAN, code) F(SPAN, policy) F(STRINGS, env) F(STRINGS, args) \
-    F(U64, seed) F(SPAN, script) F(U32, language) F(U32, memory_mb) F(SPAN, directory)
-MESSAGE(run, RUN, unpack_ok(u) && m->language <= RUN_COMMAND)
+    F(U64, seed) F(SPAN, script) F(U32, language) F(U32, memory_mb) F(SPAN, directory) \
+    F(U32, terminal)
+MESSAGE(run, RUN, unpack_ok(u) && m->language <= RUN_COMMAND && m->terminal < WIRE_TERMINALS)
 
 #define CELL(F) \
     F(U32, flags) F(U32, number) F(SPAN, code) F(SPAN, input) F(SPAN, language)
@@ -242,9 +243,9 @@ MESSAGE(cell, CELL, unpack_ok(u))
 MESSAGE(image, IMAGE, unpack_ok(u) && m->joins <= WIRE_ATTACH_MAX && m->leaves <= WIRE_ATTACH_MAX)
 
 #define RESTORE(F) \
-    F(U32, flags) F(U32, images) F(U32, cells) F(STRINGS, layers)
+    F(U32, flags) F(U32, images) F(U32, cells) F(STRINGS, overlays)
 MESSAGE(restore, RESTORE, unpack_ok(u) && m->images >= 1 && m->images <= WIRE_IMAGES_MAX && \
-        m->layers.count <= WIRE_COW_MAX)
+        m->overlays.count <= WIRE_COW_MAX)
 
 #define VIOLATION(F) \
     F(SPAN, rule) F(SPAN, name) F(SPAN, message) F(SPAN, hint) F(U32, line) F(U32, column)

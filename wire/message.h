@@ -36,11 +36,12 @@ enum wire_type {
     WIRE_SPAWN_FAILED, /* u64 id, struct wire_failure */
     WIRE_GONE,         /* u64 id, u32 wait status: pid 1 of that sandbox was reaped */
     /* init -> supervisor */
-    WIRE_SEALED, /* u32 layers: every step was applied; + a descriptor of /workspace, and for each
-                    copy-on-write grant two: its layer, and what the program sees; the socket of the
-                    gate; the master of the terminal; where a directory is granted for writing: the
-                    root and the listener of calls for the broker, else the listener of refused
-                    calls, if there is one */
+    WIRE_SEALED, /* u32 layers: every step was applied; + a descriptor of /workspace; one of /tmp,
+                    unless at the level `process`; for each copy-on-write grant two: its upper
+                    directory, and what the program sees; the socket of the gate; the ptmx of its
+                    terminals, unless at the level `process`; where a directory is granted for
+                    writing: the root and the listener of calls for the broker, else the listener of
+                    refused calls, if there is one */
     WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for
                     its own */
     WIRE_EXITED, /* struct wire_exited: a kernel, or a command, ended */
@@ -187,7 +188,7 @@ struct wire_ready {
     struct wire_strings missing; /* "name: why" */
 };
 
-/* COW: read-only, under a layer on the sandbox's own disk that takes what is written. */
+/* COW: read-only, under an overlay on the sandbox's own disk that takes what is written. */
 enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1, WIRE_GRANT_COW = 2 };
 
 #define WIRE_GRANTS_MAX 32
@@ -215,7 +216,7 @@ enum wire_spawn_flag {
         1, /* run the warm-up in the child, so that its copy-on-write faults are paid */
     WIRE_SPAWN_NO_MEMFD = 2, /* no cgroup counts memory: no memory outside of processes */
     WIRE_SPAWN_GATE = 4,     /* hosts are granted: WIRE_SEALED brings a listening socket along */
-    WIRE_SPAWN_TERMINAL = 8, /* it has a terminal: WIRE_SEALED brings the master along */
+    WIRE_SPAWN_TERMINAL = 8, /* its program has a terminal, and there is no other one */
 };
 
 /* The address of the gate inside the sandbox. It never changes, because a copy of a session
@@ -263,6 +264,7 @@ enum wire_kernel {
 /* Commands beside the kernels of a session, at once. A command begins as a kernel that serves one
  * WIRE_RUN. Pid 1 numbers its processes: the kernels, then the commands. */
 #define WIRE_COMMANDS  32
+#define WIRE_TERMINALS 8 /* of them may have a terminal */
 #define WIRE_PROCESSES (WIRE_KERNELS + WIRE_COMMANDS)
 
 /* Descriptors of WIRE_KERNEL, in this order: kernel socket, report pipe, stdout, stderr, reply
@@ -287,7 +289,7 @@ enum wire_run_flag {
     WIRE_RUN_CHECK_CELL = 256, /* `code` is one cell: it is checked, and nothing of it is run */
     WIRE_RUN_CHECK_ONLY =
         512,                  /* `code` is a program: the same, and what it imports is looked for */
-    WIRE_RUN_TERMINAL = 2048, /* it runs on the sandbox's terminal, and leads its session */
+    WIRE_RUN_TERMINAL = 2048, /* it runs on a terminal of the sandbox, and leads its session */
     WIRE_RUN_TYPED = 4096,    /* a person types what it reads: sys.stdin calls `input.line` */
     WIRE_RUN_ONE_STREAM = 8192, /* its standard error goes to its standard output */
     /* Of a Python cell: the value is that of the last expression, whatever `result` is, and a
@@ -361,6 +363,7 @@ struct wire_run {
     uint32_t memory_mb;    /* the limit of the whole sandbox */
     struct span directory; /* where it starts; empty: as every program. Of a kernel, a relative one
                               begins in /workspace */
+    uint32_t terminal;     /* with WIRE_RUN_TERMINAL: its number */
 };
 
 /* Descriptors of WIRE_IMAGE: two files, for memory and for files, the pipe on which it is said how
@@ -397,7 +400,7 @@ enum wire_image_word {
 /* An image may build upon earlier ones; that many in all. */
 #define WIRE_IMAGES_MAX 8
 
-/* Descriptors of WIRE_RESTORE: the files, then the images, the newest last, then the layers of
+/* Descriptors of WIRE_RESTORE: the files, then the images, the newest last, then the overlays of
  * copy-on-write grants, if there are any. */
 enum wire_restore_flag {
     WIRE_RESTORE_RESEED = 1, /* random numbers are to differ from those of the source */
@@ -406,8 +409,8 @@ enum wire_restore_flag {
 struct wire_restore {
     uint32_t flags;
     uint32_t images;
-    uint32_t cells;             /* so far: their numbers go on */
-    struct wire_strings layers; /* where they belong; none: there is no descriptor of layers */
+    uint32_t cells;               /* so far: their numbers go on */
+    struct wire_strings overlays; /* where they belong; none: there is no descriptor of overlays */
 };
 
 /* A call of a program. The kernel keeps to so many at once; a number comes back with its reply. */
@@ -435,9 +438,10 @@ struct wire_violation {
  * sentence: a program may send anything here, and must not be able to forge our messages. */
 enum wire_advice {
     WIRE_ADVICE_NONE,
-    WIRE_ADVICE_MODULE, /* no such module; names: the nearest one or "", then what is installed */
-    WIRE_ADVICE_IMPORT, /* the undefined name is a module's; names: the module, its usual alias */
-    WIRE_ADVICE_MAGIC,  /* a command of a notebook, `%time` or `!ls`, which is not Python */
+    WIRE_ADVICE_MODULE,  /* no such module; names: the nearest one or "", then what is installed */
+    WIRE_ADVICE_IMPORT,  /* the undefined name is a module's; names: the module, its usual alias */
+    WIRE_ADVICE_MAGIC,   /* a command of a notebook, `%time` or `!ls`, which is not Python */
+    WIRE_ADVICE_VERSION, /* what another version has; names: the library or "Python", its version */
 };
 
 struct wire_exception {

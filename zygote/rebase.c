@@ -28,8 +28,10 @@
  * ones stay anonymous: touching a hole of the file would allocate a page in it for good. */
 #define GAP_MAX 64
 
-/* Pages of larger ones stay shared with whoever else on the host uses them. */
-#define LIBRARY_MAX   ((uintptr_t)512 << 10)
+/* Pages of larger ones stay shared with whoever else on the host uses them, but for those of which
+ * at least half is used, as of the C library. */
+#define LIBRARY_SMALL ((uintptr_t)512 << 10)
+#define LIBRARY_MAX   ((uintptr_t)2 << 20)
 #define LIBRARY_PARTS 8
 
 /* From the thread's address: variables of threads lie below it, what the C library and Linux keep
@@ -47,40 +49,43 @@ struct page_range {
     int prot;
 };
 
-/* All of it is static and in our own data, which is left alone: between the copy and the switch
- * nothing may change that is being switched, and so nothing here calls the allocator. */
-static uint64_t page_info[512];
-static struct page_range runs[RUNS_MAX];
-static size_t n_runs;
-static int own_data = 1;
+/* What the code below works with, in a mapping of its own that is left alone: between the copy and
+ * the switch nothing may change that is being switched, and so nothing here calls the allocator. */
+struct notes {
+    uint64_t page_info[512];
+    size_t n_runs;
+    struct page_range runs[RUNS_MAX];
+};
+
+static struct notes *notes;
+
+/* The first run, for later. */
+static struct page_range first_run;
 
 static bool holds(const struct mapping *m, const void *address)
 {
     return (uintptr_t)address >= m->start && (uintptr_t)address < m->end;
 }
 
-/* Left as they are: what is shared, what cannot be read, Linux's own, the stack, and this program's
- * data, which the code below works with. */
+/* Left as they are: what is shared, what cannot be read, Linux's own, and the stack. */
 static bool is_eligible(const struct mapping *m)
 {
     if (!m->is_private || !(m->prot & PROT_READ))
         return false;
-    if (m->name[0] == '[' && !m->is_anonymous)
-        return false;
-    return !holds(m, &own_data) && !holds(m, &runs[RUNS_MAX - 1]);
+    return m->name[0] != '[' || m->is_anonymous;
 }
 
 static int add_run(uintptr_t start, uintptr_t end, int prot, struct error *err)
 {
-    if (n_runs == RUNS_MAX)
+    if (notes->n_runs == RUNS_MAX)
         return error_set(err, E_TOO_LARGE, "memory is too scattered");
-    runs[n_runs++] = (struct page_range){start, end - start, prot};
+    notes->runs[notes->n_runs++] = (struct page_range){start, end - start, prot};
     return 0;
 }
 
 /* The run [start, end), or none when `end` is 0, up to the ends of its mapping where these are
- * near: neighbours then are one mapping with it. Not in memory of a file, which may be longer than
- * the file. */
+ * near: neighbours then are one mapping with it. Memory of a file may be longer than the file, so
+ * its end stays. */
 static int add_last_run(const struct mapping *m, bool is_first, uintptr_t start, uintptr_t end,
                         struct error *err)
 {
@@ -88,7 +93,7 @@ static int add_last_run(const struct mapping *m, bool is_first, uintptr_t start,
 
     if (!end && (!m->is_anonymous || m->end - m->start > near))
         return 0;
-    if (!end || (m->is_anonymous && is_first && start - m->start <= near))
+    if (!end || (is_first && start - m->start <= near))
         start = m->start;
     if (!end || (m->is_anonymous && m->end - end <= near))
         end = m->end;
@@ -99,19 +104,19 @@ static int add_last_run(const struct mapping *m, bool is_first, uintptr_t start,
 static int find_runs_within(int pagemap, const struct mapping *m, struct error *err)
 {
     uintptr_t start = 0, end = 0;
-    size_t before = n_runs;
+    size_t before = notes->n_runs;
 
     for (uintptr_t at = m->start; at < m->end;) {
         size_t want = (m->end - at) / PAGE;
         ssize_t n;
 
-        want = want < ARRAY_SIZE(page_info) ? want : ARRAY_SIZE(page_info);
-        n = pread(pagemap, page_info, want * sizeof(page_info[0]),
-                  (off_t)(at / PAGE * sizeof(page_info[0])));
+        want = want < ARRAY_SIZE(notes->page_info) ? want : ARRAY_SIZE(notes->page_info);
+        n = pread(pagemap, notes->page_info, want * sizeof(notes->page_info[0]),
+                  (off_t)(at / PAGE * sizeof(notes->page_info[0])));
         if (n <= 0)
             return error_errno(err, "read /proc/self/pagemap");
-        for (size_t i = 0; i < (size_t)n / sizeof(page_info[0]); i++, at += PAGE) {
-            uint64_t info = page_info[i];
+        for (size_t i = 0; i < (size_t)n / sizeof(notes->page_info[0]); i++, at += PAGE) {
+            uint64_t info = notes->page_info[i];
 
             if (!(info & (PAGE_PRESENT | PAGE_SWAPPED)) || (info & PAGE_OF_FILE))
                 continue;
@@ -125,7 +130,7 @@ static int find_runs_within(int pagemap, const struct mapping *m, struct error *
             end = at + PAGE;
         }
     }
-    return add_last_run(m, n_runs == before, start, end, err);
+    return add_last_run(m, notes->n_runs == before, start, end, err);
 }
 
 /* But for the thread's block, where Linux and the C library write at any time. It is a few
@@ -160,16 +165,95 @@ static bool belongs(const struct library *l, const struct mapping *m)
     return !last || (last->end == m->start && strcmp(last->name, m->name) == 0);
 }
 
+/* --- code --- */
+
+/* A part of a program or library that lies in one large page, of which at least this many small
+ * ones have been used, and no more of them than fit into CODE_MAX. */
+#define CODE_PAGES 64
+#define CODE_MAX   ((size_t)64 << 20)
+
+/* Pages of the stretch that are used. `*ret_own`, unless NULL: how many were changed. */
+static size_t count_present(int pagemap, uintptr_t start, size_t n, size_t *ret_own)
+{
+    size_t used = 0, own = 0;
+    ssize_t got = pread(pagemap, notes->page_info, n * sizeof(notes->page_info[0]),
+                        (off_t)(start / PAGE * sizeof(notes->page_info[0])));
+
+    for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(notes->page_info[0]); i++) {
+        uint64_t info = notes->page_info[i];
+
+        used += (info & PAGE_PRESENT) != 0;
+        own += (info & (PAGE_PRESENT | PAGE_SWAPPED)) && !(info & PAGE_OF_FILE);
+    }
+    if (ret_own)
+        *ret_own = own;
+    return used;
+}
+
+static bool is_used_code(int pagemap, uintptr_t start)
+{
+    size_t own;
+
+    return count_present(pagemap, start, ARRAY_SIZE(notes->page_info), &own) >= CODE_PAGES &&
+           own == 0;
+}
+
+static int add_code(int pagemap, const struct library *l, struct error *err)
+{
+    uintptr_t at = l->n_parts ? (l->parts[0].start + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE : 0;
+
+    for (; l->n_parts && at + LARGE_PAGE <= l->parts[l->n_parts - 1].end; at += LARGE_PAGE)
+        if ((notes->n_runs + 1) * LARGE_PAGE <= CODE_MAX && is_used_code(pagemap, at) &&
+            add_run(at, at + LARGE_PAGE, PROT_READ | PROT_EXEC, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Each child takes its code in by faults of sixteen pages and gives it back page by page, a quarter
+ * of a small program's time. With large pages that is one fault for 512. They need the same place
+ * within a large page in the file and in memory, so they are the first in the file. */
+static int collect_code(int pagemap, char *text, struct error *err)
+{
+    struct library library = {0};
+    struct mapping m;
+
+    while (maps_next(&text, &m)) {
+        if (!belongs(&library, &m) || !m.is_private) {
+            if (add_code(pagemap, &library, err) < 0)
+                return -1;
+            library.n_parts = 0;
+        }
+        if (belongs(&library, &m) && m.is_private)
+            library.parts[library.n_parts++] = m;
+    }
+    return add_code(pagemap, &library, err);
+}
+
 /* Each mapping is copied by every fork. A small library goes into the file whole, as one that may
  * be read and executed: most have four, and nothing else is shared by leaving them where they are.
  * A program gains nothing by it: it can map memory to execute from for the asking. */
+static bool is_taken_whole(int pagemap, uintptr_t start, uintptr_t end)
+{
+    size_t used = 0;
+
+    if (end - start > LIBRARY_MAX)
+        return false;
+    for (uintptr_t at = start; at < end; at += ARRAY_SIZE(notes->page_info) * PAGE) {
+        size_t n = (end - at) / PAGE;
+
+        n = n < ARRAY_SIZE(notes->page_info) ? n : ARRAY_SIZE(notes->page_info);
+        used += count_present(pagemap, at, n, NULL);
+    }
+    return end - start <= LIBRARY_SMALL || used >= (end - start) / PAGE / 2;
+}
+
 static int add_library(int pagemap, struct library *l, struct error *err)
 {
     uintptr_t start = l->parts[0].start, end = l->n_parts ? l->parts[l->n_parts - 1].end : 0;
     size_t n = l->n_parts;
 
     l->n_parts = 0;
-    if (n > 1 && end - start <= LIBRARY_MAX)
+    if (n > 1 && is_taken_whole(pagemap, start, end))
         return add_run(start, end, PROT_READ | PROT_EXEC, err);
     for (size_t i = 0; i < n; i++)
         if (find_runs(pagemap, &l->parts[i], err) < 0)
@@ -177,15 +261,19 @@ static int add_library(int pagemap, struct library *l, struct error *err)
     return 0;
 }
 
-static int collect(char *text, struct error *err)
+static int collect(struct error *err)
 {
     cleanup_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     struct library library = {0};
     struct mapping m;
+    char *text;
 
     if (pagemap < 0)
         return error_errno(err, "open /proc/self/pagemap");
-    n_runs = 0;
+    notes->n_runs = 0;
+    if (maps_read(&text, err) < 0 || collect_code(pagemap, text, err) < 0 ||
+        maps_read(&text, err) < 0)
+        return -1;
     while (maps_next(&text, &m)) {
         if (!is_eligible(&m))
             continue;
@@ -220,17 +308,17 @@ static ssize_t copy_run(int file, const struct page_range *run, off_t at, struct
 /* The page at `done` of a run stays as it is, and what is behind it is a run of its own. */
 static int leave_page(size_t index, size_t done, struct error *err)
 {
-    struct page_range *run = &runs[index];
+    struct page_range *run = &notes->runs[index];
     struct page_range rest = {run->start + done + PAGE, run->len - done - PAGE, run->prot};
-    size_t after = n_runs - index - 1, here = done ? 1 : 0, behind = rest.len ? 1 : 0;
+    size_t after = notes->n_runs - index - 1, here = done ? 1 : 0, behind = rest.len ? 1 : 0;
 
-    if (n_runs + here + behind - 1 > RUNS_MAX)
+    if (notes->n_runs + here + behind - 1 > RUNS_MAX)
         return error_set(err, E_TOO_LARGE, "memory is too scattered");
     run->len = done;
     memmove(run + here + behind, run + 1, after * sizeof(*run));
     if (behind)
         run[here] = rest;
-    n_runs += here + behind - 1;
+    notes->n_runs += here + behind - 1;
     return 0;
 }
 
@@ -240,13 +328,13 @@ static int copy_out(int file, struct error *err)
 {
     off_t at = 0;
 
-    for (size_t i = 0; i < n_runs;) {
-        ssize_t done = copy_run(file, &runs[i], at, err);
+    for (size_t i = 0; i < notes->n_runs;) {
+        ssize_t done = copy_run(file, &notes->runs[i], at, err);
 
         if (done < 0)
             return -1;
         at += done;
-        if ((size_t)done < runs[i].len && leave_page(i, (size_t)done, err) < 0)
+        if ((size_t)done < notes->runs[i].len && leave_page(i, (size_t)done, err) < 0)
             return -1;
         if (done > 0)
             i++;
@@ -262,8 +350,8 @@ static void enlarge_pages(int file)
     size_t len = 0;
     char *space, *aligned;
 
-    for (size_t i = 0; i < n_runs; i++)
-        len += runs[i].len;
+    for (size_t i = 0; i < notes->n_runs; i++)
+        len += notes->runs[i].len;
     len = (len + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     space = mmap(NULL, len + LARGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (space == MAP_FAILED)
@@ -281,12 +369,13 @@ static int switch_over(int file, struct error *err)
 {
     off_t at = 0;
 
-    for (size_t i = 0; i < n_runs; i++) {
-        if (mmap((void *)runs[i].start, runs[i].len, runs[i].prot, MAP_PRIVATE | MAP_FIXED, file,
-                 at) == MAP_FAILED &&
-            !(runs[i].prot & PROT_EXEC)) /* not allowed everywhere, and only a matter of speed */
+    for (size_t i = 0; i < notes->n_runs; i++) {
+        if (mmap((void *)notes->runs[i].start, notes->runs[i].len, notes->runs[i].prot,
+                 MAP_PRIVATE | MAP_FIXED, file, at) == MAP_FAILED &&
+            !(notes->runs[i].prot &
+              PROT_EXEC)) /* not allowed everywhere, and only a matter of speed */
             return error_errno(err, "map the memory file");
-        at += (off_t)runs[i].len;
+        at += (off_t)notes->runs[i].len;
     }
     return 0;
 }
@@ -317,42 +406,65 @@ void rebase_prepare(void)
     (void)mallopt(M_MMAP_MAX, 0);
 }
 
+/* Shared, so that it is no neighbour's and no copy of it stays behind. */
+static int open_notes(struct error *err)
+{
+    notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return notes == MAP_FAILED ? error_errno(err, "mmap") : 0;
+}
+
+static void close_notes(void)
+{
+    (void)munmap(notes, sizeof(*notes));
+    notes = NULL;
+}
+
+static int move_memory(int file, struct error *err)
+{
+    if (collect(err) < 0 || copy_out(file, err) < 0)
+        return -1;
+    enlarge_pages(file);
+    if (switch_over(file, err) < 0)
+        return -1;
+    first_run = notes->runs[0];
+    return 0;
+}
+
 int rebase_memory(struct error *err)
 {
 #if defined(__SANITIZE_ADDRESS__)
     /* The checker's shadow is private memory too, terabytes of it, and it writes there between any
      * two of our steps. */
-    (void)copy_out;
-    (void)enlarge_pages;
-    (void)switch_over;
+    (void)open_notes;
+    (void)close_notes;
+    (void)move_memory;
     (void)join_code;
     (void)err;
     return 0;
 #endif
     cleanup_close int file = memfd_create("belljar-base", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     char *text;
+    int r;
 
     if (file < 0)
         return error_errno(err, "memfd_create");
-    own_data++; /* keeps it in .data, and the compiler from knowing its value */
-    if (maps_read(&text, err) < 0 || collect(text, err) < 0 || copy_out(file, err) < 0)
-        return error_wrap(err, "rebase the interpreter's memory");
-    enlarge_pages(file);
-    if (switch_over(file, err) < 0)
+    if (open_notes(err) < 0)
+        return -1;
+    r = move_memory(file, err);
+    close_notes();
+    if (maps_read(&text, NULL) == 0)
+        join_code(text);
+    maps_done();
+    if (r < 0)
         return error_wrap(err, "rebase the interpreter's memory");
     if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         return error_errno(err, "seal the memory file");
     (void)mallopt(M_MMAP_MAX, MMAP_MAX_DEFAULT);
-    if (maps_read(&text, NULL) == 0)
-        join_code(text);
     return 0;
 }
 
-bool rebase_run(size_t index, uintptr_t *ret_start, size_t *ret_len)
+bool rebase_first(uintptr_t *ret_start)
 {
-    if (index >= n_runs)
-        return false;
-    *ret_start = runs[index].start;
-    *ret_len = runs[index].len;
-    return true;
+    *ret_start = first_run.start;
+    return first_run.len > 0;
 }

@@ -22,5 +22,5 @@ void rebase_prepare(void);
 /* After the last import, before the first fork, in a process with one thread. */
 int rebase_memory(struct error *err);
 
-/* The i-th stretch of memory that was moved; false past the end. */
-bool rebase_run(size_t index, uintptr_t *ret_start, size_t *ret_len);
+/* An address that lies in the file now; false if nothing was moved. */
+bool rebase_first(uintptr_t *ret_start);

@@ -106,25 +106,37 @@ static size_t count_layer_fds(const struct wire_spawn *spec)
     return count;
 }
 
+static int open_place(const char *path)
+{
+    int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        domain_exit(1);
+    return fd;
+}
+
 /* The supervisor works on the files through descriptors that are opened here, inside, before a byte
  * of the program has arrived. They are sent and closed: no kernel ever has them. The same holds for
- * the socket that leads to the gate, the master of the terminal, for what the write broker needs,
- * and for the listener of refused calls. */
+ * the socket that leads to the gate, the one to the ptmx of its terminals, for what the write
+ * broker needs, and for the listener of refused calls. */
 static void report_sealed(int control, struct recipe *recipe)
 {
-    size_t count = 1 + count_layer_fds(recipe->spec);
-    int fds[1 + 2 * WIRE_COW_MAX + 4];
+    size_t layers = count_layer_fds(recipe->spec), count = 0;
+    int fds[2 + 2 * WIRE_COW_MAX + 4];
     struct pack p;
 
-    fds[0] = open(places_workspace(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    memcpy(fds + 1, recipe->layer_fds, (count - 1) * sizeof(*fds));
+    fds[count++] = open_place(places_workspace());
+    if (!places_are_on_host()) /* there, programs know /tmp by another name */
+        fds[count++] = open_place(places_tmp());
+    memcpy(fds + count, recipe->overlay_fds, layers * sizeof(*fds));
+    count += layers;
     if (recipe->spec->flags & WIRE_SPAWN_GATE) {
         fds[count] = listen_for_gate();
         if (fds[count++] < 0)
             domain_exit(1);
     }
-    if (recipe->terminal_fd >= 0)
-        fds[count++] = take_fd(recipe->terminal_fd);
+    if (recipe->ptmx_fd >= 0)
+        fds[count++] = take_fd(recipe->ptmx_fd);
     if (recipe_has_broker(recipe)) {
         fds[count] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fds[count++] < 0)
@@ -134,7 +146,7 @@ static void report_sealed(int control, struct recipe *recipe)
         fds[count++] = take_fd(recipe->listener_fd);
     pack_init(&p, 16);
     pack_u32(&p, recipe->layers);
-    if (fds[0] < 0 || frame_send(control, WIRE_SEALED, &p, fds, count) < 0)
+    if (frame_send(control, WIRE_SEALED, &p, fds, count) < 0)
         domain_exit(1);
     pack_done(&p);
     for (size_t i = 0; i < count; i++)
@@ -149,9 +161,9 @@ static int keep_own(int control, int score, const struct recipe *recipe)
 
     keep[0] = control;
     keep[1] = score;
-    memcpy(keep + 2, recipe->layer_fds, count * sizeof(*keep));
-    if (recipe->terminal_fd >= 0)
-        keep[2 + count++] = recipe->terminal_fd;
+    memcpy(keep + 2, recipe->overlay_fds, count * sizeof(*keep));
+    if (recipe->ptmx_fd >= 0)
+        keep[2 + count++] = recipe->ptmx_fd;
     if (recipe->listener_fd >= 0)
         keep[2 + count++] = recipe->listener_fd;
     return close_others(keep, 2 + count);

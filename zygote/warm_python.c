@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,7 +136,8 @@ static int initialise(const char *executable, bool is_quick, bool is_steady, str
     PyPreConfig_InitIsolatedConfig(&pre);
     pre.isolated = 0;
     pre.use_environment = 1;
-    pre.utf8_mode = 1;
+    /* As an interpreter that finds LANG=C.UTF-8, which every sandbox has. */
+    pre.utf8_mode = setlocale(LC_CTYPE, "C.UTF-8") == NULL;
     if (check_status(Py_PreInitialize(&pre), err) < 0)
         return -1;
 
@@ -327,37 +329,67 @@ static void fill_holes(void)
     }
 }
 
+/* The same for the C library's allocator, which looks for the best place among all that are free:
+ * they are taken, for good, until there is none but the end of the heap. */
+static void fill_heap(void)
+{
+    enum { LARGEST = 1 << 20, STEP = 16, ROOM = 256 << 10 };
+    const char *end = (const char *)sbrk(0) - mallinfo2().keepcost;
+
+    for (size_t size = LARGEST; size >= STEP; size = size > 1024 ? size / 2 : size - STEP) {
+        char *place;
+
+        while ((place = malloc(size)) && place < end)
+            ;
+        free(place);
+    }
+    /* Room for small programs, which is not given back to Linux either. */
+    (void)mallopt(M_TRIM_THRESHOLD, 2 * ROOM);
+    free(malloc(ROOM));
+}
+
+static void call_gc(PyObject *gc, const char *function)
+{
+    PyObject *done = gc ? PyObject_CallMethod(gc, function, NULL) : NULL;
+
+    Py_XDECREF(done);
+    PyErr_Clear();
+}
+
+/* What is garbage goes first: its places are holes, too. */
+static void settle(void)
+{
+    /* asyncio for cells that await: an interrupt in the middle of its import, forty ms, would
+     * leave half of it behind for good. */
+    static const char *const helpers[] = {"traceback", "linecache", "threading", "atexit",
+                                          "asyncio"};
+    PyObject *gc;
+
+    for (size_t i = 0; i < ARRAY_SIZE(helpers); i++) {
+        Py_XDECREF(PyImport_ImportModule(helpers[i]));
+        PyErr_Clear();
+    }
+    display_preload();
+    interpreter_touch();
+    exit_hooks_prepare();
+    gc = PyImport_ImportModule("gc");
+    call_gc(gc, "collect");
+    fill_holes();
+    call_gc(gc, "freeze");
+    Py_XDECREF(gc);
+    PyErr_Clear();
+    /* Free chunks are merged here once; otherwise every child does it at its first large
+     * allocation, and writes to pages all over the heap for it. */
+    (void)malloc_trim(0);
+    fill_heap();
+}
+
 int warm_python_freeze(bool warm, struct error *err)
 {
     interpreter_find_generators();
     interpreter_tell_libraries();
-    if (warm) {
-        /* asyncio for cells that await: an interrupt in the middle of its import, forty ms, would
-         * leave half of it behind for good. */
-        static const char *const helpers[] = {"traceback", "linecache", "threading", "atexit",
-                                              "asyncio"};
-        PyObject *gc, *done = NULL;
-
-        for (size_t i = 0; i < ARRAY_SIZE(helpers); i++) {
-            Py_XDECREF(PyImport_ImportModule(helpers[i]));
-            PyErr_Clear();
-        }
-        display_preload();
-        interpreter_touch();
-        exit_hooks_prepare();
-        fill_holes();
-        gc = PyImport_ImportModule("gc");
-        if (gc)
-            done = PyObject_CallMethod(gc, "collect", NULL);
-        Py_XDECREF(done);
-        done = gc ? PyObject_CallMethod(gc, "freeze", NULL) : NULL;
-        Py_XDECREF(done);
-        Py_XDECREF(gc);
-        PyErr_Clear();
-        /* Free chunks are merged here once; otherwise every child does it at its first large
-         * allocation, and writes to pages all over the heap for it. */
-        (void)malloc_trim(0);
-    }
+    if (warm)
+        settle();
     if (count_threads() != 1) {
         error_set(err, E_UNSUPPORTED, "a preloaded module has started threads");
         return error_hint(

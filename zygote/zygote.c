@@ -306,18 +306,18 @@ static void __attribute__((noreturn)) serve(struct zygote *z)
 static void prepare_images(void)
 {
     uintptr_t start;
-    size_t len;
 
-    if (rebase_run(0, &start, &len))
+    if (rebase_first(&start))
         (void)image_prepare((const void *)start);
 }
 
 /* Into what its children share, with the pages known that they will touch. */
-static void lay_out_memory(void)
+static void lay_out_memory(bool has_stack)
 {
     struct error err = {0};
 
-    kernel_expect_stack();
+    if (has_stack)
+        kernel_expect_stack();
     if (rebase_memory(&err) < 0)
         give_up(&err);
     prepare_images();
@@ -362,13 +362,27 @@ static int confine(struct zygote *z, const struct wire_setup *setup, struct erro
     return recipe_process_confine_zygote(z->directory, err);
 }
 
+/* Those we came with are on mounts of the host that we have left, and lose their names with the
+ * last of these. A copy of a session opens what its source had by name. */
+static int reopen_null(struct error *err)
+{
+    cleanup_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+        dup2(null, STDERR_FILENO) < 0)
+        return error_errno(err, "open /dev/null");
+    return 0;
+}
+
 static int build_root(const struct wire_setup *setup, struct error *err)
 {
     struct root_python python = {warm_python_minor(), span_dup(setup->python)};
 
     if (!python.interpreter)
         return error_memory(err);
-    return root_build(&setup->binds, library_files, &python, setup->steady ? STEADY : -1, err);
+    if (root_build(&setup->binds, library_files, &python, setup->steady ? STEADY : -1, err) < 0)
+        return -1;
+    return reopen_null(err);
 }
 
 static void enclose(struct zygote *z, const struct wire_setup *setup)
@@ -408,7 +422,7 @@ static void warm_up(struct zygote *z)
         warm_python_freeze(setup.warm, &err) < 0)
         give_up(&err);
     if (setup.warm)
-        lay_out_memory();
+        lay_out_memory(setup.preload.count > 0);
     (void)prctl(PR_SET_DUMPABLE, 0);
     say_ready(missing, n_missing);
 }

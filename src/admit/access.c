@@ -1,5 +1,8 @@
 #include "admit/access.h"
 
+#include <time.h>
+
+#include "admit/page_tokens.h"
 #include "admit/quota.h"
 #include "base/loop.h"
 
@@ -20,6 +23,7 @@ int access_check_caller(struct auth *auth, struct recorder *recorder,
         return -1;
     }
     caller = *ret_caller;
+    caller->last_used = time(NULL);
     if (!caller->is_recorded)
         caller->is_recorded = recorder_token(recorder, "use", caller->name, NULL) == 0;
     return 0;
@@ -43,6 +47,22 @@ int access_check_run(const struct queue *queue, struct recorder *recorder, struc
     caller->n_refused++;
     access_refused(recorder, caller->name, "run", err);
     return -1;
+}
+
+int access_redeem_code(struct auth *auth, struct recorder *recorder, struct span code,
+                       char ret_token[TOKEN_LEN + 1], struct caller **ret_caller, struct error *err)
+{
+    auth_refresh(auth);
+    if (page_code_redeem(auth_pages(auth), code, loop_now_ns(), ret_token, ret_caller, err) == 0)
+        return recorder_token(recorder, "console", (*ret_caller)->name, err);
+    access_refused(recorder, NULL, "console", err);
+    return -1;
+}
+
+int access_token_changing(struct recorder *recorder, const char *event, const char *name,
+                          struct error *err)
+{
+    return recorder_token(recorder, event, name, err);
 }
 
 int access_token_changes(const struct recorder_options *options, const char *event,

@@ -25,6 +25,15 @@ int access_check_operator(struct recorder *recorder, const struct caller *caller
 int access_check_run(const struct queue *queue, struct recorder *recorder, struct caller *caller,
                      bool *ret_is_quota, unsigned *ret_retry_s, struct error *err);
 
+/* A page gets a token for its code: page_code_redeem(), recorded. */
+int access_redeem_code(struct auth *auth, struct recorder *recorder, struct span code,
+                       char ret_token[TOKEN_LEN + 1], struct caller **ret_caller,
+                       struct error *err);
+
+/* A token is about to be made or removed over HTTP ("add", "remove"). */
+int access_token_changing(struct recorder *recorder, const char *event, const char *name,
+                          struct error *err);
+
 /* Records a refusal that was decided elsewhere; owner NULL: the caller is not known. */
 void access_refused(struct recorder *recorder, const char *owner, const char *what,
                     const struct error *why);

@@ -8,7 +8,8 @@
 #include "base/net.h"
 #include "base/paths.h"
 
-int admit_load_profile(const struct config *config, struct profile **ret_profile, struct error *err)
+int admit_load_named(const struct config *config, const char *name, struct profile **ret_profile,
+                     struct error *err)
 {
     cleanup_free char *ours = NULL;
 
@@ -17,7 +18,12 @@ int admit_load_profile(const struct config *config, struct profile **ret_profile
         if (!ours)
             return -1;
     }
-    return profile_load(config->profile, ours ? ours : config->policies_dir, ret_profile, err);
+    return profile_load(name, ours ? ours : config->policies_dir, ret_profile, err);
+}
+
+int admit_load_profile(const struct config *config, struct profile **ret_profile, struct error *err)
+{
+    return admit_load_named(config, config->profile, ret_profile, err);
 }
 
 void admit_limits(const struct config *config, const struct profile *profile,

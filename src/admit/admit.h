@@ -10,6 +10,10 @@
 int admit_load_profile(const struct config *config, struct profile **ret_profile,
                        struct error *err);
 
+/* Likewise the profile `name`. */
+int admit_load_named(const struct config *config, const char *name, struct profile **ret_profile,
+                     struct error *err);
+
 /* The limits of a run: the defaults, overridden by the profile (it may be NULL), then by files, the
  * environment and flags. A stock has to be made with the limits its runs will have. */
 void admit_limits(const struct config *config, const struct profile *profile,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "admit/page_tokens.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 
@@ -21,6 +22,7 @@ struct auth {
     struct stat seen; /* the file as it was read last */
     bool is_broken;   /* and it could not be */
     struct caller *callers;
+    struct page_tokens *pages;
 };
 
 /* --- the first token --- */
@@ -148,18 +150,29 @@ static void remove_caller(const struct auth *auth, struct caller *c)
 {
     c->is_known = false;
     c->generation++;
+    date_millis_now(c->removed);
     if (auth->options.on_removed)
         auth->options.on_removed(auth->options.user, c);
 }
 
-/* Padding may differ where no right does; then it is looked at for nothing. */
 static void set_rights(const struct auth *auth, struct caller *c, const struct rights *rights)
 {
-    bool is_same = memcmp(&c->rights, rights, sizeof(*rights)) == 0;
+    bool is_same = rights_are_same(&c->rights, rights);
 
     c->rights = *rights;
     if (!is_same && auth->options.on_changed)
         auth->options.on_changed(auth->options.user, c);
+}
+
+/* The file says the second in which the token was made, and we when the one before it went. Without
+ * its Z a second comes before every moment of it. */
+static void set_since(struct caller *c, const struct token *token)
+{
+    memcpy(c->created, token->created, sizeof(c->created));
+    (void)snprintf(c->known_since, sizeof(c->known_since), "%.*s",
+                   (int)strcspn(token->created, "Z"), token->created);
+    if (strcmp(c->known_since, c->removed) < 0)
+        memcpy(c->known_since, c->removed, sizeof(c->known_since));
 }
 
 /* Updates the callers from the file. Callers whose token was removed are reported; another token of
@@ -176,6 +189,7 @@ static void settle(struct auth *auth)
             remove_caller(auth, c);
         token_keeper(token, c->keeper);
         memcpy(c->token_hash, token->hash, sizeof(c->token_hash));
+        set_since(c, token);
         c->is_known = true;
         set_rights(auth, c, &token->rights);
     }
@@ -194,6 +208,14 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+/* Nor does anything that they gave let somebody in: pages, or sandboxes with tokens of their own.
+ */
+static void shut_out(struct auth *auth)
+{
+    for (struct caller *c = auth->callers; c; c = c->next)
+        c->is_shut_out = auth->is_broken && strcmp(c->name, TOKEN_FIRST) != 0;
+}
+
 /* A file that cannot be read revokes its tokens but ends nothing: it is most likely a mistake. */
 static void reload(struct auth *auth)
 {
@@ -206,6 +228,7 @@ static void reload(struct auth *auth)
     auth->tokens = tokens;
     if (!auth->is_broken)
         settle(auth);
+    shut_out(auth);
     if ((auth->is_broken || was_broken) && auth->options.on_trouble)
         auth->options.on_trouble(auth->options.user, &err);
     error_done(&err);
@@ -245,6 +268,21 @@ static const char *find_token(const struct auth *auth, struct span shown)
     return found;
 }
 
+static struct caller *find_page(const struct auth *auth, const struct auth_claim *claim)
+{
+    uint8_t hash[SHA256_BYTES];
+    unsigned number = 0;
+    struct caller *caller;
+
+    if (claim->token.len != TOKEN_LEN)
+        return NULL;
+    sha256(claim->token.data, claim->token.len, hash);
+    caller = page_token_find(auth->pages, hash, loop_now_ns(), &number);
+    if (claim->ret_page)
+        *claim->ret_page = number;
+    return caller;
+}
+
 int auth_check(struct auth *auth, const struct auth_claim *claim, struct caller **ret_caller,
                struct error *err)
 {
@@ -252,11 +290,13 @@ int auth_check(struct auth *auth, const struct auth_claim *claim, struct caller 
     const char *name = NULL;
 
     auth_refresh(auth);
+    if (claim->token.data)
+        caller = find_page(auth, claim);
     if (auth->is_open || (!claim->token.data && claim->is_unix && claim->uid == geteuid()))
         name = TOKEN_FIRST;
     else if (claim->token.data)
         name = find_token(auth, claim->token);
-    if (name)
+    if (name && !caller)
         caller = find_caller(auth, name);
     if (!caller || !caller->is_known) {
         error_set(err, E_AUTH, claim->token.data ? "that token is not known" : "a token is needed");
@@ -299,6 +339,11 @@ int auth_open(const struct auth_options *options, struct auth **ret_auth, struct
         return error_memory(err);
     auth->options = *options;
     auth->is_open = !options->token_path;
+    auth->pages = page_tokens_new();
+    if (!auth->pages) {
+        auth_free(auth);
+        return error_memory(err);
+    }
     if (open_all(auth, err) < 0) {
         auth_free(auth);
         return -1;
@@ -317,10 +362,16 @@ void auth_free(struct auth *auth)
         auth->callers = c->next;
         free(c);
     }
+    page_tokens_free(auth->pages);
     tokens_done(&auth->tokens);
     free(auth->tokens_path);
     explicit_bzero(auth->first, sizeof(auth->first));
     free(auth);
+}
+
+struct page_tokens *auth_pages(const struct auth *auth)
+{
+    return auth->pages;
 }
 
 bool auth_needs_token(const struct auth *auth)
@@ -336,4 +387,13 @@ bool auth_has_first(const struct auth *auth)
 struct caller *auth_next(const struct auth *auth, const struct caller *after)
 {
     return after ? after->next : auth->callers;
+}
+
+bool auth_has_others(const struct auth *auth)
+{
+    size_t known = 0;
+
+    for (const struct caller *c = auth_next(auth, NULL); c; c = auth_next(auth, c))
+        known += c->is_known;
+    return known > 1;
 }

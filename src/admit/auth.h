@@ -19,12 +19,14 @@
 #include "wire/pack.h"
 
 struct auth;
+struct page_tokens;
 
 /* The credentials of a client. */
 struct auth_claim {
     struct span token; /* data NULL: none */
     bool is_unix;
-    uid_t uid; /* of the peer, over a Unix socket */
+    uid_t uid;          /* of the peer, over a Unix socket */
+    unsigned *ret_page; /* the number of a page's token (admit/page_tokens.h), or 0; optional */
 };
 
 struct auth_options {
@@ -60,5 +62,11 @@ int auth_check(struct auth *auth, const struct auth_claim *claim, struct caller 
 /* Looks at the tokens' file now. */
 void auth_refresh(struct auth *auth);
 
+/* Those of the web console. */
+struct page_tokens *auth_pages(const struct auth *auth);
+
 /* All there ever were; NULL begins and ends. */
 struct caller *auth_next(const struct auth *auth, const struct caller *after);
+
+/* Whether more than one caller is known, so that shares matter. */
+bool auth_has_others(const struct auth *auth);

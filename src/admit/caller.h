@@ -10,6 +10,7 @@
 
 #include "admit/rights.h"
 #include "admit/tokens.h"
+#include "base/date.h"
 #include "base/loop.h"
 #include "base/share.h"
 
@@ -29,7 +30,12 @@ struct caller {
     uint8_t token_hash[SHA256_BYTES]; /* none for the first */
     bool is_operator;                 /* it is the user who started this process */
     bool is_known;                    /* false: its token was removed */
+    bool is_shut_out;                 /* the file of its token cannot be read now */
     unsigned generation;              /* goes up when a token of this name is removed */
+    char known_since[DATE_SIZE];      /* records before that are of an earlier token; "": none is */
+    char removed[DATE_SIZE];          /* when the last token of this name went; "": never */
+    char created[DATE_SIZE];          /* of the token; "": not known */
+    time_t last_used;                 /* in the life of this server; 0: not yet */
     bool is_recorded;                 /* the trail knows that it was used */
 
     double trail_bytes_per_hour;                   /* the server's setting; 0: any amount */
@@ -39,11 +45,13 @@ struct caller {
     size_t n_waiting, n_running;
     size_t n_requests;             /* that are being answered, api/router.h */
     struct share_account requests; /* bytes of their bodies and answers, http/server.c */
-    struct loop_line line; /* work on what it sends, one piece in each round of all callers */
-    size_t n_kept[2];      /* answers without and with a key, api/job.h */
-    size_t pending_bytes;  /* of what is not over yet, api/job.h */
-    size_t command_bytes;  /* that its commands may come to hold, api/job.h */
-    size_t kept_bytes;     /* of answers, api/job.h */
-    uint64_t spool_bytes;  /* of whole outputs, base/spool.h */
+    struct loop_line line;  /* work on what it sends, one piece in each round of all callers */
+    size_t n_trail_readers; /* workers that read the trail for it, api/trail_reader.c */
+    size_t n_listeners;     /* streams of events, api/events.c */
+    size_t n_kept[2];       /* answers without and with a key, api/job.h */
+    size_t pending_bytes;   /* of what is not over yet, api/job.h */
+    size_t command_bytes;   /* that its commands may come to hold, api/job.h */
+    size_t kept_bytes;      /* of answers, api/job.h */
+    uint64_t spool_bytes;   /* of whole outputs, base/spool.h */
     uint64_t n_done, n_refused;
 };

@@ -31,11 +31,45 @@ static double wait_for(struct quota_bucket *bucket, double limit, double period_
     return over > 1e-6 ? over * period_s / limit : 0;
 }
 
+static void add_used(json_t *object, const char *name, struct quota_bucket *bucket, double limit,
+                     double period_s, uint64_t now_ns)
+{
+    if (limit < 0)
+        return;
+    flow_back(bucket, limit, period_s, now_ns);
+    (void)json_object_set_new(object, name, json_real(bucket->used));
+}
+
+json_t *quota_used(struct caller *caller, uint64_t now_ns)
+{
+    const struct rights *r = &caller->rights;
+    json_t *object = json_object();
+
+    add_used(object, "runs_per_minute", &caller->runs, r->runs_per_minute, MINUTE_S, now_ns);
+    add_used(object, "cpu_s_per_hour", &caller->cpu_s, r->cpu_s_per_hour, HOUR_S, now_ns);
+    add_used(object, "bytes_per_hour", &caller->bytes, r->bytes_per_hour, HOUR_S, now_ns);
+    return object;
+}
+
 static int refuse(const char *what, double wait_s, unsigned *ret_wait_s, struct error *err)
 {
     *ret_wait_s = (unsigned)(wait_s < WAIT_MAX_S ? wait_s : WAIT_MAX_S) + 1;
     error_set(err, E_BUSY, "this token has used up its %s", what);
     return error_hint(err, "try again in %u seconds", *ret_wait_s);
+}
+
+static bool is_overdrawn(struct quota_bucket *bucket, double limit, uint64_t now_ns)
+{
+    if (limit < 0)
+        return false;
+    flow_back(bucket, limit, HOUR_S, now_ns);
+    return bucket->used > 2 * limit;
+}
+
+bool quota_is_overdrawn(struct caller *caller, uint64_t now_ns)
+{
+    return is_overdrawn(&caller->cpu_s, caller->rights.cpu_s_per_hour, now_ns) ||
+           is_overdrawn(&caller->bytes, caller->rights.bytes_per_hour, now_ns);
 }
 
 static double trail_limit(const struct caller *caller)

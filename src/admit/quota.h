@@ -6,10 +6,17 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include <jansson.h>
 
 #include "admit/caller.h"
 #include "base/error.h"
+
+/* What is used of each allowance that the token has, by its name: {"runs_per_minute": 3.5}. The
+ * caller's; NULL: out of memory. */
+json_t *quota_used(struct caller *caller, uint64_t now_ns);
 
 /* Takes one run. E_BUSY: not now; *ret_wait_s says in how many seconds, at least 1. */
 int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s, struct error *err);
@@ -17,6 +24,9 @@ int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
 /* Whether bytes may be moved. E_BUSY as above. */
 int quota_check_bytes(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
                       struct error *err);
+
+/* More than twice what the token may use in an hour: what would go on for ever ends then. */
+bool quota_is_overdrawn(struct caller *caller, uint64_t now_ns);
 
 /* The trail took so many bytes on behalf of the caller, which quota_check_bytes() limits, too. */
 void quota_spend_trail(struct caller *caller, uint64_t now_ns, double bytes);

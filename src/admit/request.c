@@ -235,6 +235,8 @@ static int put_program(const struct admission *a, const struct run_request *requ
     run->origin.wants_receipt = request->wants_receipt;
     run->terms.has_seed = request->has_seed;
     run->terms.has_terminal = request->has_terminal;
+    run->program.columns = request->columns;
+    run->program.rows = request->rows;
     run->terms.has_one_stream = request->has_one_stream;
     run->terms.seed = request->seed;
     run->origin.can_ask = request->can_ask;
@@ -402,9 +404,25 @@ int admission_check_session(const struct caller *caller, const struct session *s
     return check_terms(caller, info.profile, info.uses_grants, err);
 }
 
-/* Beside the kernels: it has its own directory, and variables besides the session's. */
-static int admit_command(const struct run_request *request, struct run *command, struct error *err)
+/* A terminal lasts as long as its session, unless the token or the request has a time for it. */
+static void let_last(const struct admission *a, const struct run_request *request,
+                     struct run_limits *limits)
 {
+    const struct run_limit *limit = &run_limit_table[RUN_LIMIT_ROW_timeout_s];
+
+    if (!(request->limits_set & 1u << RUN_LIMIT_ROW_timeout_s) &&
+        (!a->caller || rights_limit_max(&a->caller->rights, limit) < 0))
+        limits->timeout_ms = 0;
+}
+
+/* Beside the kernels: it has its own directory, and variables besides the session's. */
+static int admit_command(const struct admission *a, const struct run_request *request,
+                         struct run *command, struct error *err)
+{
+    if (request->has_terminal) {
+        let_last(a, request, &command->terms.limits);
+        command->program.has_input = false; /* it is typed */
+    }
     if (request->workdir && !(command->terms.workdir = strdup(request->workdir)))
         return error_memory(err);
     return put_env(request, command, err);
@@ -426,7 +444,7 @@ static int admit_cell(const struct admission *a, const struct run_request *reque
     if (put_limits(a, request, &cell->terms.limits, err) < 0)
         return -1;
     cell->terms.interrupt_grace_ms = interrupt_grace_ms(a, &cell->terms.limits);
-    return request->language == RUN_COMMAND ? admit_command(request, cell, err) : 0;
+    return request->language == RUN_COMMAND ? admit_command(a, request, cell, err) : 0;
 }
 
 int admit_request(const struct admission *a, const struct run_request *request,

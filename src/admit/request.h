@@ -76,6 +76,7 @@ struct run_request {
 
     uint64_t max_output_bytes; /* the most that this door shows; 0: any */
     bool has_terminal;         /* it runs on a terminal; the door passes on what is typed */
+    uint16_t columns, rows;    /* its size; 0: as Linux makes it */
     bool has_one_stream;       /* both streams end in the same place: their order is kept */
     bool masks_all;            /* personal data, too, whatever the settings say */
     bool can_ask;              /* the door brings questions to who sent it, and answers back */

@@ -57,6 +57,20 @@ double rights_get(const struct rights *rights, const struct rights_bound *bound)
     return *at;
 }
 
+bool rights_are_same(const struct rights *a, const struct rights *b)
+{
+    if (a->is_operator != b->is_operator || a->has_grants != b->has_grants ||
+        a->n_profiles != b->n_profiles)
+        return false;
+    for (size_t i = 0; i < a->n_profiles; i++)
+        if (strcmp(a->profiles[i], b->profiles[i]) != 0)
+            return false;
+    for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
+        if (rights_get(a, &bounds[i]) != rights_get(b, &bounds[i]))
+            return false;
+    return true;
+}
+
 void rights_init(struct rights *rights)
 {
     *rights = (struct rights){0};

@@ -43,6 +43,8 @@ struct rights_bound {
 const struct rights_bound *rights_bounds(size_t *ret_count);
 double rights_get(const struct rights *rights, const struct rights_bound *bound);
 
+bool rights_are_same(const struct rights *a, const struct rights *b);
+
 /* Nothing is set: everything is allowed that the settings allow. */
 void rights_init(struct rights *rights);
 

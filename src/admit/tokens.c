@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/name.h"
@@ -25,8 +26,7 @@ int token_make(char token[TOKEN_LEN + 1], struct error *err)
     if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
         return error_errno(err, "getrandom");
     (void)snprintf(token, TOKEN_LEN + 1, "bj_");
-    for (size_t i = 0; i < sizeof(chance); i++)
-        (void)snprintf(token + 3 + 2 * i, 3, "%02x", chance[i]);
+    hex_write(chance, sizeof(chance), token + 3);
     explicit_bzero(chance, sizeof(chance));
     return 0;
 }
@@ -260,7 +260,7 @@ static int add_one(struct tokens *tokens, const char *name, const struct rights 
     new = &items[tokens->count++];
     *new = (struct token){.rights = *rights};
     memcpy(new->name, name, strlen(name) + 1);
-    if (id_make(new->id, "tok_") < 0)
+    if (id_make_plain(new->id, "tok_") < 0)
         return error_errno(err, "getrandom");
     sha256(token, TOKEN_LEN, new->hash);
     date_seconds(time(NULL), new->created);

@@ -10,6 +10,7 @@
 #include "api/router.h"
 #include "api/under_way.h"
 #include "base/config.h"
+#include "base/date.h"
 #include "base/loop.h"
 #include "base/spool.h"
 #include "engine/pool.h"
@@ -34,14 +35,32 @@ struct api {
     struct http_server *http;
     struct recorder *recorder;
     struct idempotency *idempotency;
+    struct durable *durable; /* api/durable.h */
     struct mcp_http *mcp;
     struct changes_jobs changes;
     struct undo_jobs undos;
+    size_t n_token_changes; /* that workers make, one at a time */
+    json_t *doctor;         /* the last report, or NULL */
+    uint64_t doctor_ns;     /* when it came */
+    bool is_doctor_busy;
+    const char *config_path; /* of --config, or NULL */
+    size_t n_audit_readers;  /* worker processes of all callers */
     struct openapi *openapi;
+    struct events *events;
+    bool has_console; /* there is a page at /console */
+    char origin[96];  /* of the first address that it listens at; "": none */
+    char started_at[DATE_SIZE];
     struct store *store; /* what outlives runs; NULL: there is no place for it */
 };
 
 extern const struct route api_approval_routes[];
+extern const struct route api_audit_routes[];
+extern const struct route api_operator_routes[];
+extern const struct route api_console_routes[];
+extern const struct route api_doctor_routes[];
+extern const struct route api_event_routes[];
+extern const struct route api_job_routes[];
+extern const struct route api_token_routes[];
 extern const struct route api_run_routes[];
 extern const struct route api_batch_routes[];
 extern const struct route metrics_routes[];
@@ -49,12 +68,16 @@ extern const struct route api_command_routes[];
 extern const struct route api_context_routes[];
 extern const struct route api_copy_routes[];
 extern const struct route api_changes_routes[];
+extern const struct route api_inspect_routes[];
 extern const struct route api_session_routes[];
+extern const struct route api_terminal_routes[];
 extern const struct route api_file_routes[];
 extern const struct route api_output_routes[];
 extern const struct route api_port_routes[];
 extern const struct route api_skill_routes[];
 extern const struct route api_undo_routes[];
+extern const struct route api_watch_routes[];
+extern const struct route api_verify_routes[];
 extern const struct route api_work_routes[];
 extern const struct route api_meta_routes[];
 
@@ -134,6 +157,9 @@ extern const struct route api_meta_routes[];
              "*.example.org, http://HOST:PORT/PATH/"}
 /* clang-format on */
 
+/* The body of a durable job (api/durable.h). */
+extern const struct schema_field durable_fields[];
+
 /* For routes with `takes_key`, first of all: true when the request was sent before under the same
  * key, or its key is wrong, and the answer is given or will be. */
 bool api_is_repeat(struct request *request);
@@ -141,6 +167,17 @@ bool api_is_repeat(struct request *request);
 /* Looks up the key without an answer: -1: the key is invalid, or belongs to another body, and the
  * answer has been given; 0: there is no key, or it is new; 1: it is known. */
 int api_read_key(struct request *request);
+
+/* The command of the path; NULL: the answer has been given. */
+struct job *api_find_command(struct request *request);
+
+/* The command has a terminal of that size. After its variables were read. */
+int api_read_terminal(uint16_t columns, uint16_t rows, struct run_request *asked,
+                      struct error *err);
+
+/* A signal by its name, with or without SIG; 0: there is none. */
+#define API_SIGNALS "TERM,KILL,INT,HUP,QUIT,USR1,USR2,STOP,CONT,WINCH"
+int api_signal_of(const char *name);
 
 /* Answers with the error; what somebody may not do is written down. Empties the error. */
 void api_refuse(struct request *request, const char *what, struct error *err);
@@ -176,6 +213,11 @@ void api_send_masked(struct request *request, struct span data);
  * over. A program's bytes are never a page of ours: the type says only that they are bytes. */
 void api_send_file(struct request *request, int fd, uint64_t size);
 
+/* Passes a request on to a server in the session, at the port that stands behind `/ports/` in its
+ * path; and the end of its body (struct route, begin and handle). */
+int api_port_begin(struct request *request, struct session *session, struct error *err);
+void api_port_handle(struct request *request);
+
 /* The session of the path, or NULL and the answer has been given. */
 struct session *api_find_session(struct request *request);
 
@@ -190,6 +232,9 @@ int api_read_request(const json_t *body, const struct multipart *parts, struct r
 /* Reads the request without the program: rights and limits. */
 int api_read_terms(const json_t *body, struct run_request *asked, struct error *err);
 
+/* Makes it a command: a line for Bash, with a NUL behind it, which outlives the request. */
+int api_read_line(const char *line, size_t len, struct run_request *asked, struct error *err);
+
 /* Makes it a command: the program and its arguments, which are an array of strings with at least
  * one. Both the array and `line`, which is filled, outlive the request. */
 int api_read_words(const json_t *words, struct run_request *asked, struct buf *line,
@@ -202,6 +247,10 @@ struct admission api_admission(const struct api *api, const struct caller *calle
 /* The run that a body asks for, in a sandbox of its own. The caller's. */
 int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
                  struct error *err);
+
+/* Makes the run of a body that was kept, for that caller. */
+int api_make_run_of(const struct api *api, const struct caller *caller, const json_t *body,
+                    struct run **ret_run, struct error *err);
 
 /* The most this client may ask for: the settings' bound, or the lower one of its token. */
 double api_limit_max(const struct api *api, const struct caller *caller, enum run_limit_row row);

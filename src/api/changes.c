@@ -11,12 +11,12 @@
 /* --- which ones --- */
 
 struct selection {
-    const struct layers *layers;
+    const struct overlays *overlays;
     const json_t *paths;
-    struct layers_list *list;
+    struct overlays_list *list;
 };
 
-static bool is_wanted(void *arg, const struct layer_entry *entry)
+static bool is_wanted(void *arg, const struct overlay_entry *entry)
 {
     const struct selection *s = arg;
     const json_t *path;
@@ -26,7 +26,7 @@ static bool is_wanted(void *arg, const struct layer_entry *entry)
         return true;
     json_array_foreach((json_t *)s->paths, i, path)
     {
-        if (layers_is_below(s->layers, entry, json_string_value(path)))
+        if (overlays_is_below(s->overlays, entry, json_string_value(path)))
             return true;
     }
     return false;
@@ -44,7 +44,7 @@ static int check_paths(const struct selection *s, struct error *err)
         bool found = false;
 
         for (size_t k = 0; k < s->list->count && !found; k++)
-            found = layers_is_below(s->layers, &s->list->entries[k], text);
+            found = overlays_is_below(s->overlays, &s->list->entries[k], text);
         if (!found) {
             error_set(err, E_NOT_FOUND, "nothing has changed at `%.200s`", text);
             return error_hint(err, "give paths as the list of changes has them");
@@ -53,12 +53,12 @@ static int check_paths(const struct selection *s, struct error *err)
     return 0;
 }
 
-static int version_of(const struct layers *layers, const struct layers_list *list,
+static int version_of(const struct overlays *overlays, const struct overlays_list *list,
                       char text[2 * SHA256_BYTES + 1])
 {
     uint8_t digest[SHA256_BYTES];
 
-    layers_list_digest(layers, list, digest);
+    overlays_list_digest(overlays, list, digest);
     sha256_to_hex(digest, text);
     return 0;
 }
@@ -71,17 +71,17 @@ static int view_all(const struct selection *s, struct mask_context masks,
 
     *ret_hidden = 0;
     for (size_t i = 0; i < s->list->count; i++) {
-        struct layer_entry *e = &s->list->entries[i];
+        struct overlay_entry *e = &s->list->entries[i];
         cleanup(changes_view_done) struct changes_view view = {0};
         json_t *change;
 
         if (!is_wanted((void *)s, e))
             continue;
-        if (changes_view_make(s->layers, e, masks, &room, &view, err) < 0)
+        if (changes_view_make(s->overlays, e, masks, &room, &view, err) < 0)
             return -1;
         *ret_hidden += view.hidden;
-        if (view.is_moving && (!e->obstacle || e->obstacle == LAYER_CONFLICT))
-            e->obstacle = LAYER_UNREADABLE;
+        if (view.is_moving && (!e->obstacle || e->obstacle == OVERLAY_CONFLICT))
+            e->obstacle = OVERLAY_UNREADABLE;
         change = changes_view_json(&view, e, wish->has_diffs);
         if (!change || json_array_append_new(changes, change) < 0)
             return error_memory(err);
@@ -112,7 +112,7 @@ static int show_all(const struct selection *s, struct mask_context masks,
     char version[2 * SHA256_BYTES + 1];
     uint64_t hidden;
 
-    (void)version_of(s->layers, s->list, version);
+    (void)version_of(s->overlays, s->list, version);
     if (view_all(s, masks, wish, changes, &hidden, err) < 0 ||
         check_length(changes, SHOWN_BYTES, err) < 0) {
         json_decref(changes);
@@ -126,29 +126,29 @@ static int show_all(const struct selection *s, struct mask_context masks,
 
 /* --- what became of it --- */
 
-static const char *reason_words(enum layer_obstacle obstacle)
+static const char *reason_words(enum overlay_obstacle obstacle)
 {
     static const char *const words[] = {
-        [LAYER_NO_OBSTACLE] = "it was not tried",
-        [LAYER_CONFLICT] = "it also changed on the disk",
-        [LAYER_PROTECTED] = "it runs or steers something on the host; Belljar never writes it",
-        [LAYER_SPECIAL] = "it is neither a file nor a directory nor a link",
-        [LAYER_LEADS_OUT] = "the link leads out of the directory",
-        [LAYER_ODD_NAME] = "its name is not plain text",
-        [LAYER_UNREADABLE] = "it cannot be read",
-        [LAYER_FAILED] = "it failed",
+        [OVERLAY_NO_OBSTACLE] = "it was not tried",
+        [OVERLAY_CONFLICT] = "it also changed on the disk",
+        [OVERLAY_PROTECTED] = "it runs or steers something on the host; Belljar never writes it",
+        [OVERLAY_SPECIAL] = "it is neither a file nor a directory nor a link",
+        [OVERLAY_LEADS_OUT] = "the link leads out of the directory",
+        [OVERLAY_ODD_NAME] = "its name is not plain text",
+        [OVERLAY_UNREADABLE] = "it cannot be read",
+        [OVERLAY_FAILED] = "it failed",
     };
 
     return words[obstacle];
 }
 
-static json_t *skipped_json(const struct selection *s, const struct layer_entry *e,
+static json_t *skipped_json(const struct selection *s, const struct overlay_entry *e,
                             struct mask_context masks)
 {
-    const char *name = layer_obstacle_name(e->obstacle);
+    const char *name = overlay_obstacle_name(e->obstacle);
     const char *words = e->failure ? e->failure : reason_words(e->obstacle);
 
-    return json_pack("{s:o, s:s, s:o}", "path", changes_view_path(s->layers, e, masks), "reason",
+    return json_pack("{s:o, s:s, s:o}", "path", changes_view_path(s->overlays, e, masks), "reason",
                      name ? name : "failed", "message", changes_view_words(masks, words));
 }
 
@@ -158,12 +158,12 @@ static int report(const struct selection *s, struct mask_context masks, const ch
     json_t *done = json_array(), *skipped = json_array();
 
     for (size_t i = 0; i < s->list->count; i++) {
-        const struct layer_entry *e = &s->list->entries[i];
+        const struct overlay_entry *e = &s->list->entries[i];
 
         if (!is_wanted((void *)s, e))
             continue;
         if (e->is_done)
-            (void)json_array_append_new(done, changes_view_path(s->layers, e, masks));
+            (void)json_array_append_new(done, changes_view_path(s->overlays, e, masks));
         else
             (void)json_array_append_new(skipped, skipped_json(s, e, masks));
     }
@@ -181,16 +181,16 @@ static int check_version(const char *version, const char *wanted, struct error *
 }
 
 /* An apply without a version means what was shown last. Without a look it takes what there is. */
-static int check_shown(const struct layers *layers, const char *version, struct error *err)
+static int check_shown(const struct overlays *overlays, const char *version, struct error *err)
 {
-    if (!*layers_shown(layers) || strcmp(version, layers_shown(layers)) == 0)
+    if (!*overlays_shown(overlays) || strcmp(version, overlays_shown(overlays)) == 0)
         return 0;
     error_set(err, E_INVALID, "the changes differ from those shown last");
     return error_hint(err, "review them again, or give the `version` you mean");
 }
 
 /* After an apply or a discard: of what was shown, the rest still counts as shown. */
-static void note_rest(struct layers *layers, const struct layers_list *list, bool was_shown)
+static void note_rest(struct overlays *overlays, const struct overlays_list *list, bool was_shown)
 {
     char version[2 * SHA256_BYTES + 1] = "";
     size_t left = 0;
@@ -198,8 +198,8 @@ static void note_rest(struct layers *layers, const struct layers_list *list, boo
     for (size_t i = 0; i < list->count; i++)
         left += !list->entries[i].is_done;
     if (left && was_shown)
-        (void)version_of(layers, list, version);
-    layers_note_shown(layers, version);
+        (void)version_of(overlays, list, version);
+    overlays_note_shown(overlays, version);
 }
 
 /* Changes that were not shown are not applied, unless the request names the number of hidden
@@ -227,19 +227,20 @@ static int check_hidden(const struct selection *s, struct mask_context masks,
                       hidden);
 }
 
-static int note_bases(struct layers *layers, const struct layers_list *list, struct error *err)
+static int note_bases(struct overlays *overlays, const struct overlays_list *list,
+                      struct error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
-        const struct layer_entry *e = &list->entries[i];
+        const struct overlay_entry *e = &list->entries[i];
 
         if (e->is_done && e->kind != FILES_DIRECTORY && e->ctime_ns &&
-            layers_note_base(layers, e->index, e->path, e->ctime_ns, e->inode, err) < 0)
+            overlays_note_base(overlays, e->index, e->path, e->ctime_ns, e->inode, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int settle(struct layers *layers, struct selection *s, struct mask_context masks,
+static int settle(struct overlays *overlays, struct selection *s, struct mask_context masks,
                   const struct changes_wish *wish, const char *version, struct error *err)
 {
     if (s->list->is_partial && json_array_size(s->paths) == 0) {
@@ -248,36 +249,36 @@ static int settle(struct layers *layers, struct selection *s, struct mask_contex
     }
     if (check_version(version, wish->version, err) < 0)
         return -1;
-    if (!wish->version && wish->action == CHANGES_APPLY && check_shown(layers, version, err) < 0)
+    if (!wish->version && wish->action == CHANGES_APPLY && check_shown(overlays, version, err) < 0)
         return -1;
     if (wish->action == CHANGES_DISCARD) {
-        layers_discard(layers, s->list, is_wanted, s);
+        overlays_discard(overlays, s->list, is_wanted, s);
         return 0;
     }
     if (check_hidden(s, masks, wish, err) < 0)
         return -1;
-    layers_apply(layers, s->list, wish->is_forced, is_wanted, s);
-    return note_bases(layers, s->list, err);
+    overlays_apply(overlays, s->list, wish->is_forced, is_wanted, s);
+    return note_bases(overlays, s->list, err);
 }
 
-int changes_do(struct layers *layers, struct mask_context masks, const struct changes_wish *wish,
-               json_t **ret_answer, struct error *err)
+int changes_do(struct overlays *overlays, struct mask_context masks,
+               const struct changes_wish *wish, json_t **ret_answer, struct error *err)
 {
-    cleanup(layers_list_done) struct layers_list list = {0};
-    struct selection s = {layers, wish->paths, &list};
+    cleanup(overlays_list_done) struct overlays_list list = {0};
+    struct selection s = {overlays, wish->paths, &list};
     char version[2 * SHA256_BYTES + 1];
     bool was_shown;
 
-    if (layers_changes(layers, &list, err) < 0 || check_paths(&s, err) < 0)
+    if (overlays_changes(overlays, &list, err) < 0 || check_paths(&s, err) < 0)
         return -1;
-    (void)version_of(layers, &list, version);
+    (void)version_of(overlays, &list, version);
     if (wish->action == CHANGES_SHOW) {
-        layers_note_shown(layers, list.count ? version : "");
+        overlays_note_shown(overlays, list.count ? version : "");
         return show_all(&s, masks, wish, ret_answer, err);
     }
-    was_shown = strcmp(version, wish->version ? wish->version : layers_shown(layers)) == 0;
-    if (settle(layers, &s, masks, wish, version, err) < 0)
+    was_shown = strcmp(version, wish->version ? wish->version : overlays_shown(overlays)) == 0;
+    if (settle(overlays, &s, masks, wish, version, err) < 0)
         return -1;
-    note_rest(layers, &list, was_shown);
+    note_rest(overlays, &list, was_shown);
     return report(&s, masks, version, ret_answer, err);
 }

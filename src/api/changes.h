@@ -14,7 +14,7 @@
 #include "base/loop.h"
 #include "engine/masking.h"
 #include "engine/session.h"
-#include "sandbox/layer.h"
+#include "sandbox/overlay.h"
 
 enum changes_action { CHANGES_SHOW, CHANGES_APPLY, CHANGES_DISCARD };
 
@@ -35,8 +35,8 @@ struct changes_wish {
  * "diff"}],"has_more","version","hidden_bytes"}
  * the others:    {"done":[path],"skipped":[{"path","reason","message"}],"version"}
  * `masks` says what is masked. The caller owns *ret_answer. */
-int changes_do(struct layers *layers, struct mask_context masks, const struct changes_wish *wish,
-               json_t **ret_answer, struct error *err);
+int changes_do(struct overlays *overlays, struct mask_context masks,
+               const struct changes_wish *wish, json_t **ret_answer, struct error *err);
 
 /* `answer` is only lent, and NULL where `err` says why. */
 typedef void (*changes_fn)(void *user, json_t *answer, struct error *err);

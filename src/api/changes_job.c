@@ -1,11 +1,12 @@
 /* Looks at changes, applies or discards them, in a worker (api/worker.h): it has the descriptors
- * of the layers and everything that texts are masked with. */
+ * of the overlays and everything that texts are masked with. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/changes.h"
 #include "api/worker.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/share.h"
 
@@ -15,33 +16,33 @@
 struct changes_job {
     struct changes_jobs *jobs;
     struct changes_job *next;
-    char session[32];
+    char session[ID_SIZE];
     struct sessions *sessions; /* where it is, if it is still there at the end */
     char *owner;
     enum changes_action action;
-    struct layers *layers;
+    struct overlays *overlays;
     changes_fn fn;
     void *user;
 };
 
 /* --- in the worker --- */
 
-static json_t *bases_json(const struct layers *layers)
+static json_t *bases_json(const struct overlays *overlays)
 {
     json_t *bases = json_array();
     const char *path;
     int64_t ctime_ns;
     uint64_t inode;
 
-    for (size_t i = 0; i < layers_count(layers); i++)
-        for (size_t n = 0; (path = layers_base(layers, i, n, &ctime_ns, &inode)); n++)
+    for (size_t i = 0; i < overlays_count(overlays); i++)
+        for (size_t n = 0; (path = overlays_base(overlays, i, n, &ctime_ns, &inode)); n++)
             (void)json_array_append_new(bases, json_pack("[I, s, I, I]", (json_int_t)i, path,
                                                          (json_int_t)ctime_ns, (json_int_t)inode));
     return bases;
 }
 
 struct there {
-    struct layers *layers;
+    struct overlays *overlays;
     struct mask_context masks;
     const struct changes_wish *wish;
 };
@@ -51,10 +52,10 @@ static int work(const void *arg, json_t **ret_answer, struct error *err)
     const struct there *there = arg;
     json_t *answer = NULL;
 
-    if (changes_do(there->layers, there->masks, there->wish, &answer, err) < 0)
+    if (changes_do(there->overlays, there->masks, there->wish, &answer, err) < 0)
         return -1;
-    *ret_answer = json_pack("{s:o, s:o, s:s}", "answer", answer, "bases", bases_json(there->layers),
-                            "shown", layers_shown(there->layers));
+    *ret_answer = json_pack("{s:o, s:o, s:s}", "answer", answer, "bases",
+                            bases_json(there->overlays), "shown", overlays_shown(there->overlays));
     return 0;
 }
 
@@ -68,22 +69,24 @@ static void job_free(struct changes_job *job)
         at = &(*at)->next;
     if (*at)
         *at = job->next;
-    layers_unref(job->layers);
+    overlays_unref(job->overlays);
     free(job->owner);
     free(job);
 }
 
-/* They hold until the layers go; where there is no memory a later change looks like a conflict. */
-static void take_bases(struct layers *layers, const json_t *bases)
+/* They hold until the overlays go; where there is no memory a later change looks like a conflict.
+ */
+static void take_bases(struct overlays *overlays, const json_t *bases)
 {
     for (size_t i = 0; i < json_array_size(bases); i++) {
         const json_t *base = json_array_get(bases, i);
         size_t index = (size_t)json_integer_value(json_array_get(base, 0));
         const char *path = json_string_value(json_array_get(base, 1));
 
-        if (path && index < layers_count(layers))
-            (void)layers_note_base(layers, index, path, json_integer_value(json_array_get(base, 2)),
-                                   (uint64_t)json_integer_value(json_array_get(base, 3)), NULL);
+        if (path && index < overlays_count(overlays))
+            (void)overlays_note_base(overlays, index, path,
+                                     json_integer_value(json_array_get(base, 2)),
+                                     (uint64_t)json_integer_value(json_array_get(base, 3)), NULL);
     }
 }
 
@@ -117,9 +120,9 @@ static void on_done(void *arg, json_t *envelope, struct error *err)
     void *user = job->user;
 
     if (answer && shown)
-        layers_note_shown(job->layers, shown);
+        overlays_note_shown(job->overlays, shown);
     if (answer) {
-        take_bases(job->layers, json_object_get(envelope, "bases"));
+        take_bases(job->overlays, json_object_get(envelope, "bases"));
         note_applied(job, answer);
     } else if (err->code == E_NONE) {
         error_set(err, E_SYSTEM, "the process that examines changes was lost");
@@ -140,7 +143,7 @@ static int check(const struct changes_jobs *jobs, struct session *session,
         error_set(err, E_BUSY, "the session is starting");
         return error_hint(err, "try again");
     }
-    if (!session_layers(session)) {
+    if (!session_overlays(session)) {
         error_set(err, E_INVALID, "the session has no copy-on-write directory");
         return error_hint(err, "open one with `allow`: [\"DIR:cow\"]");
     }
@@ -194,7 +197,7 @@ static struct changes_job *job_new(struct changes_jobs *jobs, struct session *se
     *job = (struct changes_job){.jobs = jobs,
                                 .fn = fn,
                                 .user = user,
-                                .layers = layers_ref(session_layers(session)),
+                                .overlays = overlays_ref(session_overlays(session)),
                                 .sessions = session_table(session),
                                 .owner = info->owner ? strdup(info->owner) : NULL,
                                 .action = action};
@@ -205,7 +208,7 @@ static struct changes_job *job_new(struct changes_jobs *jobs, struct session *se
 int changes_start(struct changes_jobs *jobs, struct loop *loop, struct session *session,
                   const struct changes_wish *wish, changes_fn fn, void *user, struct error *err)
 {
-    const struct there there = {session_layers(session), session_masks(session), wish};
+    const struct there there = {session_overlays(session), session_masks(session), wish};
     struct worker_task task = {
         .work = work,
         .arg = &there,

@@ -36,22 +36,22 @@ static json_t *review_json(struct mask_context masks, struct span text, uint64_t
     return json_text_string(buf_str(&shown), shown.len);
 }
 
-static json_t *path_json(const struct layers *layers, const struct layer_entry *e,
+static json_t *path_json(const struct overlays *overlays, const struct overlay_entry *e,
                          struct mask_context masks, uint64_t *ret_hidden)
 {
     cleanup(buf_done) struct buf shown = BUF_OF(8 * PATH_MAX + 2);
 
-    if (layers_show_path(layers, e, &shown, NULL) == 0)
+    if (overlays_show_path(overlays, e, &shown, NULL) == 0)
         return review_json(masks, (struct span){buf_str(&shown), shown.len}, ret_hidden);
     if (ret_hidden)
         *ret_hidden = strlen(e->path);
     return json_string("?");
 }
 
-json_t *changes_view_path(const struct layers *layers, const struct layer_entry *e,
+json_t *changes_view_path(const struct overlays *overlays, const struct overlay_entry *e,
                           struct mask_context masks)
 {
-    return path_json(layers, e, masks, NULL);
+    return path_json(overlays, e, masks, NULL);
 }
 
 bool changes_view_is_special(unsigned mode)
@@ -94,34 +94,36 @@ static bool hide(struct mask_context masks, struct contents *c)
 
 /* Facts that the lines do not show, if there are none, or if they are of something else. The list
  * has modes in any case. */
-static int add_facts(const struct layer_entry *e, bool has_hunks, struct buf *out)
+static int add_facts(const struct overlay_entry *e, bool has_hunks, struct buf *out)
 {
-    if (e->change == LAYER_CHANGED && e->kind != e->old_kind &&
+    if (e->change == OVERLAY_CHANGED && e->kind != e->old_kind &&
         buf_printf(out, NULL, "old kind %s\nnew kind %s\n", files_kind_name(e->old_kind),
                    files_kind_name(e->kind)) < 0)
         return -1;
-    if (!has_hunks && e->change == LAYER_CHANGED && e->mode != e->old_mode &&
+    if (!has_hunks && e->change == OVERLAY_CHANGED && e->mode != e->old_mode &&
         buf_printf(out, NULL, "old mode %04o\nnew mode %04o\n", e->old_mode, e->mode) < 0)
         return -1;
-    if (e->change == LAYER_CREATED && e->kind == FILES_REGULAR && changes_view_is_special(e->mode))
+    if (e->change == OVERLAY_CREATED && e->kind == FILES_REGULAR &&
+        changes_view_is_special(e->mode))
         return buf_printf(out, NULL, "new mode %04o\n", e->mode);
-    if (e->change == LAYER_CREATED && e->kind == FILES_LINK)
+    if (e->change == OVERLAY_CREATED && e->kind == FILES_LINK)
         return buf_add_str(out, "new symbolic link\n", NULL);
     return 0;
 }
 
-static int add_head(const struct layer_entry *e, const char *path, bool has_hunks, struct buf *out)
+static int add_head(const struct overlay_entry *e, const char *path, bool has_hunks,
+                    struct buf *out)
 {
     if (add_facts(e, has_hunks, out) < 0)
         return -1;
-    return buf_printf(out, NULL, "--- %s%s\n+++ %s%s\n", e->change == LAYER_CREATED ? "" : "a",
-                      e->change == LAYER_CREATED ? "/dev/null" : path,
-                      e->change == LAYER_DELETED ? "" : "b",
-                      e->change == LAYER_DELETED ? "/dev/null" : path);
+    return buf_printf(out, NULL, "--- %s%s\n+++ %s%s\n", e->change == OVERLAY_CREATED ? "" : "a",
+                      e->change == OVERLAY_CREATED ? "/dev/null" : path,
+                      e->change == OVERLAY_DELETED ? "" : "b",
+                      e->change == OVERLAY_DELETED ? "/dev/null" : path);
 }
 
 /* All of it or nothing: half a diff looks like a whole one. */
-static void put_diff(struct changes_view *view, const struct layer_entry *e,
+static void put_diff(struct changes_view *view, const struct overlay_entry *e,
                      const struct buf *hunks, struct changes_room *room)
 {
     const char *path = json_string_value(view->path);
@@ -136,7 +138,7 @@ static void put_diff(struct changes_view *view, const struct layer_entry *e,
     room->shown -= view->diff.len;
 }
 
-static int compare(struct changes_view *view, const struct layer_entry *e,
+static int compare(struct changes_view *view, const struct overlay_entry *e,
                    struct mask_context masks, struct contents *c, struct changes_room *room,
                    struct error *err)
 {
@@ -163,18 +165,19 @@ static int compare(struct changes_view *view, const struct layer_entry *e,
 
 /* The shown content must be the one that the list and its version describe. A process of the
  * session may write it in between. */
-static bool is_other(const struct layer_entry *e, struct buf *new)
+static bool is_other(const struct overlay_entry *e, struct buf *new)
 {
     uint8_t digest[SHA256_BYTES];
 
-    if (e->change == LAYER_DELETED)
+    if (e->change == OVERLAY_DELETED)
         return false;
     sha256(buf_str(new), new->len, digest);
     return sha256_differs(digest, e->digest);
 }
 
-static int look(struct changes_view *view, const struct layers *layers, const struct layer_entry *e,
-                struct mask_context masks, struct changes_room *room, struct error *err)
+static int look(struct changes_view *view, const struct overlays *overlays,
+                const struct overlay_entry *e, struct mask_context masks, struct changes_room *room,
+                struct error *err)
 {
     cleanup(contents_done) struct contents c = {0};
     bool was_text, is_text;
@@ -188,7 +191,7 @@ static int look(struct changes_view *view, const struct layers *layers, const st
         return 0;
     }
     room->read -= (size_t)(e->size + e->old_size);
-    if (!layers_read(layers, e, LIMIT_DIFF_FILE, &c.old, &c.new)) {
+    if (!overlays_read(overlays, e, LIMIT_DIFF_FILE, &c.old, &c.new)) {
         view->not_shown = "unreadable";
         view->is_moving = true;
         return 0;
@@ -205,32 +208,33 @@ static int look(struct changes_view *view, const struct layers *layers, const st
     view->is_binary = true;
     /* Content that is written without having been shown counts as hidden, whatever was there
      * before. Deleting a file writes nothing. */
-    if (e->change != LAYER_DELETED)
+    if (e->change != OVERLAY_DELETED)
         view->not_shown = "binary";
     return 0;
 }
 
-static bool has_content(const struct layer_entry *e)
+static bool has_content(const struct overlay_entry *e)
 {
     return (e->kind == FILES_REGULAR || e->kind == FILES_LINK) &&
            (e->old_kind == FILES_REGULAR || e->old_kind == FILES_LINK);
 }
 
-int changes_view_make(const struct layers *layers, const struct layer_entry *e,
+int changes_view_make(const struct overlays *overlays, const struct overlay_entry *e,
                       struct mask_context masks, struct changes_room *room,
                       struct changes_view *ret_view, struct error *err)
 {
     uint64_t hidden_name = 0;
 
-    ret_view->path = path_json(layers, e, masks, &hidden_name);
+    ret_view->path = path_json(overlays, e, masks, &hidden_name);
     if (!ret_view->path)
         return error_memory(err);
-    if (has_content(e) && look(ret_view, layers, e, masks, room, err) < 0)
+    if (has_content(e) && look(ret_view, overlays, e, masks, room, err) < 0)
         return -1;
     if (ret_view->not_shown)
         ret_view->hidden = e->size + e->old_size > 0 ? e->size + e->old_size : 1;
     ret_view->hidden += hidden_name;
-    if (ret_view->is_moving || (e->obstacle != LAYER_NO_OBSTACLE && e->obstacle != LAYER_CONFLICT))
+    if (ret_view->is_moving ||
+        (e->obstacle != OVERLAY_NO_OBSTACLE && e->obstacle != OVERLAY_CONFLICT))
         ret_view->hidden = 0; /* it is not applied in any case */
     return 0;
 }
@@ -250,35 +254,30 @@ static json_t *mode_json(unsigned mode, bool is_there)
     return is_there ? json_string(text) : json_null();
 }
 
-static json_t *digest_json(const struct layer_entry *e)
+static json_t *digest_json(const struct overlay_entry *e)
 {
     char hex[2 * SHA256_BYTES + 1];
 
-    if (e->change == LAYER_DELETED || (e->kind != FILES_REGULAR && e->kind != FILES_LINK))
+    if (e->change == OVERLAY_DELETED || (e->kind != FILES_REGULAR && e->kind != FILES_LINK))
         return json_null();
     sha256_to_hex(e->digest, hex);
     return json_string(hex);
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_string(text) : json_null();
-}
-
-json_t *changes_view_json(const struct changes_view *view, const struct layer_entry *e,
+json_t *changes_view_json(const struct changes_view *view, const struct overlay_entry *e,
                           bool has_diff)
 {
     bool has_invisible = view->count.has_invisible || utf8_has_invisible(e->path, strlen(e->path));
     json_t *change = json_pack(
         "{s:O, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:o, s:o, s:o}", "path",
-        view->path, "change", layer_change_name(e->change), "kind", files_kind_name(e->kind),
+        view->path, "change", overlay_change_name(e->change), "kind", files_kind_name(e->kind),
         "old_kind", files_kind_name(e->old_kind), "size", (json_int_t)e->size, "old_size",
-        (json_int_t)e->old_size, "mode", mode_json(e->mode, e->change != LAYER_DELETED), "old_mode",
-        mode_json(e->old_mode, e->change != LAYER_CREATED), "added",
+        (json_int_t)e->old_size, "mode", mode_json(e->mode, e->change != OVERLAY_DELETED),
+        "old_mode", mode_json(e->old_mode, e->change != OVERLAY_CREATED), "added",
         count_json(view, view->count.added), "removed", count_json(view, view->count.removed),
         "is_binary", (int)view->is_binary, "has_invisible", (int)has_invisible, "hidden_bytes",
-        (json_int_t)view->hidden, "not_shown", text_or_null(view->not_shown), "sha256",
-        digest_json(e), "obstacle", text_or_null(layer_obstacle_name(e->obstacle)));
+        (json_int_t)view->hidden, "not_shown", json_string_or_null(view->not_shown), "sha256",
+        digest_json(e), "obstacle", json_string_or_null(overlay_obstacle_name(e->obstacle)));
 
     if (change && has_diff)
         (void)json_object_set_new(change, "diff",

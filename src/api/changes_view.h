@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/diff.h"
 #include "engine/masking.h"
-#include "sandbox/layer.h"
+#include "sandbox/overlay.h"
 
 /* The remaining room of an answer: bytes of diffs, and bytes of files that are read for them. */
 struct changes_room {
@@ -27,17 +27,17 @@ struct changes_view {
 void changes_view_done(struct changes_view *view);
 
 /* Compares both sides and hides what must be. -1: out of memory. */
-int changes_view_make(const struct layers *layers, const struct layer_entry *e,
+int changes_view_make(const struct overlays *overlays, const struct overlay_entry *e,
                       struct mask_context masks, struct changes_room *room,
                       struct changes_view *ret_view, struct error *err);
 
-json_t *changes_view_json(const struct changes_view *view, const struct layer_entry *e,
+json_t *changes_view_json(const struct changes_view *view, const struct overlay_entry *e,
                           bool has_diff);
 
 /* Of a new file: it can be started, or everybody can write it. */
 bool changes_view_is_special(unsigned mode);
 
 /* The whole path; words about it. What cannot be shown is "?". */
-json_t *changes_view_path(const struct layers *layers, const struct layer_entry *e,
+json_t *changes_view_path(const struct overlays *overlays, const struct overlay_entry *e,
                           struct mask_context masks);
 json_t *changes_view_words(struct mask_context masks, const char *words);

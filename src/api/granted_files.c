@@ -284,6 +284,7 @@ static void start(struct work *w, struct session *session, const struct buf *cod
         .session = session,
         .owner = request->owner,
         .caller = request->caller,
+        .is_helper = true,
         .follower = {.on_done = on_done, .user = w},
     };
     struct error err = {0};

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/sha256.h"
 #include "http/idempotency_key.h"
 #include "wire/pack.h"
@@ -28,8 +29,8 @@ struct idempotency;
 /* The entry of a key; lent until the next call. */
 struct idempotency_entry {
     uint8_t body[SHA256_BYTES];
-    char run[32]; /* the id of the run it started; "": it started none */
-    char *answer; /* as it was given, or NULL */
+    char run[ID_SIZE]; /* the id of the run it started; "": it started none */
+    char *answer;      /* as it was given, or NULL */
     size_t len;
 };
 

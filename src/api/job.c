@@ -27,6 +27,7 @@ static void free_job(struct job *job)
     spool_free(job->spools[0]);
     spool_free(job->spools[1]);
     shared_unref(job->answer);
+    buf_done(&job->code);
     sse_done(&job->events);
     if (job->form.free)
         job->form.free(job->form.user);
@@ -45,7 +46,7 @@ struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, stru
 {
     for (struct job *job = TAILQ_LAST(&jobs->all, job_list); job;
          job = TAILQ_PREV(job, job_list, link))
-        if (strcmp(job->id, id) == 0 && strcmp(job->owner, owner) == 0 && !is_old(job))
+        if (strcmp(job->id, id) == 0 && (!owner || strcmp(job->owner, owner) == 0) && !is_old(job))
             return job;
     error_set(err, E_NOT_FOUND, "there is no run with that id");
     error_hint(err, "results are kept only for a while");
@@ -211,6 +212,7 @@ static void end_answer(void *arg)
     job->spools[1] = run_stream_take_spool(&run->result.err);
     job_keep_for_readers(job, run);
     job_mask_note(job);
+    job_keep_code(job, run);
     run_free(run);
     job->run = NULL;
     job->done_ns = loop_now_ns();
@@ -220,7 +222,8 @@ static void end_answer(void *arg)
     job_tell_answer(job);
     job_stream_end(job);
     job_wake_readers(job);
-    job->bytes = job->answer->text.len + job->events.sent_bytes + job->events.unsent_bytes;
+    job->bytes =
+        job->answer->text.len + job->code.len + job->events.sent_bytes + job->events.unsent_bytes;
     jobs->kept_bytes += job->bytes;
     caller->kept_bytes += job->bytes;
     make_room(jobs, caller);
@@ -237,6 +240,7 @@ static void on_done(struct run *run)
     queue_leave(job->jobs->options.queue, &job->place);
     account(job);
     job_note_end(job, run);
+    job_tell_events(job);
     task_begin(&job->writing, job->jobs->options.loop, &answer_steps, job);
 }
 
@@ -250,6 +254,8 @@ void job_cancel(struct job *job)
     if (job->is_cancelled || !job->run || task_is_under_way(&job->writing))
         return;
     job->is_cancelled = true;
+    if (job->is_at_gate) /* job_pass() answers it */
+        return;
     if (queue_cancel(jobs->options.queue, &job->place))
         return;
     if (!*job->session_id) {
@@ -268,7 +274,7 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
 {
     struct job *job = calloc(1, sizeof(*job));
     struct run *run = order->run;
-    char made[32] = "";
+    char made[ID_SIZE] = "";
 
     if (!order->correlation_id && id_make(made, "cor_") < 0)
         made[0] = '\0';
@@ -291,6 +297,7 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
     job->place.caller = order->caller;
     job->begun_ns = loop_now_ns();
     job->is_detached = order->is_detached;
+    job->is_helper = order->is_helper;
     job_note_begin(job, run);
     memcpy(job->id, run->id, sizeof(job->id));
     (void)snprintf(job->owner, sizeof(job->owner), "%s", order->owner);
@@ -309,9 +316,9 @@ static void spill_streams(const struct jobs *jobs, struct caller *caller, struct
     }
 }
 
-static void on_turn(void *user)
+/* It has a place. */
+static void enter_pool(struct job *job)
 {
-    struct job *job = user;
     struct jobs *jobs = job->jobs;
     struct session *session;
     int r;
@@ -327,6 +334,30 @@ static void on_turn(void *user)
     }
     if (r < 0)
         pool_refuse(jobs->options.pool, job->run);
+}
+
+static void on_turn(void *user)
+{
+    struct job *job = user;
+
+    if (job->gate.at_turn) {
+        job->is_at_gate = true;
+        job->gate.at_turn(job->gate.user, job);
+    } else {
+        enter_pool(job);
+    }
+}
+
+void job_pass(struct job *job)
+{
+    job->is_at_gate = false;
+    if (!job->is_cancelled) {
+        enter_pool(job);
+        return;
+    }
+    job->run->result.status = RUN_CANCELLED;
+    job->run->result.exit_code = 130;
+    pool_refuse(job->jobs->options.pool, job->run);
 }
 
 static void on_refused(void *user, struct error *err)
@@ -465,6 +496,7 @@ static struct job *make_job(struct jobs *jobs, const struct job_order *order, un
         (void)snprintf(job->traceparent, sizeof(job->traceparent), "%s", order->traceparent);
     job->form = order->form;
     job->follower = order->follower;
+    job->gate = order->gate;
     job->run->user = job;
     job->run->on_done = on_done;
     if (job->follower.on_event)
@@ -489,6 +521,7 @@ static void enter_queue(struct job *job, struct session *session)
     job->place.on_turn = on_turn;
     job->place.on_refused = on_refused;
     job->place.user = job;
+    job_tell_events(job);
     queue_enter(job->jobs->options.queue, &job->place);
 }
 
@@ -542,6 +575,11 @@ void job_abandon(struct job *job)
 {
     job->follower = (struct job_follower){0};
     job_cancel(job);
+}
+
+bool job_has_terminal(const struct job *job)
+{
+    return job->note.has_terminal;
 }
 
 const char *job_id(const struct job *job)

@@ -34,6 +34,7 @@ struct jobs_options {
     struct sessions *sessions;
     struct queue *queue; /* in front of both */
     struct metrics *metrics;
+    struct events *events;           /* told of every run; NULL: nobody is */
     struct recorder *recorder;       /* of what never gets to the pool */
     struct spool_directory *spools;  /* where whole outputs go; NULL: nowhere */
     struct idempotency *idempotency; /* keys that stand for runs */
@@ -76,6 +77,13 @@ bool jobs_is_closed(const struct jobs *jobs);
 /* The text of the answer, with its newline, and its status; NULL: it runs. */
 const char *job_answer(const struct job *job, size_t *ret_len, int *ret_status);
 
+/* How it ended: the status of its result, or "failed"; NULL: it runs. */
+const char *job_outcome(const struct job *job);
+int job_exit_code(const struct job *job);
+
+/* The answer as above, for somebody who keeps it. The caller's reference. */
+struct shared *job_share_answer(const struct job *job);
+
 /* Answers the request as the one that started the job was, when it is done or at once. */
 void job_repeat(struct job *job, struct request *request);
 
@@ -97,6 +105,13 @@ struct job_follower {
     void *user;
 };
 
+/* For whoever has something to write down before the program begins. `at_turn` is called when a
+ * place is free, which the job then holds; nothing happens until job_pass(). */
+struct job_gate {
+    void (*at_turn)(void *user, struct job *job);
+    void *user;
+};
+
 /* A job to be started: what runs, for whom, and who is told. */
 struct job_order {
     struct run *run;         /* admitted (admit/request.h) */
@@ -105,11 +120,13 @@ struct job_order {
     struct caller *caller;
     const struct idempotency_key *key; /* under which it is asked for; NULL: none */
     bool is_detached;           /* it goes on without a client; `request` is answered at once */
+    bool is_helper;             /* code of ours that looks at a session: no cell of a notebook */
     const char *correlation_id; /* NULL: one is made up */
     const char *traceparent;    /* NULL: none */
     struct job_form form;       /* write NULL: the native one */
     enum hint_reader reader;    /* of its hints; 0: a client of the HTTP interface */
     struct job_follower follower;
+    struct job_gate gate; /* at_turn NULL: there is none */
     /* Answered when the run is done, or, where its client wants them and the form is the native
      * one, with events as they happen; NULL: nobody waits. */
     struct request *request;
@@ -129,8 +146,14 @@ int jobs_start(struct jobs *jobs, const struct job_order *order, unsigned *ret_r
 struct job *jobs_start_or_answer(struct jobs *jobs, struct request *request,
                                  const struct job_order *order);
 
+/* It may begin; or, if it was cancelled meanwhile, it is answered. */
+void job_pass(struct job *job);
+
 /* The follower is not told any more, and the run cancelled. */
 void job_abandon(struct job *job);
+
+bool job_has_terminal(const struct job *job);
+size_t job_count_readers(const struct job *job);
 
 const char *job_id(const struct job *job);
 const struct run *job_run(const struct job *job); /* NULL: it is done */
@@ -138,7 +161,7 @@ const struct run *job_run(const struct job *job); /* NULL: it is done */
 /* The files of the form that `write` belongs to; NULL: the job has another one. */
 void *job_form_user(const struct job *job, const struct job_form *form);
 
-/* E_NOT_FOUND for an unknown, forgotten or foreign id. */
+/* E_NOT_FOUND for an unknown, forgotten or foreign id. `owner` NULL: of anybody. */
 struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, struct error *err);
 
 /* Like jobs_find(), but for a command of that session. */
@@ -148,6 +171,7 @@ struct job *jobs_find_command(struct jobs *jobs, const char *owner, const char *
 /* Of a command in a session: engine/session.h. E_NOT_FOUND: it has ended. */
 int job_input(struct job *job, const char *data, size_t len, bool closes, struct error *err);
 int job_signal(struct job *job, int sig, struct error *err);
+int job_resize(struct job *job, uint16_t columns, uint16_t rows, struct error *err);
 
 /* Whether its output is left unread for now: whoever is given it is behind. */
 void job_hold(struct job *job, bool is_held);
@@ -162,15 +186,63 @@ void job_follow(struct job *job, struct request *request);
  * stdout and stderr that the client has. Without `waits` the events end with what there is. */
 void job_read_output(struct job *job, struct request *request, const uint64_t after[2], bool waits);
 
-/* One owner's runs, the last first: at most `limit` of those that a filter lets through. NULL: out
- * of memory. The caller frees it. */
+/* Somebody who reads the output of a run along, at its own pace; there may be several. */
+struct job_reader;
+
+struct job_piece {
+    bool is_stderr;
+    uint64_t dropped; /* bytes in front of it that are not kept */
+    uint64_t offset;  /* of its first byte in all that was written */
+    const char *data;
+    size_t len;
+};
+
+struct job_reader_to {
+    struct loop_line *line; /* in which its pieces wait for a turn */
+    bool holds;             /* while it is behind, the program waits */
+    /* False: nothing more until job_reader_go_on(). */
+    bool (*on_piece)(void *user, const struct job_piece *piece);
+    /* One of these follows, once, and the reader is gone: the run is over and all of it was read;
+     * what there is was read (NULL: it waits for what follows); the run is forgotten. */
+    void (*on_end)(void *user, struct job *job);
+    void (*on_present)(void *user, struct job *job);
+    void (*on_lost)(void *user, struct job *job);
+    bool (*on_silence)(void *user); /* now and then, for connections that must not rest; or NULL */
+    void *user;
+};
+
+/* Pieces follow, those behind so many bytes of stdout and stderr. The run is not over. */
+struct job_reader *job_reader_new(struct job *job, const struct job_reader_to *to,
+                                  const uint64_t after[2], struct error *err);
+void job_reader_go_on(struct job_reader *reader);
+void job_reader_free(struct job_reader *reader);
+
+/* One owner's runs, or with NULL all, the last first: at most `limit` of those that a filter lets
+ * through. NULL: out of memory. The caller frees it. */
 struct job_filter {
-    const char *session; /* the id of a session; NULL: any */
-    bool is_live;        /* only those that wait or run */
-    bool is_command;     /* only commands */
+    const char *session;  /* the id of a session; NULL: any */
+    const char *state;    /* "waiting", "running" or how it ended; NULL: any */
+    const char *language; /* its name; NULL: any */
+    const char *text;     /* in the first line, without regard to case; NULL: any */
+    bool is_live;         /* only those that wait or run */
+    bool is_command;      /* only commands */
 };
 json_t *jobs_list(const struct jobs *jobs, const char *owner, const struct job_filter *filter,
                   size_t limit);
+
+/* Of objects with an `id`: says of each whether its answer is kept (`is_kept`), and takes out those
+ * that have not ended. Looks at the newest runs only. */
+void jobs_mark_kept(const struct jobs *jobs, json_t *list);
+
+/* How many of this owner, or with NULL of all, run and wait. */
+void jobs_count_live(const struct jobs *jobs, const char *owner, size_t *ret_running,
+                     size_t *ret_waiting);
+
+/* The cells of a session whose program and answer are kept, the oldest first: the last `limit`
+ * before that id (NULL: the last), as far as their texts fit into `bytes`. E_NOT_FOUND: there is no
+ * cell of that id. */
+int jobs_list_cells(const struct jobs *jobs, const char *session, const char *before, size_t limit,
+                    size_t bytes, struct buf *out, struct error *err);
 
 /* The whole output of one stream, or NULL where the answer has all of it. */
 const struct spool *job_spool(const struct job *job, bool is_stderr);

@@ -139,6 +139,21 @@ const char *job_answer(const struct job *job, size_t *ret_len, int *ret_status)
     return buf_str(&job->answer->text);
 }
 
+const char *job_outcome(const struct job *job)
+{
+    return job->run ? NULL : job->note.end;
+}
+
+int job_exit_code(const struct job *job)
+{
+    return job->note.exit_code;
+}
+
+struct shared *job_share_answer(const struct job *job)
+{
+    return shared_ref(job->answer);
+}
+
 void job_answer_begun(const struct job *job, struct request *request)
 {
     request_answer_json(request, 200,

@@ -50,6 +50,13 @@ int job_signal(struct job *job, int sig, struct error *err)
     return session ? session_signal(session, job->run, sig, err) : -1;
 }
 
+int job_resize(struct job *job, uint16_t columns, uint16_t rows, struct error *err)
+{
+    struct session *session = live_session(job, err);
+
+    return session ? session_resize(session, job->run, columns, rows, err) : -1;
+}
+
 void job_hold(struct job *job, bool is_held)
 {
     if (!job->run || is_held == job->is_held)

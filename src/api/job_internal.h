@@ -3,8 +3,11 @@
 #pragma once
 
 #include <sys/queue.h>
+#include <time.h>
 
+#include "admit/rights.h"
 #include "api/job.h"
+#include "base/id.h"
 #include "base/shared.h"
 #include "base/task.h"
 #include "base/utf8.h"
@@ -25,16 +28,23 @@ struct job_note {
     enum run_masking masking;
     char line[JOB_LINE_BYTES]; /* the first of the program that is not empty */
     bool is_masked;            /* and it is no longer than it is shown */
-    const char *end;           /* the name of the status; NULL: it is not over */
-    int exit_code;
-};
+    bool has_terminal;
+    struct timespec begun; /* by the clock that people use */
+    char profile[RIGHTS_PROFILE_LEN];
+    const char *end; /* the name of the status; NULL: it is not over */
 
-struct job_reader; /* job_read.c */
+    /* --- from its end on --- */
+    int exit_code;
+    double wall_ms, cpu_ms, queue_ms;
+    uint64_t memory_peak_bytes;
+    uint64_t masked, violations;
+    const char *error; /* the code of a failure of ours, or NULL */
+};
 
 struct job {
     struct jobs *jobs;
     TAILQ_ENTRY(job) link; /* by age */
-    char id[32];
+    char id[ID_SIZE];
     char owner[REQUEST_OWNER_MAX];
     char *correlation_id;
     enum hint_reader reader;
@@ -42,17 +52,21 @@ struct job {
     struct job_watch *watches;  /* who waits for the answer */
     struct idempotency_key key; /* under which it was asked for; is_set: there is one */
     struct queue_place place;
-    char session_id[32]; /* of a cell; "": it is none */
-    unsigned retry_s;    /* of a refusal; 0: not said */
+    char session_id[ID_SIZE]; /* of a cell; "": it is none */
+    unsigned retry_s;         /* of a refusal; 0: not said */
     char traceparent[REQUEST_TRACE_SIZE];
     uint64_t begun_ns, turn_ns;   /* 0: it had none */
     struct job_form form;         /* write NULL: the native one */
     struct job_follower follower; /* on_done NULL: there is none */
+    struct job_gate gate;         /* at_turn NULL: there is none */
+    bool is_at_gate;              /* it has a place, and waits for job_pass() */
     bool is_cancelled;
     bool is_detached;
+    bool is_helper;
     struct job_note note;
     struct job_reader *readers; /* who reads its output along */
     struct run_stream ended[2]; /* for them, from the end of the run on; their spools are: */
+    struct buf code;            /* of a cell that is over; empty: none, or not kept */
     struct task writing;        /* of the answer: the run is over */
     int status;                 /* of the answer, in HTTP */
     struct shared *answer;      /* its text */
@@ -117,7 +131,14 @@ void job_answer_begun(const struct job *job, struct request *request);
 /* Notes the facts of the beginning, and of the end. */
 void job_note_begin(struct job *job, const struct run *run);
 void job_note_end(struct job *job, const struct run *run);
+
+/* Takes the program of a cell over, where it is short. */
+void job_keep_code(struct job *job, struct run *run);
 void job_mask_note(struct job *job);
+const char *job_state(const struct job *job); /* as lists name it */
+
+/* Tells those who listen of its beginning, or of its end. */
+void job_tell_events(struct job *job);
 
 /* --- job_read.c --- */
 
@@ -129,6 +150,9 @@ void job_keep_for_readers(struct job *job, struct run *run);
 
 /* The job is freed. */
 void job_drop_readers(struct job *job);
+
+/* One of them is behind, and the program is to wait for it. */
+bool job_is_read_slowly(const struct job *job);
 
 /* Their connections live. */
 void job_comment_readers(const struct job *job);
@@ -144,3 +168,6 @@ void job_stream_end(struct job *job);
 /* Every second while somebody follows: comments, and patience with those who left. */
 void job_stream_tick(void *arg);
 void job_begin_ticks(struct jobs *jobs);
+
+/* Its output is left unread while somebody is behind whom it waits for. */
+void job_hold_for_readers(struct job *job);

@@ -19,9 +19,9 @@
 
 /* --- back-pressure --- */
 
-static void hold(struct job *job)
+void job_hold_for_readers(struct job *job)
 {
-    job_hold(job, sse_is_behind(&job->events));
+    job_hold(job, sse_is_behind(&job->events) || job_is_read_slowly(job));
 }
 
 /* --- events --- */
@@ -107,7 +107,7 @@ static void on_event(struct run *run, const struct run_event *event)
         on_progress(job, event);
     else
         on_output(job, event);
-    hold(job);
+    job_hold_for_readers(job);
     job_wake_readers(job);
 }
 
@@ -128,7 +128,7 @@ static void on_drained(struct request *request)
     struct job *job = request->user;
 
     sse_pump(&job->events);
-    hold(job);
+    job_hold_for_readers(job);
 }
 
 void job_begin_ticks(struct jobs *jobs)
@@ -146,7 +146,7 @@ static void attach(struct job *job, struct request *request, uint64_t after_id)
     job->left_ns = 0;
     job_begin_ticks(job->jobs);
     sse_attach(&job->events, request, after_id);
-    hold(job);
+    job_hold_for_readers(job);
 }
 
 void job_stream_begin(struct job *job, struct request *request)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/durable.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 
@@ -148,9 +149,11 @@ static int add_levels(struct buf *out, const struct api *api, struct error *err)
 {
     struct pool_level pool;
     struct queue_level queue;
+    struct job_counts durable;
     struct jobs_level jobs;
     struct http_level http;
 
+    durable_count(api->durable, &durable);
     pool_level(api->pool, &pool);
     queue_level(api->queue, &queue);
     jobs_level(api->jobs, &jobs);
@@ -168,6 +171,13 @@ static int add_levels(struct buf *out, const struct api *api, struct error *err)
         {"sessions", "gauge", "Open sessions.", (double)count_sessions(api)},
         {"answers_kept", "gauge", "Answers kept for repeated requests.", (double)jobs.kept},
         {"answers_kept_bytes", "gauge", "Their bytes.", (double)jobs.kept_bytes},
+        {"jobs_waiting", "gauge", "Durable jobs that wait for an attempt.",
+         (double)durable.by_state[JOB_WAITING]},
+        {"jobs_running", "gauge", "Durable jobs of which an attempt is under way.",
+         (double)durable.by_state[JOB_RUNNING]},
+        {"jobs_kept", "gauge", "Durable jobs that are over.",
+         (double)(durable.by_state[JOB_DONE] + durable.by_state[JOB_FAILED] +
+                  durable.by_state[JOB_LOST] + durable.by_state[JOB_CANCELLED])},
         {"http_connections", "gauge", "Open connections.", (double)http.connections},
         {"http_requests_total", "counter", "Requests answered.", (double)http.served},
         {"cpu_seconds_total", "counter", "CPU time of all runs.", api->metrics->cpu_s},
@@ -278,10 +288,38 @@ static void show_stats(struct request *request)
     request_answer_json(request, 200, stats);
 }
 
+/* For the node of a cluster, which asks several times a second. It has no token: the socket by
+ * which it comes is the credential, and it passes no request for this path on. */
+static void show_room(struct request *request)
+{
+    const struct api *api = request->api;
+    struct queue_level queue;
+    struct error err = {0};
+    size_t running, waiting;
+    json_int_t room;
+
+    if (!request->is_cluster) {
+        error_set(&err, E_NOT_FOUND, "there is nothing at this path");
+        request_answer_error(request, &err);
+        return;
+    }
+    queue_level(api->queue, &queue);
+    /* Also cells and commands of sessions, for which the queue has no place. */
+    jobs_count_live(api->jobs, NULL, &running, &waiting);
+    room = (json_int_t)queue.max_running - (json_int_t)queue.running - (json_int_t)queue.waiting;
+    request_answer_json(request, 200,
+                        json_pack("{s:s, s:I, s:I, s:I, s:I}", "node", api->config->node, "room",
+                                  room, "running", (json_int_t)running, "waiting",
+                                  (json_int_t)waiting, "sessions",
+                                  (json_int_t)count_sessions(api)));
+}
+
 /* clang-format off */
 const struct route metrics_routes[] = {
     {"GET", "/metrics", show_metrics, .access = ROUTE_OPERATOR, .type = "text/plain", .status = 200, .tag = "meta",
      .summary = "metrics of the server in Prometheus format; for operators"},
+    {"GET", "/v1/cluster/room", show_room, .access = ROUTE_PUBLIC, .status = 200, .is_unlisted = true,
+     .summary = "places for runs, for the node of a cluster"},
     {"GET", "/v1/stats", show_stats, .answers = "Stats", .status = 200, .tag = "meta",
      .summary = "the caller's running and waiting programs; for operators also metrics of the whole server"},
     {0},

@@ -13,7 +13,8 @@ static const char *const withheld[] = {
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
     "te", "trailer", "transfer-encoding", "upgrade", "content-length", "expect", "host",
     /* the client's with us */
-    "authorization", "x-api-key", "cookie", "origin", "referer", "idempotency-key",
+    "authorization", "x-api-key", "x-access-token", "e2b-traffic-access-token", "cookie", "origin",
+    "referer", "idempotency-key",
     /* bodies are masked, so that they come whole and as they are */
     "accept-encoding", "range", "if-range"};
 
@@ -38,12 +39,13 @@ static bool is_in(struct span name, const char *const *list, size_t count)
 
 int port_head_read(const struct request *request, struct port_head *ret_head, struct error *err)
 {
-    static const char mark[] = "/ports/";
+    static const char before[] = "/v1/sessions/", mark[] = "/ports/";
     struct span path = request->head.path;
-    const char *at = memmem(path.data, path.len, mark, sizeof(mark) - 1);
+    size_t skipped = span_starts_with(path, before) ? sizeof(before) - 1 : 0; /* a name follows */
+    const char *at = memmem(path.data + skipped, path.len - skipped, mark, sizeof(mark) - 1);
     struct span rest = {at ? at + sizeof(mark) - 1 : path.data, 0};
     unsigned port = 0;
-    size_t digits;
+    size_t digits, before_path;
 
     rest.len = path.len - (size_t)(rest.data - path.data);
     digits = span_until(rest, "/");
@@ -53,10 +55,11 @@ int port_head_read(const struct request *request, struct port_head *ret_head, st
                    : 100000;
     if (!at || digits == 0 || digits > 5 || rest.data[0] == '0' || port > UINT16_MAX)
         return error_set(err, E_INVALID, "the path names no port from 1 to 65535");
+    before_path = (size_t)(rest.data + digits - path.data);
     *ret_head = (struct port_head){
         .port = (uint16_t)port,
         .path = {rest.data + digits, rest.len - digits},
-        .prefix = {path.data, (size_t)(rest.data + digits - path.data)},
+        .prefix = {path.data + request->path_added, before_path - request->path_added},
     };
     return 0;
 }
@@ -99,7 +102,35 @@ int port_head_write(const struct request *request, const struct port_head *head,
     return r == 0 ? buf_add_str(out, "\r\n", err) : r;
 }
 
-/* Only to the server itself: another place is not for it to send our clients to. */
+/* A dot, in either spelling: its length. */
+static size_t dot_at(struct span text, size_t at)
+{
+    if (at < text.len && text.data[at] == '.')
+        return 1;
+    return at + 3 <= text.len && strncasecmp(text.data + at, "%2e", 3) == 0 ? 3 : 0;
+}
+
+/* Whether a client may take the path for one that leads upwards. What clients leave out or read in
+ * another way (spaces, control characters, backslashes) counts as if it did. */
+static bool leads_up(struct span to)
+{
+    struct span path = {to.data, span_until(to, "?#")};
+
+    for (size_t i = 0; i < to.len; i++)
+        if ((unsigned char)to.data[i] <= ' ' || to.data[i] == 0x7f || to.data[i] == '\\')
+            return true;
+    for (size_t i = 0; i < path.len; i++) {
+        size_t one = path.data[i] == '/' ? dot_at(path, i + 1) : 0;
+        size_t two = one ? dot_at(path, i + 1 + one) : 0, end = i + 1 + one + two;
+
+        if (two && (end >= path.len || path.data[end] == '/' || path.data[end] == ';'))
+            return true;
+    }
+    return false;
+}
+
+/* Only to the server itself: another place, such as a route of ours that a client would ask with
+ * its token, is not for it to send our clients to. */
 static int add_location(const struct http_head *answer, const struct port_head *head,
                         struct buf *out, struct error *err)
 {
@@ -116,8 +147,10 @@ static int add_location(const struct http_head *answer, const struct port_head *
             (to.len == n || to.data[n] == '/'))
             to = to.len == n ? (struct span){"/", 1} : (struct span){to.data + n, to.len - n};
     }
-    if (!to.len || to.data[0] != '/')
+    if (!to.len || to.data[0] != '/' || leads_up(to))
         return 0;
+    if (!head->prefix.len && to.len > 1 && to.data[1] == '/')
+        return 0; /* the name of another host */
     return buf_printf(out, err, "Location: %.*s%.*s\r\n", (int)head->prefix.len, head->prefix.data,
                       (int)to.len, to.data);
 }
@@ -144,6 +177,17 @@ int port_head_answer(const struct http_head *answer, const struct port_head *hea
     return r < 0 || upgrades ? r : add_location(answer, head, out, err);
 }
 
+/* Names of types have no case. */
+static bool contains_nocase(struct span type, const char *part)
+{
+    size_t n = strlen(part);
+
+    for (size_t i = 0; i + n <= type.len; i++)
+        if (strncasecmp(type.data + i, part, n) == 0)
+            return true;
+    return false;
+}
+
 bool port_head_is_text(const struct http_head *answer)
 {
     static const char *const kinds[] = {"json", "xml", "javascript", "x-www-form-urlencoded",
@@ -156,7 +200,7 @@ bool port_head_is_text(const struct http_head *answer)
     if (!type.len || (type.len >= 5 && strncasecmp(type.data, "text/", 5) == 0))
         return true;
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-        if (span_contains(type, kinds[i]))
+        if (contains_nocase(type, kinds[i]))
             return true;
     return false;
 }

@@ -1,18 +1,26 @@
 /* Calls that wait for a yes of who sent the program (calls/approval.h). */
 #include "api/api.h"
+#include "api/rights.h"
 #include "base/limits.h"
 #include "calls/approval.h"
 
 static void list_approvals(struct request *request)
 {
     const struct api *api = request->api;
+    struct error err = {0};
+    bool is_all;
 
-    request_answer_json(request, 200,
-                        json_pack("{s:o}", "approvals",
-                                  approval_list(pool_approvals(api->pool), request->owner, NULL)));
+    if (api_read_all(request, &is_all, &err) < 0)
+        api_refuse(request, "approvals", &err);
+    else
+        request_answer_json(request, 200,
+                            json_pack("{s:o}", "approvals",
+                                      approval_list(pool_approvals(api->pool),
+                                                    is_all ? NULL : request->owner, NULL)));
 }
 
-/* `id`: of a run or a session that is the client's. */
+/* `id`: of a run or a session that is the client's, or anybody's for an operator: who watches may
+ * answer what an agent with a token of its own asks. */
 static void answer(struct request *request, const char *id)
 {
     const json_t *approve = json_object_get(request->json, "approve");
@@ -24,6 +32,7 @@ static void answer(struct request *request, const char *id)
         .accept_hidden =
             (uint64_t)json_integer_value(json_object_get(request->json, "accept_hidden")),
         .sha256 = json_string_value(json_object_get(request->json, "sha256")),
+        .by = request->owner,
     };
     struct error err = {0};
 
@@ -35,9 +44,8 @@ static void answer(struct request *request, const char *id)
 
 static void approve_run(struct request *request)
 {
-    struct api *api = request->api;
     struct error err = {0};
-    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+    struct job *job = api_find_any_job(request, &err);
 
     if (job)
         answer(request, job_id(job));
@@ -47,10 +55,8 @@ static void approve_run(struct request *request)
 
 static void approve_cell(struct request *request)
 {
-    struct api *api = request->api;
     struct error err = {0};
-    struct session *session =
-        sessions_find(api->sessions, request->owner, request->params[0], &err);
+    struct session *session = api_find_any_session(request, &err);
     struct session_info info;
 
     if (!session) {
@@ -62,6 +68,11 @@ static void approve_cell(struct request *request)
 }
 
 /* clang-format off */
+static const struct schema_field list_fields[] = {
+    API_ALL_FIELD,
+    {0},
+};
+
 static const struct schema_field approve_fields[] = {
     {"approve", SCHEMA_BOOLEAN, .is_required = true, .help = "true: the call continues; false: it is refused"},
     {"approval_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .help = "id of the question"},
@@ -72,14 +83,14 @@ static const struct schema_field approve_fields[] = {
 };
 
 const struct route api_approval_routes[] = {
-    {"GET", "/v1/approvals", list_approvals, .answers = "Approvals", .status = 200, .tag = "runs",
-     .summary = "calls of your programs that wait for approval"},
+    {"GET", "/v1/approvals", list_approvals, .query = list_fields, .answers = "Approvals", .status = 200, .tag = "runs",
+     .summary = "calls of your programs that wait for approval; with `all`, of everybody's, for operators"},
     {"POST", "/v1/runs/{run}/approve", approve_run, .body = approve_fields, .max_body = KIB,
      .answers = "Approved", .status = 200, .tag = "runs",
-     .summary = "approve or refuse a call that a run waits for"},
+     .summary = "approve or refuse a call that a run waits for; also for operators"},
     {"POST", "/v1/sessions/{session}/approve", approve_cell, .body = approve_fields, .max_body = KIB,
      .answers = "Approved", .status = 200, .tag = "sessions",
-     .summary = "approve or refuse a call that a session's cell waits for"},
+     .summary = "approve or refuse a call that a session's cell waits for; also for operators"},
     {0},
 };
 /* clang-format on */

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/error_json.h"
 #include "base/json.h"
+#include "http/sse.h"
 
 #define BATCH_MAX        1000
 #define BATCH_BODY_BYTES (32 * MIB)
@@ -191,13 +192,13 @@ static void put_object(struct batch *batch, const char *event, const json_t *obj
     int r = 0;
 
     if (batch->form == FORM_EVENTS)
-        r = buf_printf(&text, NULL, "event: %s\ndata: ", event);
-    else if (batch->form == FORM_JSON && !is_summary)
-        r = buf_add_str(&text, batch->done ? ",\n" : "", NULL);
-    if (r == 0)
+        r = sse_text_add(&text, event, object, NULL);
+    else if (batch->form == FORM_JSON && !is_summary && batch->done)
+        r = buf_add_str(&text, ",\n", NULL);
+    if (r == 0 && batch->form != FORM_EVENTS)
         r = json_text_dump(object, JSON_TEXT_COMPACT, &text, NULL);
-    if (r == 0 && batch->form != FORM_JSON)
-        r = buf_add_str(&text, batch->form == FORM_EVENTS ? "\n\n" : "\n", NULL);
+    if (r == 0 && batch->form == FORM_LINES)
+        r = buf_add_str(&text, "\n", NULL);
     if (r == 0)
         put(batch, buf_str(&text), text.len);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/terminal_size.h"
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -14,8 +15,6 @@
 /* Bytes of one message of standard input. */
 #define INPUT_BYTES MIB
 
-#define NAMES "TERM,KILL,INT,HUP,QUIT,USR1,USR2,STOP,CONT,WINCH"
-
 /* clang-format off */
 static const struct {
     const char *name;
@@ -23,6 +22,11 @@ static const struct {
 } signals[] = {
     {"TERM", SIGTERM}, {"KILL", SIGKILL}, {"INT", SIGINT},   {"HUP", SIGHUP},   {"QUIT", SIGQUIT},
     {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"STOP", SIGSTOP}, {"CONT", SIGCONT}, {"WINCH", SIGWINCH},
+};
+
+static const struct schema_field size_fields[] = {
+    TERMINAL_SIZE_FIELDS,
+    {0},
 };
 
 static const struct schema_field start_fields[] = {
@@ -37,6 +41,8 @@ static const struct schema_field start_fields[] = {
     {"stdin", SCHEMA_STRING, .help = "its standard input; without it, /dev/null"},
     {"stdin_open", SCHEMA_BOOLEAN,
      .help = "its standard input stays open for what is sent later"},
+    {"pty", SCHEMA_OBJECT, .items = size_fields, .example = "{\"cols\": 80, \"rows\": 24}",
+     .help = "it runs on a terminal of that size: one stream of output, and input until its end"},
     {"background", SCHEMA_BOOLEAN,
      .help = "answer at once with the id; the command goes on without the client"},
     {"correlation_id", SCHEMA_STRING, .max_len = 128,
@@ -64,30 +70,28 @@ static const struct schema_field input_fields[] = {
 static bool is_signal_name(const char *text);
 
 static const struct schema_field signal_fields[] = {
-    {"signal", SCHEMA_STRING, .is_required = true, .choices = NAMES, .has_alias = is_signal_name,
+    {"signal", SCHEMA_STRING, .is_required = true, .choices = API_SIGNALS, .has_alias = is_signal_name,
      .help = "for the command and what it started"},
     {0},
 };
 /* clang-format on */
 
-/* With or without SIG. 0: there is none. */
-static int signal_of(const char *text)
+int api_signal_of(const char *name)
 {
-    if (strncmp(text, "SIG", 3) == 0)
-        text += 3;
+    if (strncmp(name, "SIG", 3) == 0)
+        name += 3;
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-        if (strcmp(signals[i].name, text) == 0)
+        if (strcmp(signals[i].name, name) == 0)
             return signals[i].number;
     return 0;
 }
 
 static bool is_signal_name(const char *text)
 {
-    return signal_of(text) != 0;
+    return api_signal_of(text) != 0;
 }
 
-/* The command of the path, or NULL and the answer has been given. */
-static struct job *find(struct request *request)
+struct job *api_find_command(struct request *request)
 {
     struct api *api = request->api;
     struct session *session = api_find_session(request);
@@ -148,6 +152,21 @@ int api_read_words(const json_t *words, struct run_request *asked, struct buf *l
     return 0;
 }
 
+int api_read_line(const char *line, size_t len, struct run_request *asked, struct error *err)
+{
+    if (strspn(line, " \t\r\n") == len) {
+        error_set(err, E_INVALID, "`command`: expected a line that is not empty");
+        return error_hint(err, "for example `make test`");
+    }
+    asked->language = RUN_COMMAND;
+    asked->max_code = LIMIT_COMMAND_LINE;
+    asked->code = (struct span){line, len};
+    asked->filename = "bash";
+    return run_request_add(&asked->args, "-c", err) < 0
+               ? -1
+               : run_request_add(&asked->args, asked->code.data, err);
+}
+
 /* `line` outlives the request. */
 static int read_words(const json_t *body, struct run_request *asked, struct buf *line,
                       struct error *err)
@@ -155,20 +174,40 @@ static int read_words(const json_t *body, struct run_request *asked, struct buf 
     const json_t *command = json_object_get(body, "command"),
                  *words = json_object_get(body, "args");
 
-    if (!command == !words || (words && !first_word(words)) ||
-        (command && strspn(json_string_value(command), " \t\r\n") == json_string_length(command))) {
+    if (!command == !words || (words && !first_word(words))) {
         error_set(err, E_INVALID, "expected either `command` or `args`, which is not empty");
         return error_hint(err, "`{\"command\": \"ls | wc\"}`, or `{\"args\": [\"ls\", \"-l\"]}`");
     }
     if (words)
         return api_read_words(words, asked, line, err);
-    asked->language = RUN_COMMAND;
-    asked->max_code = LIMIT_COMMAND_LINE;
-    asked->code = (struct span){json_string_value(command), json_string_length(command)};
-    asked->filename = "bash";
-    return run_request_add(&asked->args, "-c", err) < 0
-               ? -1
-               : run_request_add(&asked->args, asked->code.data, err);
+    return api_read_line(json_string_value(command), json_string_length(command), asked, err);
+}
+
+int api_read_terminal(uint16_t columns, uint16_t rows, struct run_request *asked, struct error *err)
+{
+    static const struct span term = {"TERM", 4};
+
+    asked->has_terminal = true;
+    asked->columns = columns;
+    asked->rows = rows;
+    for (size_t i = 0; i < asked->n_env; i++)
+        if (span_is(asked->env[i].name, term.data))
+            return 0;
+    return run_request_add_variable(asked, term, "xterm-256color", err);
+}
+
+/* Its input is typed. */
+static int read_pty(const json_t *body, struct run_request *asked, struct error *err)
+{
+    const json_t *pty = json_object_get(body, "pty");
+
+    if (!pty)
+        return 0;
+    if (asked->input.data) {
+        error_set(err, E_INVALID, "`pty`: a terminal has no `stdin` and no `stdin_open`");
+        return error_hint(err, "send what is typed with `POST …/stdin`, once it has begun");
+    }
+    return api_read_terminal(terminal_side(pty, "cols"), terminal_side(pty, "rows"), asked, err);
 }
 
 static int read_command(const json_t *body, struct run_request *asked, struct buf *line,
@@ -181,7 +220,7 @@ static int read_command(const json_t *body, struct run_request *asked, struct bu
         asked->input = (struct span){input ? json_string_value(input) : "",
                                      input ? json_string_length(input) : 0};
     asked->wants_receipt = json_is_true(json_object_get(body, "receipt"));
-    if (api_read_terms(body, asked, err) < 0)
+    if (api_read_terms(body, asked, err) < 0 || read_pty(body, asked, err) < 0)
         return -1;
     return read_words(body, asked, line, err);
 }
@@ -200,6 +239,7 @@ static void start_command(struct request *request)
     if (!session)
         return;
     admission.session = session;
+    admission.may_keep = true; /* the record of its changes */
     if (read_command(request->json, &asked, &line, &err) < 0 ||
         admit_request(&admission, &asked, &run, &err) < 0) {
         api_refuse(request, "run", &err);
@@ -242,7 +282,7 @@ static void follow(struct job *job, struct request *request)
 
 static void show_command(struct request *request)
 {
-    struct job *job = find(request);
+    struct job *job = api_find_command(request);
 
     if (job && route_wants_events(request))
         follow(job, request);
@@ -278,7 +318,7 @@ static int send_input(struct job *job, const json_t *body, struct error *err)
 
 static void give_input(struct request *request)
 {
-    struct job *job = find(request);
+    struct job *job = api_find_command(request);
     struct error err = {0};
 
     if (job)
@@ -287,19 +327,31 @@ static void give_input(struct request *request)
 
 static void send_signal(struct request *request)
 {
-    struct job *job = find(request);
+    struct job *job = api_find_command(request);
     struct error err = {0};
     int sig;
 
     if (!job)
         return;
-    sig = signal_of(json_string_value(json_object_get(request->json, "signal")));
+    sig = api_signal_of(json_string_value(json_object_get(request->json, "signal")));
     answer(request, job_signal(job, sig, &err), &err);
+}
+
+static void resize(struct request *request)
+{
+    struct job *job = api_find_command(request);
+    struct error err = {0};
+
+    if (job)
+        answer(request,
+               job_resize(job, terminal_side(request->json, "cols"),
+                          terminal_side(request->json, "rows"), &err),
+               &err);
 }
 
 static void kill_command(struct request *request)
 {
-    struct job *job = find(request);
+    struct job *job = api_find_command(request);
     bool runs = job && job_run(job);
 
     if (!job)
@@ -327,6 +379,9 @@ const struct route api_command_routes[] = {
     {"POST", "/v1/sessions/{session}/commands/{command}/signal", send_signal,
      .body = signal_fields, .max_body = KIB, .status = 204, .tag = "commands",
      .summary = "send a signal to a command and what it started"},
+    {"POST", "/v1/sessions/{session}/commands/{command}/resize", resize, .body = size_fields,
+     .max_body = KIB, .status = 204, .tag = "commands",
+     .summary = "set the size of the terminal of a command"},
     {0},
 };
 /* clang-format on */

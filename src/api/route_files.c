@@ -8,6 +8,7 @@
 #include "admit/quota.h"
 #include "api/api.h"
 #include "api/granted_files.h"
+#include "api/upload.h"
 #include "base/cleanup.h"
 #include "base/closer.h"
 #include "base/fiber.h"
@@ -41,7 +42,8 @@ static struct session *find_path(struct request *request, char path[PATH_MAX], s
 {
     struct session *session = find_session(request, err);
 
-    if (!session || files_path_check(request->params[1], strlen(request->params[1]), path, err) < 0)
+    if (!session ||
+        files_path_check_tmp(request->params[1], strlen(request->params[1]), path, err) < 0)
         return NULL;
     return session;
 }
@@ -125,11 +127,12 @@ static void begin_file_task(struct request *request, const struct task_steps *st
 /* --- listing --- */
 
 /* A path as it is shown, each byte as four characters at worst. */
-#define AFTER_BYTES (4 * PATH_MAX)
+#define AFTER_BYTES ((size_t)4 * PATH_MAX)
 
 static const struct schema_field list_fields[] = {
     {"path", SCHEMA_STRING, .max_len = 4096,
-     .help = "the directory (default /workspace); one in a granted directory by its absolute path"},
+     .help = "the directory (default /workspace); one in /tmp or in a granted directory by its "
+             "absolute path"},
     {"depth", SCHEMA_INTEGER, .min = 0, .max = 64,
      .help = "1 (the default): its own entries; 0: all the way down"},
     {"after", SCHEMA_STRING, .max_len = AFTER_BYTES,
@@ -139,18 +142,27 @@ static const struct schema_field list_fields[] = {
     {0},
 };
 
-static json_t *entry_json(const struct files_entry *entry)
+/* The one user of a sandbox, by the name that programs see. */
+#define OWNER "user"
+
+static json_t *entry_json(const struct files_entry *entry, bool has_all)
 {
+    json_t *value;
     cleanup(buf_done) struct buf path = BUF_OF(4 * PATH_MAX + 1);
     char mode[8];
 
     if (files_path_escape(entry->path, &path, NULL) < 0)
         return NULL;
     (void)snprintf(mode, sizeof(mode), "%04o", entry->mode & 07777);
-    return json_pack("{s:o, s:s, s:I, s:s, s:f}", "path",
-                     json_text_string(buf_str(&path), path.len), "kind",
-                     files_kind_name(entry->kind), "size", (json_int_t)entry->size, "mode", mode,
-                     "modified", (double)entry->mtime_ns / 1e9);
+    value =
+        json_pack("{s:o, s:s, s:I, s:s, s:f}", "path", json_text_string(buf_str(&path), path.len),
+                  "kind", files_kind_name(entry->kind), "size", (json_int_t)entry->size, "mode",
+                  mode, "modified", (double)entry->mtime_ns / 1e9);
+    if (value && has_all) {
+        (void)json_object_set_new(value, "owner", json_string(OWNER));
+        (void)json_object_set_new(value, "changed", json_real((double)entry->ctime_ns / 1e9));
+    }
+    return value;
 }
 
 json_t *api_files_json(const struct files_list *list)
@@ -158,7 +170,7 @@ json_t *api_files_json(const struct files_list *list)
     json_t *entries = json_array();
 
     for (size_t i = 0; entries && i < list->count; i++) {
-        (void)json_array_append_new(entries, entry_json(&list->entries[i]));
+        (void)json_array_append_new(entries, entry_json(&list->entries[i], false));
         if (i % 16 == 0)
             fiber_pause();
     }
@@ -173,7 +185,7 @@ static int write_list(const struct files_list *list, struct buf *text, struct er
     if (buf_add_str(text, "{\"files\":[", err) < 0)
         return -1;
     for (size_t i = 0; i < list->count; i++) {
-        json_t *entry = entry_json(&list->entries[i]);
+        json_t *entry = entry_json(&list->entries[i], true);
         int r = entry ? 0 : error_memory(err);
 
         if (r == 0 && i)
@@ -211,7 +223,7 @@ static void work_on_list(void *arg)
     /* It was given out as text, and the order is that of the bytes. */
     if (shown)
         files_path_unescape(shown, after);
-    if (!session || (dir && files_path_check(dir, strlen(dir), path, &t->err) < 0) ||
+    if (!session || (dir && files_path_check_tmp(dir, strlen(dir), path, &t->err) < 0) ||
         files_copy(session_files(session), &own, &t->err) < 0 ||
         files_list(&own, path, &page, &list, &t->err) < 0)
         return;
@@ -225,7 +237,7 @@ static void work_on_list(void *arg)
 static void list_files(struct request *request)
 {
     static const struct task_steps steps = {.work = work_on_list, .done = end_file_task};
-    const char *dir = json_string_value(json_object_get(request->query, "path"));
+    const char *dir = request_query(request, "path");
     struct session *session = NULL;
     char *path = find_granted(request, dir, &session);
 
@@ -366,11 +378,6 @@ void api_send_file(struct request *request, int fd, uint64_t size)
     pump(request);
 }
 
-static int check_quota(struct request *request, struct error *err)
-{
-    return quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, err);
-}
-
 static void get_file(struct request *request)
 {
     struct files_entry entry;
@@ -385,7 +392,7 @@ static void get_file(struct request *request)
         return;
     }
     session = find_path(request, path, &err);
-    if (!session || check_quota(request, &err) < 0 ||
+    if (!session || upload_check_quota(request, &err) < 0 ||
         files_open(session_files(session), path, &fd, &entry, &err) < 0)
         request_answer_error(request, &err);
     else
@@ -400,37 +407,31 @@ static const struct schema_field put_fields[] = {
     {0},
 };
 
-struct upload {
+/* A file in a granted directory is written in one go, by the sandbox. */
+struct granted_upload {
     struct caller *caller; /* who pays */
-    struct session_writer writer;
-    bool is_new;        /* it must not replace a file */
-    char *granted;      /* its path, in a granted directory; NULL: in /workspace */
-    struct buf content; /* of that one */
+    char *path;
+    struct buf content;
 };
 
-static void upload_free(struct upload *upload)
+static void granted_free(struct granted_upload *upload)
 {
-    uint64_t bytes = upload->granted ? upload->content.len : upload->writer.files.written;
-
-    quota_spend(upload->caller, loop_now_ns(), 0, (double)bytes);
-    if (!upload->granted)
-        session_write_abort(&upload->writer);
-    free(upload->granted);
+    quota_spend(upload->caller, loop_now_ns(), 0, (double)upload->content.len);
+    free(upload->path);
     buf_done(&upload->content);
     free(upload);
 }
 
-static void on_writer_gone(struct request *request)
+static void on_granted_gone(struct request *request)
 {
-    upload_free(request->user);
+    granted_free(request->user);
 }
 
-static int on_piece(struct request *request, const void *data, size_t len, struct error *err)
+static int on_granted_piece(struct request *request, const void *data, size_t len,
+                            struct error *err)
 {
-    struct upload *upload = request->user;
+    struct granted_upload *upload = request->user;
 
-    if (!upload->granted)
-        return session_write_feed(&upload->writer, data, len, err);
     if (len <= GRANTED_WRITE_MAX - upload->content.len)
         return request_hold(request, len, err) < 0 ? -1 : buf_add(&upload->content, data, len, err);
     error_set(err, E_TOO_LARGE, "a file in a granted directory is written with at most %zu KB",
@@ -444,57 +445,61 @@ static int refuse_existing(const char *path, struct error *err)
     return error_hint(err, "leave out `new` to replace it");
 }
 
-/* Whether a file may be written there: known before its content comes, and again at the end. */
-static int check_new(const struct upload *upload, struct session *session, const char *path,
-                     struct error *err)
+/* Takes the path over. */
+static int begin_granted(struct request *request, char *path, bool is_new, struct error *err)
 {
-    struct files_entry entry;
+    struct granted_upload *upload = calloc(1, sizeof(*upload));
 
-    if (!upload->is_new)
-        return 0;
-    if (upload->granted)
-        return error_set(err, E_INVALID, "`new` is not supported for files in granted directories");
-    return files_stat(session_files(session), path, &entry, NULL) == 0 ? refuse_existing(path, err)
-                                                                       : 0;
-}
-
-static int begin_put(struct request *request, struct error *err)
-{
-    const struct files_write_options options = {
-        .is_executable = json_is_true(json_object_get(request->query, "executable")),
-        .makes_parents = true,
-        .is_new = json_is_true(json_object_get(request->query, "new")),
-    };
-    struct upload *upload = calloc(1, sizeof(*upload));
-    struct session *session = NULL;
-    char path[PATH_MAX];
-
-    if (!upload)
-        return error_memory(err);
-    upload->caller = request->caller;
-    upload->is_new = options.is_new;
-    upload->granted = find_granted(request, request->params[1], &session);
-    buf_init(&upload->content, GRANTED_WRITE_MAX);
-    if (!upload->granted)
-        session = find_path(request, path, err);
-    if (!session || check_quota(request, err) < 0 || check_new(upload, session, path, err) < 0 ||
-        (!upload->granted &&
-         session_write_begin(&upload->writer, session, path, &options, err) < 0)) {
-        free(upload->granted);
+    if (!upload || is_new || upload_check_quota(request, err) < 0) {
+        free(path);
         free(upload);
-        return -1;
+        if (upload && !is_new)
+            return -1;
+        return upload ? error_set(err, E_INVALID,
+                                  "`new` is not supported for files in granted directories")
+                      : error_memory(err);
     }
+    upload->caller = request->caller;
+    upload->path = path;
+    buf_init(&upload->content, GRANTED_WRITE_MAX);
     request->user = upload;
-    request->on_piece = on_piece;
-    request->on_gone = on_writer_gone;
+    request->on_piece = on_granted_piece;
+    request->on_gone = on_granted_gone;
     return 0;
 }
 
-/* The session may have ended while the content came. */
-static void put_granted(struct request *request, struct upload *upload)
+/* Whether a file may be written there is known before its content comes, and again at the end. */
+static int begin_put(struct request *request, struct error *err)
 {
+    bool is_new = json_is_true(json_object_get(request->query, "new"));
     struct session *session = NULL;
-    char *path = find_granted(request, upload->granted, &session);
+    char *granted = find_granted(request, request->params[1], &session);
+    struct files_entry entry;
+    char path[PATH_MAX];
+    struct upload_order order;
+
+    if (granted)
+        return begin_granted(request, granted, is_new, err);
+    session = find_path(request, path, err);
+    if (!session || upload_check_quota(request, err) < 0)
+        return -1;
+    if (is_new && files_stat(session_files(session), path, &entry, NULL) == 0)
+        return refuse_existing(path, err);
+    order = (struct upload_order){
+        .session = session,
+        .path = path,
+        .options = {.is_executable = json_is_true(json_object_get(request->query, "executable")),
+                    .makes_parents = true,
+                    .is_new = is_new}};
+    return upload_begin(request, &order, err);
+}
+
+/* The session may have ended while the content came. */
+static void put_granted(struct request *request)
+{
+    struct granted_upload *upload = request->user;
+    struct session *session = NULL;
+    char *path = find_granted(request, upload->path, &session);
     struct error err = {0};
 
     request->on_gone = NULL;
@@ -504,21 +509,22 @@ static void put_granted(struct request *request, struct upload *upload)
         error_set(&err, E_NOT_FOUND, "the session has ended");
         request_answer_error(request, &err);
     }
-    upload_free(upload);
+    granted_free(upload);
 }
 
 /* All of it is there: now it gets its name. */
 static void put_file(struct request *request)
 {
-    struct upload *upload = request->user;
+    bool is_new = json_is_true(json_object_get(request->query, "new"));
     struct error err = {0};
-    const char *path = upload->writer.path;
+    char path[PATH_MAX];
+    uint64_t size = 0;
 
-    if (upload->granted) {
-        put_granted(request, upload);
+    if (request->on_piece == on_granted_piece) {
+        put_granted(request);
         return;
     }
-    if (session_write_commit(&upload->writer, &err) < 0 && upload->is_new && err.errnum == EEXIST) {
+    if (upload_end(request, path, &size, &err) < 0 && is_new && err.errnum == EEXIST) {
         error_done(&err); /* it was made while the content came */
         (void)refuse_existing(path, &err);
     }
@@ -527,8 +533,7 @@ static void put_file(struct request *request)
     else
         request_answer_json(request, 200,
                             json_pack("{s:o, s:I}", "path", json_text_string(path, strlen(path)),
-                                      "size", (json_int_t)upload->writer.files.written));
-    upload_free(upload);
+                                      "size", (json_int_t)size));
 }
 
 /* --- deleting --- */
@@ -556,16 +561,68 @@ static void delete_file(struct request *request)
     begin_file_task(request, &steps);
 }
 
+/* --- moving --- */
+
+static const struct schema_field move_fields[] = {
+    {"to", SCHEMA_STRING, .is_required = true, .max_len = 4096, .example = "\"done/data.csv\"",
+     .help =
+         "its new path in /workspace, or an absolute one in /tmp; missing directories are made"},
+    {"new", SCHEMA_BOOLEAN, .help = "refuse to replace a file"},
+    {0},
+};
+
+static int move(struct request *request, char to[PATH_MAX], struct error *err)
+{
+    const char *given = json_string_value(json_object_get(request->json, "to"));
+    char from[PATH_MAX];
+    struct session *session = find_path(request, from, err);
+    struct files_entry entry;
+
+    if (!session || files_path_check_tmp(given, strlen(given), to, err) < 0)
+        return -1;
+    if (json_is_true(json_object_get(request->json, "new")) &&
+        files_stat(session_files(session), to, &entry, NULL) == 0)
+        return refuse_existing(to, err);
+    return session_move_file(session, from, to, err);
+}
+
+/* From /workspace to /tmp a file is copied, which may take several turns. */
+static void work_on_move(void *arg)
+{
+    struct file_task *t = arg;
+    cleanup_json json_t *value = NULL;
+    char to[PATH_MAX];
+
+    if (move(t->request, to, &t->err) < 0)
+        return;
+    value = json_pack("{s:o}", "path", json_text_string(to, strlen(to)));
+    t->text = shared_new();
+    if (!value || !t->text)
+        error_memory(&t->err);
+    else if (json_text_dump(value, JSON_TEXT_COMPACT, &t->text->text, &t->err) == 0)
+        (void)buf_add_str(&t->text->text, "\n", &t->err);
+}
+
+static void move_file(struct request *request)
+{
+    static const struct task_steps steps = {.work = work_on_move, .done = end_file_task};
+
+    begin_file_task(request, &steps);
+}
+
 /* clang-format off */
 const struct route api_file_routes[] = {
     {"GET", "/v1/sessions/{session}/files", list_files, .query = list_fields, .answers = "Files",
-     .status = 200, .tag = "files", .summary = "the entries of a directory of /workspace, by path"},
+     .status = 200, .tag = "files", .summary = "the entries of a directory of /workspace or /tmp, by path"},
     {"GET", "/v1/sessions/{session}/files/{path...}", get_file, .type = "application/octet-stream",
      .has_ranges = true, .status = 200, .tag = "files",
      .summary = "the bytes of a file, or with `Range` a part of them (206)"},
     {"PUT", "/v1/sessions/{session}/files/{path...}", put_file, .begin = begin_put,
      .query = put_fields, .max_body = UPLOAD_BYTES, .answers = "File", .status = 200, .tag = "files",
      .summary = "write a file, whole or not at all; missing parent directories are created"},
+    {"POST", "/v1/sessions/{session}/files/{path...}", move_file, .body = move_fields,
+     .max_body = 64 * KIB, .answers = "Moved", .status = 200, .tag = "files",
+     .summary = "give a file or directory another path"},
     {"DELETE", "/v1/sessions/{session}/files/{path...}", delete_file, .query = delete_fields,
      .status = 204, .tag = "files", .summary = "delete a file, a link or a directory"},
     {0},

@@ -11,6 +11,7 @@
 #include "admit/quota.h"
 #include "api/api.h"
 #include "api/port_head.h"
+#include "api/router.h"
 #include "base/cleanup.h"
 #include "engine/masking.h"
 
@@ -22,6 +23,9 @@
 
 #define HEADERS_BYTES ((size_t)(8 * KIB))
 
+/* Heads before the answer (RFC 9110, 15.2). */
+#define INTERIM_MAX 16
+
 static const struct http_limits limits = {16 * KIB, 100, "the head is longer than 16 KB",
                                           "there are more than 100 headers"};
 
@@ -31,15 +35,17 @@ struct port {
     struct api *api;
     struct request *request;
     struct caller *caller;
-    char session[32];
     struct port_head head;
     enum state state;
-    bool is_waiting; /* for the connection */
-    bool is_chunked; /* the body of the request */
-    bool is_masked;  /* the answer */
+    struct box_port *waiting; /* for the connection; NULL: no longer */
+    bool is_chunked;          /* the body of the request */
+    bool is_masked;           /* the answer */
     bool upgrades;
+    bool is_behind; /* the client does not read */
     int fd;
     struct loop_watch *readable, *writable;
+    struct loop_work taking; /* what the server sent, when it is the token's turn */
+    unsigned interim;
     struct buf out; /* for the server */
     size_t untaken; /* bytes of the body in it, or of the other protocol */
     struct buf in;  /* the head of the answer */
@@ -47,19 +53,17 @@ struct port {
     struct http_body body;
     struct masker *masker;
     struct mask_context masks;
-    uint64_t total;
+    uint64_t unspent; /* bytes in both directions */
 };
 
 /* --- the end --- */
 
 static void free_port(struct port *p)
 {
-    struct session *session;
-
-    if (p->is_waiting &&
-        (session = sessions_find(p->api->sessions, p->caller->name, p->session, NULL)))
-        session_connect_forget(session, p);
-    quota_spend(p->caller, loop_now_ns(), 0, (double)p->total);
+    if (p->waiting)
+        box_connect_forget(p->waiting);
+    quota_spend(p->caller, loop_now_ns(), 0, (double)p->unspent);
+    loop_work_cancel(&p->taking);
     loop_watch_free(p->readable);
     loop_watch_free(p->writable);
     close_fd(&p->fd);
@@ -156,7 +160,7 @@ static int add_piece(struct port *p, const void *data, size_t len, struct error 
         (p->is_chunked && buf_add_str(&p->out, "\r\n", err) < 0))
         return -1;
     p->untaken += len;
-    p->total += len;
+    p->unspent += len;
     return 0;
 }
 
@@ -177,7 +181,9 @@ static int on_bytes(struct request *request, unsigned flags, const void *data, s
     struct error err = {0};
 
     (void)flags;
-    if (add_piece(p, data, len, &err) < 0)
+    if (!route_is_still_known(request))
+        error_set(&err, E_AUTH, "the token was removed");
+    if (err.code != E_NONE || add_piece(p, data, len, &err) < 0)
         fail(p, &err);
     else
         send_out(p);
@@ -188,15 +194,24 @@ static int on_bytes(struct request *request, unsigned flags, const void *data, s
 
 static void on_readable(void *arg);
 
+static void stop_reading(struct port *p)
+{
+    loop_watch_free(p->readable);
+    p->readable = NULL;
+}
+
 static void read_on(struct port *p)
 {
-    if (!p->readable)
+    if (!p->readable && !p->is_behind && !p->taking.loop)
         p->readable = loop_watch_fd(p->api->loop, p->fd, LOOP_READ, on_readable, p);
 }
 
 static void on_drained(struct request *request)
 {
-    read_on(request->user);
+    struct port *p = request->user;
+
+    p->is_behind = false;
+    read_on(p);
 }
 
 static void give(struct port *p, const char *data, size_t len)
@@ -204,17 +219,14 @@ static void give(struct port *p, const char *data, size_t len)
     struct clean_text clean;
     bool has_room;
 
-    p->total += len;
+    p->unspent += len;
     if (p->is_masked) {
         clean = mask_stream(p->masks, &p->masker, data, len);
         has_room = request_write(p->request, clean_data(clean), clean_len(clean));
     } else {
         has_room = request_write(p->request, data, len);
     }
-    if (!has_room) {
-        loop_watch_free(p->readable);
-        p->readable = NULL;
-    }
+    p->is_behind = p->is_behind || !has_room;
 }
 
 static void open_tunnel(struct port *p, const char *headers)
@@ -288,7 +300,8 @@ static bool take_body(struct port *p, const char *data, size_t len)
     return true;
 }
 
-static void take_head(struct port *p)
+/* Returns false when `p` is gone. */
+static bool take_head(struct port *p)
 {
     struct http_refusal why;
     struct http_head head;
@@ -296,24 +309,28 @@ static void take_head(struct port *p)
 
     while (p->state == PORT_HEAD && (n = http_read_response(buf_str(&p->in), p->in.len, &limits,
                                                             &p->scanned, &head, &why)) != 0) {
-        if (n < 0) {
+        bool is_last = n > 0 && (head.status >= 200 || head.status == 101);
+
+        if (n < 0 || (!is_last && ++p->interim > INTERIM_MAX)) {
             fail_as(p, "does not speak HTTP as it should");
-            return;
+            return false;
         }
         p->scanned = 0;
-        if ((head.status >= 200 || head.status == 101) && !begin_answer(p, &head))
-            return;
+        if (is_last && !begin_answer(p, &head))
+            return false;
         buf_consume(&p->in, (size_t)n);
     }
     if (p->state == PORT_OPEN && p->in.len)
         give(p, p->in.data, p->in.len);
     else if (p->state == PORT_BODY && !take_body(p, buf_str(&p->in), p->in.len))
-        return;
+        return false;
     if (p->state != PORT_HEAD)
         buf_clear(&p->in);
+    return true;
 }
 
-static void on_end(struct port *p)
+/* Returns false: `p` is gone. */
+static bool on_end(struct port *p)
 {
     bool is_whole =
         p->state == PORT_OPEN || (p->state == PORT_BODY && p->body.framing == HTTP_UNTIL_CLOSE);
@@ -322,29 +339,67 @@ static void on_end(struct port *p)
         finish(p);
     else
         fail_as(p, "closed the connection before its answer was whole");
+    return false;
+}
+
+/* Returns false when `p` is gone. */
+static bool take(struct port *p)
+{
+    char data[READ_BYTES];
+    ssize_t n = recv(p->fd, data, sizeof(data), MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (n <= 0)
+        return on_end(p);
+    if (p->state == PORT_BODY)
+        return take_body(p, data, (size_t)n);
+    if (p->state == PORT_OPEN) {
+        give(p, data, (size_t)n);
+        return true;
+    }
+    if (buf_add(&p->in, data, (size_t)n, NULL) == 0)
+        return take_head(p);
+    fail_as(p, "answered with a head that is too long");
+    return false;
+}
+
+/* An answer goes on when the token has used up what it may, but not for ever. */
+static bool is_paid(struct port *p, double cpu_s)
+{
+    struct error err = {0};
+    uint64_t now = loop_now_ns();
+
+    quota_spend(p->caller, now, cpu_s, (double)p->unspent);
+    p->unspent = 0;
+    if (!quota_is_overdrawn(p->caller, now))
+        return true;
+    error_set(&err, E_BUSY, "this token has used up what it may pass through ports");
+    fail(p, &err);
+    return false;
+}
+
+/* Reading and masking take our time, which is shared among tokens. */
+static void take_piece(void *arg)
+{
+    struct port *p = arg;
+    struct caller *caller = p->caller;
+    uint64_t began_ns = loop_cpu_ns();
+    bool lives = take(p);
+    double cpu_s = (double)(loop_cpu_ns() - began_ns) / 1e9;
+
+    if (!lives)
+        quota_spend(caller, loop_now_ns(), cpu_s, 0);
+    else if (is_paid(p, cpu_s))
+        read_on(p);
 }
 
 static void on_readable(void *arg)
 {
     struct port *p = arg;
-    char data[READ_BYTES];
-    ssize_t n;
 
-    if (loop_is_late(p->api->loop))
-        return; /* in the next turn */
-    n = recv(p->fd, data, sizeof(data), MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0)
-        on_end(p);
-    else if (p->state == PORT_OPEN)
-        give(p, data, (size_t)n);
-    else if (p->state == PORT_BODY)
-        (void)take_body(p, data, (size_t)n);
-    else if (buf_add(&p->in, data, (size_t)n, NULL) < 0)
-        fail_as(p, "answered with a head that is too long");
-    else
-        take_head(p);
+    stop_reading(p);
+    loop_line_post(p->api->loop, &p->caller->line, &p->taking, take_piece, p);
 }
 
 static void on_connected(void *user, int fd, const struct error *err)
@@ -352,7 +407,7 @@ static void on_connected(void *user, int fd, const struct error *err)
     struct port *p = user;
     struct error copy = {0};
 
-    p->is_waiting = false;
+    p->waiting = NULL;
     if (fd < 0) {
         error_copy(&copy, err);
         fail(p, &copy);
@@ -369,12 +424,9 @@ static struct port *new_port(struct request *request, const struct session *sess
 {
     const struct mask_context masks = session_masks(session);
     struct port *p = calloc(1, sizeof(*p));
-    struct session_info info;
 
     if (!p)
         return NULL;
-    session_info(session, &info);
-    (void)snprintf(p->session, sizeof(p->session), "%s", info.id);
     p->api = request->api;
     p->request = request;
     p->caller = request->caller;
@@ -387,26 +439,24 @@ static struct port *new_port(struct request *request, const struct session *sess
     return p;
 }
 
-static int begin(struct request *request, struct error *err)
+int api_port_begin(struct request *request, struct session *session, struct error *err)
 {
-    const struct api *api = request->api;
-    struct session *session = sessions_find(api->sessions, request->owner, request->params[0], err);
     struct port_head head;
     struct port *p;
 
     if (!session || port_head_read(request, &head, err) < 0 ||
-        admission_check_session(request->caller, session, err) < 0)
+        admission_check_session(request->caller, session, err) < 0 ||
+        quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, err) < 0)
         return -1;
     p = new_port(request, session);
     if (!p)
         return error_memory(err);
     p->head = head;
     if (port_head_write(request, &p->head, &p->out, err) < 0 ||
-        session_connect(session, p->head.port, on_connected, p, err) < 0) {
+        session_connect(session, p->head.port, on_connected, p, &p->waiting, err) < 0) {
         free_port(p);
         return -1;
     }
-    p->is_waiting = true;
     request->user = p;
     request->takes_itself = true;
     request->on_piece = on_piece;
@@ -415,8 +465,16 @@ static int begin(struct request *request, struct error *err)
     return 0;
 }
 
+static int begin(struct request *request, struct error *err)
+{
+    const struct api *api = request->api;
+    struct session *session = sessions_find(api->sessions, request->owner, request->params[0], err);
+
+    return session ? api_port_begin(request, session, err) : -1;
+}
+
 /* The body is whole. */
-static void handle(struct request *request)
+void api_port_handle(struct request *request)
 {
     struct port *p = request->user;
 
@@ -427,7 +485,7 @@ static void handle(struct request *request)
 
 /* clang-format off */
 #define ROW(method_)                                                                               \
-    {method_, "/v1/sessions/{session}/ports/{port...}", handle, .begin = begin,                    \
+    {method_, "/v1/sessions/{session}/ports/{port...}", api_port_handle, .begin = begin,                    \
      .max_body = UINT64_MAX / 2, .passes_query = true, .status = 200, .is_unlisted = true,         \
      .summary = "a server that runs in the session"}
 

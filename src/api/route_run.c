@@ -5,6 +5,8 @@
 
 #include "api/api.h"
 #include "api/attachments.h"
+#include "api/rights.h"
+#include "api/run_history.h"
 #include "base/cleanup.h"
 
 /* clang-format off */
@@ -23,49 +25,76 @@ static const struct schema_field run_fields[] = {
 
 /* For libraries that go on with a trace from their environment. A client's own value stays, and
  * what is to give the same output twice gets nothing that differs. */
-static int pass_trace(const struct request *request, struct run_request *asked, struct error *err)
+static int pass_trace(const char *traceparent, struct run_request *asked, struct error *err)
 {
     static const struct span name = {"TRACEPARENT", 11};
 
-    if (!*request->traceparent || asked->has_seed || asked->n_env >= LIMIT_ENV_COUNT)
+    if (!*traceparent || asked->has_seed || asked->n_env >= LIMIT_ENV_COUNT)
         return 0;
     for (size_t i = 0; i < asked->n_env; i++)
         if (asked->env[i].name.len == name.len &&
             memcmp(asked->env[i].name.data, name.data, name.len) == 0)
             return 0;
-    return run_request_add_variable(asked, name, request->traceparent, err);
+    return run_request_add_variable(asked, name, traceparent, err);
 }
 
-static int make_run(const struct request *request, const json_t *body, bool is_check,
-                    struct run **ret_run, struct error *err)
+/* The sender of a body. */
+struct asker {
+    const struct api *api;
+    const struct caller *caller;
+    const struct multipart *parts;
+    const char *traceparent;
+    bool is_check;
+};
+
+static int make_run(const struct asker *asker, const json_t *body, struct run **ret_run,
+                    struct error *err)
 {
-    struct admission admission = api_admission(request->api, request->caller);
-    cleanup(run_request_done) struct run_request asked = {.can_ask = true, .is_check = is_check};
+    struct admission admission = api_admission(asker->api, asker->caller);
+    cleanup(run_request_done) struct run_request asked = {.can_ask = true,
+                                                          .is_check = asker->is_check};
 
     admission.cow = ADMISSION_COW_IS_DENIED;
     admission.has_skills = admission.may_keep = true;
-    if (api_read_request(body, request->parts, &asked, err) < 0 ||
-        pass_trace(request, &asked, err) < 0)
+    if (api_read_request(body, asker->parts, &asked, err) < 0 ||
+        pass_trace(asker->traceparent, &asked, err) < 0)
         return -1;
     return admit_request(&admission, &asked, ret_run, err);
+}
+
+static struct asker asker_of(const struct request *request, bool is_check)
+{
+    return (struct asker){request->api, request->caller, request->parts, request->traceparent,
+                          is_check};
 }
 
 int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
                  struct error *err)
 {
-    return make_run(request, body, false, ret_run, err);
+    const struct asker asker = asker_of(request, false);
+
+    return make_run(&asker, body, ret_run, err);
+}
+
+int api_make_run_of(const struct api *api, const struct caller *caller, const json_t *body,
+                    struct run **ret_run, struct error *err)
+{
+    const struct asker asker = {.api = api, .caller = caller, .traceparent = ""};
+
+    return make_run(&asker, body, ret_run, err);
 }
 
 static void start(struct request *request, bool is_check)
 {
     struct api *api = request->api;
+    const struct asker asker = asker_of(request, is_check);
     struct job_order order;
     struct run *run = NULL;
     struct error err = {0};
 
     if (api_is_repeat(request))
         return;
-    if (make_run(request, request->json, is_check, &run, &err) < 0) {
+    if (make_run(&asker, request->json, &run, &err) < 0) {
         api_refuse(request, "run", &err);
         return;
     }
@@ -86,43 +115,6 @@ static void start_check(struct request *request)
 }
 
 /* --- looking at them --- */
-
-#define LIST_DEFAULT 100
-#define LIST_MAX     1000
-
-static const struct schema_field list_fields[] = {
-    {"state", SCHEMA_STRING, .choices = "live,any", .help = "live: only those that wait or run"},
-    {"session", SCHEMA_STRING, .max_len = 64, .help = "only cells of this session (name or id)"},
-    {"limit", SCHEMA_INTEGER, .min = 1, .max = LIST_MAX, .help = "at most so many (default 100)"},
-    {0},
-};
-
-static void list_runs(struct request *request)
-{
-    struct api *api = request->api;
-    const char *state = json_string_value(json_object_get(request->query, "state"));
-    const char *session = json_string_value(json_object_get(request->query, "session"));
-    const json_t *limit = json_object_get(request->query, "limit");
-    struct job_filter filter = {.is_live = state && strcmp(state, "live") == 0};
-    struct session_info info;
-    struct error err = {0};
-
-    if (session) {
-        struct session *found = sessions_find(api->sessions, request->owner, session, &err);
-
-        if (!found) {
-            request_answer_error(request, &err);
-            return;
-        }
-        session_info(found, &info);
-        filter.session = info.id;
-    }
-    request_answer_json(
-        request, 200,
-        json_pack("{s:o}", "runs",
-                  jobs_list(api->jobs, request->owner, &filter,
-                            limit ? (size_t)json_integer_value(limit) : LIST_DEFAULT)));
-}
 
 static void show_run(struct request *request)
 {
@@ -174,9 +166,8 @@ static void read_output(struct request *request)
 
 static void cancel_run(struct request *request)
 {
-    struct api *api = request->api;
     struct error err = {0};
-    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+    struct job *job = api_find_any_job(request, &err);
     bool runs = job && job_run(job);
 
     if (!job) {
@@ -198,8 +189,11 @@ const struct route api_run_routes[] = {
      .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
      .tag = "runs",
      .summary = "check a program and run nothing: refused code, syntax errors, missing modules"},
-    {"GET", "/v1/runs", list_runs, .query = list_fields, .answers = "Runs", .status = 200,
-     .tag = "runs", .summary = "the caller's runs, the last first: what waits, runs, or is kept"},
+    {"GET", "/v1/runs", run_history_list, .query = run_history_list_fields, .answers = "Runs", .status = 200,
+     .tag = "runs", .summary = "the caller's runs, the last first: what waits, runs, or is kept; with `history`, also those of the audit trail"},
+    {"GET", "/v1/runs/{run}/record", run_history_record, .query = run_history_record_fields, .answers = "RunRecord",
+     .status = 200, .tag = "runs",
+     .summary = "what the audit trail has of a run: program, terms, end, calls, connections; also for operators"},
     {"GET", "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
      .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
     {"GET", "/v1/runs/{run}/events", follow_run, .streams = true, .status = 200, .tag = "runs",

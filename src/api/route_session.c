@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "api/attachments.h"
+#include "api/rights.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/language.h"
@@ -32,7 +33,7 @@ static const struct schema_field open_fields[] = {
 
 static const struct schema_field cell_fields[] = {
     API_CODE_FIELDS,
-    {"context", SCHEMA_STRING, .max_len = 31,
+    {"context", SCHEMA_STRING, .max_len = ID_SIZE - 1,
      .help = "the id of the context to run it in, which decides on the language"},
     API_LIMITS_OF_CELL
     API_DETACH_FIELD,
@@ -426,17 +427,29 @@ static void open_session(struct request *request)
     }
 }
 
+static const struct schema_field list_fields[] = {
+    API_ALL_FIELD,
+    {0},
+};
+
 static void list_sessions(struct request *request)
 {
     struct api *api = request->api;
     json_t *list = json_array();
+    struct error err = {0};
+    bool is_all;
 
+    if (api_read_all(request, &is_all, &err) < 0) {
+        json_decref(list);
+        api_refuse(request, "sessions", &err);
+        return;
+    }
     for (struct session *s = sessions_next(api->sessions, NULL); s;
          s = sessions_next(api->sessions, s)) {
         struct session_info info;
 
         session_info(s, &info);
-        if (strcmp(info.owner, request->owner) == 0)
+        if (is_all || strcmp(info.owner, request->owner) == 0)
             (void)json_array_append_new(list, api_session_json(s));
     }
     request_answer_json(request, 200, json_pack("{s:o}", "sessions", list));
@@ -452,11 +465,18 @@ static void show_session(struct request *request)
 
 static void close_session(struct request *request)
 {
-    struct session *session = api_find_session(request);
+    struct error err = {0};
+    struct session *session = api_find_any_session(request, &err);
+    struct session_info info;
 
-    if (!session)
+    if (!session) {
+        request_answer_error(request, &err);
         return;
-    session_close(session, "it was closed by its owner");
+    }
+    session_info(session, &info);
+    session_close(session, strcmp(info.owner, request->owner) == 0
+                               ? "it was closed by its owner"
+                               : "it was closed by an operator");
     request_answer_empty(request, 204);
 }
 
@@ -565,12 +585,12 @@ const struct route api_session_routes[] = {
     {"POST", "/v1/sessions", open_session, .body = open_fields, .max_body = API_BODY_BYTES,
      .takes_key = true, .answers = "Session", .status = 201, .tag = "sessions",
      .summary = "open a session: a sandbox that stays, with its variables and files"},
-    {"GET", "/v1/sessions", list_sessions, .answers = "Sessions", .status = 200, .tag = "sessions",
-     .summary = "the caller's sessions"},
+    {"GET", "/v1/sessions", list_sessions, .query = list_fields, .answers = "Sessions", .status = 200, .tag = "sessions",
+     .summary = "the caller's sessions; with `all`, everybody's, for operators"},
     {"GET", "/v1/sessions/{session}", show_session, .answers = "Session", .status = 200,
      .tag = "sessions", .summary = "one session, by its name or id"},
     {"DELETE", "/v1/sessions/{session}", close_session, .status = 204, .tag = "sessions",
-     .summary = "end a session; its variables and files are gone"},
+     .summary = "end a session; its variables and files are gone; also for operators"},
     {"POST", "/v1/sessions/{session}/execute", execute, .body = cell_fields,
      .max_body = API_BODY_BYTES, .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
      .tag = "sessions", .summary = "run a cell; cells of one session run one after the other"},

@@ -205,7 +205,7 @@ static int read_upload(const struct request *request, struct upload *upload, str
                        struct error *err)
 {
     const struct span bytes = {buf_str(&request->body), request->body.len};
-    const char *description = json_string_value(json_object_get(request->query, "description"));
+    const char *description = request_query(request, "description");
     char key[STORE_NAME_MAX + 1];
 
     buf_init(&upload->text, LIMIT_SKILL_BYTES + 16 * KIB);
@@ -238,7 +238,7 @@ static int make_run(const struct request *request, struct upload *upload, struct
     struct admission admission = api_admission(request->api, request->caller);
     cleanup(buf_done) struct buf code = BUF_OF(LIMIT_CODE_BYTES);
     struct run_request asked = {
-        .profile = json_string_value(json_object_get(request->query, "profile")),
+        .profile = request_query(request, "profile"),
         .max_code = LIMIT_CODE_BYTES,
     };
 

@@ -7,9 +7,12 @@
 #include <strings.h>
 
 #include "admit/access.h"
+#include "admit/page_tokens.h"
 #include "api/attachments.h"
+#include "api/credential.h"
 #include "api/fingerprint.h"
 #include "api/form.h"
+#include "api/host_name.h"
 #include "base/cleanup.h"
 #include "base/hex.h"
 #include "base/json.h"
@@ -53,17 +56,20 @@ static bool is_in(const struct config_list *list, struct span text)
 
 /* A page of another site can make a browser call us under that site's name (DNS rebinding), but not
  * under ours. */
-static int check_host(const struct router *router, const struct request *request, struct error *err)
+static int check_host(const struct router *router, struct request *request, struct error *err)
 {
     static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
     struct span host = without_port(request_header(request, "host"));
+    struct host_name name;
 
+    if (!request->service && host_name_read(router->config, host, &name))
+        return host_name_apply(request, &name, err);
     if (request->is_unix)
         return 0;
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
         if (span_is_nocase(host, ours[i]))
-            return 0;
-    if (is_in(&router->config->hosts, host))
+            return request->service ? host_name_apply_service(request, err) : 0;
+    if (!request->service && is_in(&router->config->hosts, host))
         return 0;
     error_set(err, E_DENIED, "the Host header does not name this server");
     return error_hint(err, "the operator lists further names as `hosts`");
@@ -126,13 +132,25 @@ static bool is_local_client(const struct router *router, const struct request *r
                           request_header(request, "access-control-request-method").data));
 }
 
+/* HTML of programs is shown in frames without an origin, which load a sheet of the console. These
+ * files are the same for everybody, and other pages cannot read them. */
+static bool is_for_a_frame(const struct request *request, struct span origin)
+{
+    static const char folder[] = "/console/";
+    struct span path = request->head.path;
+
+    return span_is(origin, "null") && span_is(request->head.method, "GET") &&
+           path.len > sizeof(folder) - 1 && memcmp(path.data, folder, sizeof(folder) - 1) == 0;
+}
+
 static int check_origin(const struct router *router, struct request *request, struct error *err)
 {
     struct span origin = request_header(request, "origin");
 
     request->is_cors = origin.data && (is_in(&router->config->origins, origin) ||
                                        is_local_client(router, request, origin));
-    if (!origin.data || request->is_cors || is_own(request, origin))
+    if (!origin.data || request->is_cors || is_own(request, origin) ||
+        is_for_a_frame(request, origin))
         return 0;
     error_set(err, E_DENIED, "requests from web pages of that origin are refused");
     return error_hint(err, "the operator lists permitted ones as `origins`");
@@ -288,71 +306,10 @@ static void log_refused_token(struct router *router, const struct request *reque
         return;
     }
     request_peer(request, peer, sizeof(peer));
-    LOG_EVENT(LOG_WARNING, "auth", {"peer", peer},
-              {"message", err->message ? err->message : "out of memory"},
+    LOG_EVENT(LOG_WARNING, "auth", {"peer", peer}, {"message", error_message(err)},
               {"more", .number = router->auth_unlogged, .is_left_out = !router->auth_unlogged});
     router->auth_logged_ns = now;
     router->auth_unlogged = 0;
-}
-
-/* `token=...` of a query, decoded into `text`; or nothing. */
-static struct span token_of_query(struct span query, char *text, size_t size)
-{
-    while (query.len) {
-        size_t n = span_until(query, "&");
-
-        if (n > 6 && n < size && memcmp(query.data, "token=", 6) == 0)
-            return (struct span){text,
-                                 schema_decode((struct span){query.data + 6, n - 6}, true, text)};
-        n += n < query.len;
-        query.data += n;
-        query.len -= n;
-    }
-    return (struct span){0};
-}
-
-/* Jupyter's subprotocol for browsers, which cannot set headers of a WebSocket. */
-static struct span token_of_protocol(const struct request *request)
-{
-    static const char prefix[] = "v1.token.websocket.jupyter.org.";
-    struct span list = request_header(request, "sec-websocket-protocol");
-
-    while (list.len) {
-        size_t n = span_until(list, ", \t");
-
-        if (span_starts_with((struct span){list.data, n}, prefix))
-            return (struct span){list.data + sizeof(prefix) - 1, n - (sizeof(prefix) - 1)};
-        n += n < list.len;
-        list.data += n;
-        list.len -= n;
-    }
-    return (struct span){0};
-}
-
-static struct span token_of_url(const struct request *request, char *text, size_t size)
-{
-    struct span header = request_header(request, "authorization"), token;
-
-    if (header.len > 6 && strncasecmp(header.data, "token ", 6) == 0)
-        return (struct span){header.data + 6, header.len - 6};
-    token = token_of_query(request->head.query, text, size);
-    return token.data ? token : token_of_protocol(request);
-}
-
-/* By the token that the request came with. */
-static int check_token(const struct router *router, struct request *request, struct error *err)
-{
-    char url_text[512];
-    struct span header = request_header(request, "authorization");
-    struct auth_claim claim = {.is_unix = request->is_unix, .uid = request->peer_uid};
-
-    if (header.len > 7 && strncasecmp(header.data, "Bearer ", 7) == 0)
-        claim.token = (struct span){header.data + 7, header.len - 7};
-    else if (!header.data) /* as clients of other systems send it */
-        claim.token = request_header(request, "x-api-key");
-    if (!claim.token.data && request->route->takes_url_token)
-        claim.token = token_of_url(request, url_text, sizeof(url_text));
-    return access_check_caller(router->auth, router->recorder, &claim, &request->caller, err);
 }
 
 static int authenticate(struct router *router, struct request *request)
@@ -361,7 +318,7 @@ static int authenticate(struct router *router, struct request *request)
     char header_text[512];
     struct error err = {0};
     int r = route->identify ? route->identify(request, &request->caller, &err)
-                            : check_token(router, request, &err);
+                            : credential_identify(request, &request->caller, &err);
 
     if (r > 0)
         return -1;
@@ -403,10 +360,11 @@ static int count_request(const struct router *router, struct request *request)
 
 /* --- what comes with it --- */
 
-static bool is_json(struct span type)
+/* Whether a `Content-Type` names that type, whatever its parameters. */
+static bool is_type(struct span header, const char *type)
 {
-    type.len = type.data ? span_until(type, "; \t") : 0;
-    return type.data && span_is_nocase(type, "application/json");
+    header.len = span_until(header, "; \t");
+    return span_is_nocase(header, type);
 }
 
 static bool is_form(const struct request *request)
@@ -415,20 +373,17 @@ static bool is_form(const struct request *request)
            multipart_is_type(request_header(request, "content-type"));
 }
 
-/* Some clients name no type, and mean JSON where nothing else is known; those of Jupyter say that
- * it is text. */
+/* Some clients name no type, and mean JSON where nothing else is known. */
 static bool is_taken(const struct request *request)
 {
+    const char *other = request->route->body_type;
     struct span type = request_header(request, "content-type");
 
-    if (type.data && request->route->body_type) {
-        struct span plain = {type.data, span_until(type, "; \t")};
-
-        if (span_is_nocase(plain, request->route->body_type))
-            return true;
-    }
-    return is_json(type) || is_form(request) || (request->route->reads_body && !type.data) ||
-           request->route->takes_url_token;
+    if (!type.data)
+        return request->route->reads_body;
+    if (is_type(type, "application/json") || is_form(request))
+        return true;
+    return other && (strcmp(other, ROUTE_ANY_TYPE) == 0 || is_type(type, other));
 }
 
 static int check_body(struct request *request)
@@ -463,7 +418,7 @@ static int check_key(struct request *request)
         !span_is(request->head.method, "POST"))
         return 0;
     error_set(&err, E_INVALID, "this path does not support Idempotency-Key");
-    error_hint(&err, "/v1/run, /v1/batch, /v1/sessions and …/execute do");
+    error_hint(&err, "/v1/run, /v1/batch, /v1/jobs, /v1/sessions and …/execute do");
     return refuse(request, 400, NULL, &err);
 }
 
@@ -518,7 +473,7 @@ int route_on_head(void *user, struct request *request)
         error_set(&err, E_BUSY, "the server is stopping");
         return refuse(request, 503, NULL, &err);
     }
-    if (!request->route->takes_url_token && !request->route->passes_query &&
+    if (!request->route->passes_query &&
         schema_read_query(request->route->query, request->head.query, &request->query, &err) < 0) {
         request_answer_error(request, &err);
         return -1;
@@ -569,18 +524,25 @@ static int read_body(struct request *request, struct error *err)
 bool route_has_others(void *user)
 {
     const struct router *router = user;
-    size_t known = 0;
 
-    for (const struct caller *c = auth_next(router->auth, NULL); c; c = auth_next(router->auth, c))
-        known += c->is_known;
-    return known > 1;
+    return auth_has_others(router->auth);
 }
 
 bool route_is_known(const struct request *request)
 {
     const struct caller *caller = request->caller;
 
+    if (request->page && request->router &&
+        !page_token_lives(auth_pages(request->router->auth), request->page, loop_now_ns()))
+        return false;
     return !caller || (caller->is_known && caller->generation == request->generation);
+}
+
+bool route_is_still_known(const struct request *request)
+{
+    if (request->caller)
+        auth_refresh(request->router->auth);
+    return route_is_known(request);
 }
 
 /* The token was checked when the head came. The body may have taken as long as the client liked. */
@@ -601,9 +563,7 @@ static void refuse_removed(const struct router *router, struct request *request)
 static void finish_reading(const struct router *router, struct request *request, int r,
                            struct error *err)
 {
-    if (request->caller)
-        auth_refresh(router->auth);
-    if (!route_is_known(request)) {
+    if (!route_is_still_known(request)) {
         error_done(err);
         refuse_removed(router, request);
     } else if (r < 0)
@@ -722,6 +682,11 @@ static bool accepts(const struct request *request, const char *type)
 bool route_wants_events(const struct request *request)
 {
     return accepts(request, "text/event-stream");
+}
+
+bool route_wants_page(const struct request *request)
+{
+    return accepts(request, "text/html");
 }
 
 bool route_wants_lines(const struct request *request)

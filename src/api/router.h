@@ -23,6 +23,8 @@
 /* ROUTE_OPERATOR: figures of the whole server. */
 enum route_access { ROUTE_TOKEN, ROUTE_PUBLIC, ROUTE_OPERATOR };
 
+#define ROUTE_ANY_TYPE "*/*"
+
 struct route {
     const char *method; /* NULL ends a table */
     const char *path;   /* "/v1/sessions/{session}/files/{path...}": the last one takes slashes */
@@ -39,16 +41,13 @@ struct route {
     json_t *(*load)(const char *text, size_t len, json_t **ret_mistake);
     bool passes_over; /* and what it does not know */
     enum route_access access;
-    /* Of another protocol, which has credentials of its own: finds the caller instead of the check
-     * of a token. 1: the request has been answered. */
+    /* Finds the caller of a route whose clients send credentials in a way of their own (api/
+     * credential.h); NULL: by its token. 1: the request has been answered. */
     int (*identify)(struct request *request, struct caller **ret_caller, struct error *err);
     /* Answers a failure in that protocol's words (struct request, on_error); NULL: in ours. */
     void (*on_error)(struct request *request, int status, struct error *err);
-    /* For clients of Jupyter: the token may also come as `Authorization: token`, as `?token=`, or
-     * in a subprotocol of WebSocket; what else is in the query is not looked at. */
-    bool takes_url_token;
     bool passes_query;     /* it is somebody else's, and not looked at */
-    const char *body_type; /* another type than JSON that `body` may have */
+    const char *body_type; /* another type than JSON that `body` may have, or ROUTE_ANY_TYPE */
     bool takes_encodings;  /* the handler reads `Content-Encoding` itself */
     bool takes_key;        /* knows `Idempotency-Key`; elsewhere a POST with one is refused */
     bool gives_lines;      /* answers `Accept: application/x-ndjson` with lines */
@@ -88,6 +87,11 @@ bool route_has_others(void *user);
  * same name is somebody else's. */
 bool route_is_known(const struct request *request);
 
+/* As route_is_known(), and looks whether the tokens have changed: for what comes on a connection
+ * long after its head. */
+bool route_is_still_known(const struct request *request);
+
 /* Whether the client wants events, or lines of JSON. */
 bool route_wants_events(const struct request *request);
+bool route_wants_page(const struct request *request); /* a browser does */
 bool route_wants_lines(const struct request *request);

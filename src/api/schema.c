@@ -20,6 +20,19 @@
 
 /* --- messages --- */
 
+/* "python,bash" as "one of python, bash" */
+static void describe_choices(const char *choices, char *text, size_t size)
+{
+    size_t len = (size_t)snprintf(text, size, "one of ");
+
+    for (const char *c = choices; *c && len + 2 < size; c++) {
+        text[len++] = *c;
+        if (*c == ',')
+            text[len++] = ' ';
+    }
+    text[len] = '\0';
+}
+
 /* "a whole number from 1 to 300" */
 static void describe(const struct schema_field *f, char *text, size_t size)
 {
@@ -35,7 +48,7 @@ static void describe(const struct schema_field *f, char *text, size_t size)
     };
 
     if (f->choices)
-        (void)snprintf(text, size, "one of %s", f->choices);
+        describe_choices(f->choices, text, size);
     else if (f->min != 0 || f->max != 0)
         (void)snprintf(text, size, "%s from %.15g to %.15g", words[f->type], f->min, f->max);
     else if (f->max_len && f->type == SCHEMA_STRING)
@@ -209,6 +222,8 @@ static int check_field(const struct schema_field *f, const json_t *value, struct
     case SCHEMA_OBJECTS:
         return check_objects(f, value, err);
     case SCHEMA_OBJECT:
+        if (json_is_object(value) && f->items)
+            return schema_check(f->items, value, err) < 0 ? error_wrap(err, "`%s`", f->name) : 0;
         fits = json_is_object(value);
         break;
     }
@@ -420,6 +435,7 @@ static json_t *field_json(const struct schema_field *f)
     const char *most = is_array                ? "maxItems"
                        : f->type == SCHEMA_MAP ? "maxProperties"
                                                : "maxLength";
+    json_t *shape;
 
     if (f->min != 0 || f->max != 0) {
         (void)json_object_set_new(object, "minimum", bound_json(f->min));
@@ -436,6 +452,11 @@ static json_t *field_json(const struct schema_field *f)
                                   json_pack("{s:s}", "type", "string"));
     if (f->type == SCHEMA_OBJECTS)
         (void)json_object_set_new(object, "items", schema_json(f->items));
+    if (f->type == SCHEMA_OBJECT && f->items) {
+        shape = schema_json(f->items);
+        (void)json_object_update_missing(object, shape);
+        json_decref(shape);
+    }
     return object;
 }
 

@@ -22,7 +22,7 @@ enum schema_type {
     SCHEMA_STRINGS, /* an array of strings */
     SCHEMA_MAP,     /* an object whose values are strings */
     SCHEMA_OBJECTS, /* an array of objects of the shape `items` */
-    SCHEMA_OBJECT,  /* an object of any shape */
+    SCHEMA_OBJECT,  /* an object of the shape `items`, or of any */
 };
 
 struct schema_field {

@@ -5,6 +5,9 @@ struct changes_jobs { /* changes.h */
     struct changes_job *first;
 };
 
+struct events;
+
 struct undo_jobs { /* undo.h */
     struct undo_job *first;
+    struct events *events; /* told of what was undone; or NULL */
 };

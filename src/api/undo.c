@@ -6,7 +6,9 @@
 
 #include "admit/grants.h"
 #include "admit/own_places.h"
+#include "api/events.h"
 #include "api/worker.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
@@ -77,11 +79,11 @@ static int work(const struct undo_wish *wish, json_t **ret_answer, struct error 
 /* An id is a word of the trail: nothing else gets there. */
 static int check_id(const char *id, struct error *err)
 {
-    if (strlen(id) < 32 &&
-        strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghijklmnopqrstuvwxyz_") == strlen(id))
+    if (strlen(id) < ID_SIZE &&
+        strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghijklmnopqrstuvwxyz_-") == strlen(id))
         return 0;
     error_set(err, E_NOT_FOUND, "`%.40s` is not the id of a run", id);
-    return error_hint(err, "the result of a run has it as `id`: run_ and 26 characters");
+    return error_hint(err, "the result of a run has it as `id`");
 }
 
 int undo_do(const struct undo_wish *wish, json_t **ret_answer, struct error *err)
@@ -101,7 +103,7 @@ struct undo_job {
     struct undo_jobs *jobs;
     struct undo_job *next;
     struct undo_wish wish;
-    char run[32];
+    char run[ID_SIZE];
     char *who;
     undo_fn fn;
     void *user;
@@ -131,6 +133,8 @@ static void on_done(void *arg, json_t *answer, struct error *err)
     void *user = job->user;
 
     tell_end(&job->wish, answer, err);
+    if (answer && !job->wish.is_dry)
+        events_tell_undo(job->jobs->events, job->who, job->run, answer);
     job_free(job);
     fn(user, answer, err);
 }

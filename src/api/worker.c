@@ -4,20 +4,22 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/task.h"
-#include "sandbox/ns.h"
 
 #define ANSWER_BYTES (64 * MIB)
-#define DEPTH_MAX    9
+#define DEPTH_MAX    12         /* a record of the trail, and the lists around it */
+#define LINE_BYTES   (16 * KIB) /* of progress */
 
 struct worker {
     struct worker_task task; /* without its `arg`, which is the worker's alone */
@@ -34,10 +36,22 @@ struct worker {
 
 /* --- in the worker --- */
 
+static int progress_fd = -1; /* of this process: it has one task */
+
+void worker_tell(json_t *line)
+{
+    cleanup(buf_done) struct buf text = BUF_OF(LINE_BYTES);
+
+    if (line && progress_fd >= 0 && json_text_dump(line, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
+        buf_add_str(&text, "\n", NULL) == 0)
+        (void)file_write_all(progress_fd, buf_str(&text), text.len);
+    json_decref(line);
+}
+
 /* Signals are the server's business: what its handlers write would be read by it. */
 static void leave_server(const struct worker_task *task, pid_t server, int out)
 {
-    ns_reset_signals();
+    child_reset_signals();
     (void)signal(SIGPIPE, SIG_IGN);
     if (!task->outlives_server && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != server))
         _exit(1);
@@ -63,6 +77,8 @@ static void __attribute__((noreturn)) work_and_exit(const struct worker_task *ta
     struct buf text;
     json_t *answer = NULL, *envelope;
 
+    if (task->on_progress)
+        progress_fd = out;
     envelope = task->work(task->arg, &answer, &err) < 0 ? error_json(&err)
                                                         : json_pack("{s:o}", "answer", answer);
     buf_init(&text, ANSWER_BYTES);
@@ -112,8 +128,10 @@ static void read_error(const json_t *value, struct error *err)
 /* NULL with an error, or the caller's. */
 static json_t *read_answer(const struct worker *w, struct error *err)
 {
-    const struct json_text_limits limits = {
-        .bytes = ANSWER_BYTES, .depth = DEPTH_MAX, .allows_many = w->task.allows_many};
+    const struct json_text_limits limits = {.bytes = ANSWER_BYTES,
+                                            .depth = DEPTH_MAX,
+                                            .allows_many = w->task.allows_many,
+                                            .allows_nul = w->task.allows_nul};
     cleanup_json json_t *envelope = NULL;
     json_t *answer = NULL;
 
@@ -164,16 +182,45 @@ static void finish(struct worker *w)
     task_begin(&w->reading, w->loop, &steps, w);
 }
 
+static void tell_line(const struct worker *w, const char *text, size_t len)
+{
+    static const struct json_text_limits limits = {
+        .bytes = LINE_BYTES, .depth = 4, .allows_nul = true};
+    cleanup_json json_t *line = NULL;
+
+    if (json_text_load(text, len, &limits, &line, NULL) == 0)
+        w->task.on_progress(w->task.user, line);
+}
+
+/* Lines of progress, each with its newline, come before the answer, which has none. Before
+ * `looked` there is no newline. */
+static void take_lines(struct worker *w, size_t looked)
+{
+    const char *text = buf_str(&w->text), *end;
+    size_t from = 0;
+
+    while ((end = memchr(text + looked, '\n', w->text.len - looked))) {
+        tell_line(w, text + from, (size_t)(end - text) - from);
+        looked = from = (size_t)(end - text) + 1;
+    }
+    if (from)
+        buf_consume(&w->text, from);
+}
+
 static void on_text(void *arg)
 {
     struct worker *w = arg;
     char data[65536];
     ssize_t n = read(w->fd, data, sizeof(data));
+    size_t before = w->text.len;
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n > 0 && buf_add(&w->text, data, (size_t)n, NULL) == 0)
+    if (n > 0 && buf_add(&w->text, data, (size_t)n, NULL) == 0) {
+        if (w->task.on_progress)
+            take_lines(w, before);
         return;
+    }
     if (n != 0)
         (void)kill(w->pid, SIGKILL);
     finish(w);
@@ -209,6 +256,12 @@ static struct worker *worker_new(struct loop *loop, const struct worker_task *ta
     return NULL;
 }
 
+void worker_cancel(struct worker *worker)
+{
+    if (worker->watch)
+        (void)kill(worker->pid, SIGKILL); /* the end of its pipe follows */
+}
+
 int worker_start(struct loop *loop, const struct worker_task *task, struct error *err)
 {
     struct worker *w;
@@ -230,5 +283,7 @@ int worker_start(struct loop *loop, const struct worker_task *task, struct error
         return -1;
     }
     loop_timer_start(w->patience, task->patience_ms);
+    if (task->ret_worker)
+        *task->ret_worker = w;
     return 0;
 }

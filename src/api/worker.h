@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "base/loop.h"
 
+struct worker;
+
 struct worker_task {
     /* In the worker. *ret_answer becomes worker.c's. */
     int (*work)(const void *arg, json_t **ret_answer, struct error *err);
@@ -22,13 +24,25 @@ struct worker_task {
     void (*on_done)(void *user, json_t *answer, struct error *err);
     void *user;
 
+    /* In the server, for each line that the task tells meanwhile (worker_tell()); it is only lent.
+     * Optional. */
+    void (*on_progress)(void *user, const json_t *line);
+    struct worker **ret_worker; /* for worker_cancel(), until on_done; optional */
+
     unsigned patience_ms;
     bool outlives_server; /* it finishes its task when the server ends; else it is killed */
     bool keeps_nothing;   /* it closes all descriptors but the standard ones and its pipe */
     bool allows_many;     /* the answer may have any number of values */
+    bool allows_nul;      /* and its texts NUL: those of programs */
     const char *name;     /* for errors: "the undo" */
     const char *late_hint;
 };
+
+/* In the worker: a small object for on_progress(). Takes it over. */
+void worker_tell(json_t *line);
+
+/* Kills it; on_done() follows. */
+void worker_cancel(struct worker *worker);
 
 /* On failure on_done() is not called. */
 int worker_start(struct loop *loop, const struct worker_task *task, struct error *err);

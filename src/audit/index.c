@@ -17,7 +17,7 @@
 #define INDEX_NAME "index.sqlite"
 
 /* Another number: the old one is thrown away. */
-#define INDEX_VERSION 3
+#define INDEX_VERSION 4
 
 /* Bytes kept of a program's first line. */
 #define SUMMARY_MAX 80
@@ -28,11 +28,12 @@ static const char schema[] =
     " hash TEXT);"
     "CREATE TABLE IF NOT EXISTS records(seq INTEGER PRIMARY KEY, time TEXT, kind TEXT, event TEXT,"
     " id TEXT, owner TEXT, session TEXT, status TEXT, correlation TEXT, profile TEXT, summary TEXT,"
-    " wall_ms REAL, first INTEGER, offset INTEGER, length INTEGER);"
+    " wall_ms REAL, first INTEGER, offset INTEGER, length INTEGER, language TEXT);"
     "CREATE INDEX IF NOT EXISTS by_id ON records(id, kind);"
     "CREATE INDEX IF NOT EXISTS by_session ON records(session);"
     "CREATE INDEX IF NOT EXISTS by_correlation ON records(correlation);"
-    "PRAGMA user_version=3;"; /* INDEX_VERSION */
+    "CREATE INDEX IF NOT EXISTS by_owner ON records(owner);"
+    "PRAGMA user_version=4;"; /* INDEX_VERSION */
 
 int index_fail(const struct index *index, const char *what, struct error *err)
 {
@@ -124,6 +125,7 @@ static int add_record(const struct index *index, sqlite3_stmt *statement, const 
     (void)sqlite3_bind_int64(statement, 13, (sqlite3_int64)first);
     (void)sqlite3_bind_int64(statement, 14, (sqlite3_int64)offset);
     (void)sqlite3_bind_int64(statement, 15, (sqlite3_int64)len);
+    bind(statement, 16, object, "language");
     return sqlite3_step(statement) == SQLITE_DONE ? 0 : index_fail(index, "add a record", err);
 }
 
@@ -154,7 +156,7 @@ static int remember(const struct index *index, uint64_t first, uint64_t end, con
 static int add_file(struct index *index, uint64_t first, uint64_t from, struct error *err)
 {
     static const char insert[] =
-        "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+        "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
     cleanup(segment_read_done) struct segment_reader reader = {0};
     struct record_head head, last = {0};
     sqlite3_stmt *statement = NULL;

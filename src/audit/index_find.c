@@ -24,6 +24,7 @@ static const char no_starts[] = " AND (r.kind!='start' OR NOT EXISTS"
 
 /* They belong to their run, which shows; a program may have made thousands. */
 static const char no_calls[] = " AND r.kind NOT IN ('call', 'input')";
+static const char only_runs[] = " AND r.kind IN ('run', 'start')";
 
 struct search {
     struct index *index;
@@ -46,41 +47,59 @@ static void search_done(struct search *s)
 
 /* --- the question --- */
 
+/* One condition of the filter: text, or a number where the text is NULL. */
+struct term {
+    const char *sql, *text;
+    uint64_t number;
+    bool is_there;
+};
+
+static int bind_term(sqlite3_stmt *statement, int place, const struct term *term)
+{
+    return term->text ? sqlite3_bind_text(statement, place, term->text, -1, SQLITE_STATIC)
+                      : sqlite3_bind_int64(statement, place, (sqlite3_int64)term->number);
+}
+
+static const char *choice(const struct index_filter *f)
+{
+    if (f->is_of_runs)
+        return only_runs;
+    return f->kind || f->has_starts ? "" : no_calls;
+}
+
 static int prepare(struct search *s, struct error *err)
 {
+    static const char of_id[] = " AND ?1 IN (r.id, r.session, r.correlation, CAST(r.seq AS TEXT))";
+    static const char of_status[] =
+        " AND (CASE WHEN r.kind='start' THEN 'unfinished' ELSE r.status END)=?";
     const struct index_filter *f = s->filter;
-    const struct {
-        const char *value, *sql;
-    } terms[] = {
-        {f->since, " AND r.time>=?"}, {f->until, " AND r.time<=?||'~'"}, {f->kind, " AND r.kind=?"},
-        {f->owner, " AND r.owner=?"}, {f->session, " AND r.session=?"},
+    const struct term terms[] = {
+        {of_id, f->id, .is_there = f->id},
+        {" AND r.id=?", f->run, .is_there = f->run},
+        {" AND r.time>=?", f->since, .is_there = f->since},
+        {" AND r.time<=?||'~'", f->until, .is_there = f->until},
+        {" AND r.kind=?", f->kind, .is_there = f->kind},
+        {" AND r.owner=?", f->owner, .is_there = f->owner},
+        {" AND r.session=?", f->session, .is_there = f->session},
+        {" AND r.language=?", f->language, .is_there = f->language},
+        {of_status, f->status, .is_there = f->status},
+        {" AND r.seq>?", NULL, f->after, f->after != 0},
+        {" AND r.seq<?", NULL, f->before, f->before != 0},
     };
     char sql[SQL_MAX];
-    int place = 0;
+    int place = 0, n;
 
-    (void)snprintf(sql, sizeof(sql), "%s%s%s%s%s%s%s%s%s%s%s ORDER BY r.seq DESC", select_rows,
-                   f->has_starts ? "" : no_starts, f->kind || f->has_starts ? "" : no_calls,
-                   f->since ? terms[0].sql : "", f->until ? terms[1].sql : "",
-                   f->kind ? terms[2].sql : "", f->owner ? terms[3].sql : "",
-                   f->session ? terms[4].sql : "",
-                   f->status ? " AND (CASE WHEN r.kind='start' THEN 'unfinished' ELSE r.status "
-                               "END)=?"
-                             : "",
-                   f->after ? " AND r.seq>?" : "",
-                   f->id ? " AND (r.id=? OR r.session=? OR r.correlation=? OR "
-                           "CAST(r.seq AS TEXT)=?)"
-                         : "");
+    n = snprintf(sql, sizeof(sql), "%s%s%s", select_rows, f->has_starts ? "" : no_starts,
+                 choice(f));
+    for (size_t i = 0; i < ARRAY_SIZE(terms); i++)
+        if (terms[i].is_there)
+            n += snprintf(sql + n, sizeof(sql) - (size_t)n, "%s", terms[i].sql);
+    (void)snprintf(sql + n, sizeof(sql) - (size_t)n, " ORDER BY r.seq DESC");
     if (sqlite3_prepare_v2(s->index->db, sql, -1, &s->statement, NULL) != SQLITE_OK)
         return index_fail(s->index, "look", err);
-    for (size_t i = 0; i < 5; i++)
-        if (terms[i].value)
-            (void)sqlite3_bind_text(s->statement, ++place, terms[i].value, -1, SQLITE_STATIC);
-    if (f->status)
-        (void)sqlite3_bind_text(s->statement, ++place, f->status, -1, SQLITE_STATIC);
-    if (f->after)
-        (void)sqlite3_bind_int64(s->statement, ++place, (sqlite3_int64)f->after);
-    for (int i = 0; f->id && i < 4; i++)
-        (void)sqlite3_bind_text(s->statement, ++place, f->id, -1, SQLITE_STATIC);
+    for (size_t i = 0; i < ARRAY_SIZE(terms); i++)
+        if (terms[i].is_there)
+            (void)bind_term(s->statement, ++place, &terms[i]);
     return 0;
 }
 
@@ -174,17 +193,24 @@ static int keep(struct search *s, uint64_t seq, struct error *err)
 }
 
 /* The newest that fit, by their numbers: from the newest back until there are enough. */
-static int collect(struct search *s, struct error *err)
+static int collect(struct search *s, struct index_page *page, struct error *err)
 {
-    size_t limit = s->filter->limit;
+    const struct index_filter *f = s->filter;
+    size_t looked = 0;
+    uint64_t seq = 0;
     int r = 0, step = SQLITE_DONE;
 
-    while (r == 0 && (!limit || s->n_found < limit) &&
-           (step = sqlite3_step(s->statement)) == SQLITE_ROW) {
+    while (r == 0 && (step = sqlite3_step(s->statement)) == SQLITE_ROW) {
+        if ((f->limit && s->n_found == f->limit) || (f->looks && looked == f->looks)) {
+            page->next = seq; /* this one is the next page's */
+            break;
+        }
+        looked++;
+        seq = (uint64_t)sqlite3_column_int64(s->statement, 0);
         if (s->wanted)
             r = read_row(s, err);
         if (r == 0 && has_text(s))
-            r = keep(s, (uint64_t)sqlite3_column_int64(s->statement, 0), err);
+            r = keep(s, seq, err);
     }
     if (r == 0 && step != SQLITE_ROW && step != SQLITE_DONE)
         return index_fail(s->index, "look", err);
@@ -211,17 +237,64 @@ static int give_found(struct search *s, index_fn fn, void *user, struct error *e
     return r;
 }
 
-int index_find(struct index *index, const struct index_filter *filter, index_fn fn, void *user,
-               struct error *err)
+static uint64_t newest_of(const struct index *index)
+{
+    sqlite3_stmt *statement = NULL;
+    uint64_t seq = 0;
+
+    if (sqlite3_prepare_v2(index->db, "SELECT MAX(seq) FROM records", -1, &statement, NULL) ==
+            SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        seq = (uint64_t)sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    return seq;
+}
+
+int index_find_page(struct index *index, const struct index_filter *filter, index_fn fn, void *user,
+                    struct index_page *ret_page, struct error *err)
 {
     cleanup(search_done) struct search s = {.index = index, .filter = filter};
+    struct index_page page = {.newest = newest_of(index)};
 
     buf_init(&s.line, RECORD_BYTES + 1);
     buf_init(&s.start, RECORD_BYTES + 1);
     s.wanted = filter->text ? record_escape(filter->text) : NULL;
     if (filter->text && !s.wanted)
         return error_memory(err);
-    if (prepare(&s, err) < 0 || collect(&s, err) < 0)
+    if (prepare(&s, err) < 0 || collect(&s, &page, err) < 0)
         return -1;
+    *ret_page = page;
     return give_found(&s, fn, user, err);
+}
+
+int index_find(struct index *index, const struct index_filter *filter, index_fn fn, void *user,
+               struct error *err)
+{
+    struct index_page page;
+
+    return index_find_page(index, filter, fn, user, &page, err);
+}
+
+int index_neighbour(struct index *index, uint64_t seq, bool is_behind, const char *owner,
+                    const char *since, char ret_id[64], struct error *err)
+{
+    char sql[SQL_MAX];
+    sqlite3_stmt *statement = NULL;
+    int r = 0;
+
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT id FROM records WHERE kind='run' AND seq%c?1 AND (?2 IS NULL OR "
+                   "owner=?2) AND (?3 IS NULL OR time>=?3) ORDER BY seq %s LIMIT 1",
+                   is_behind ? '>' : '<', is_behind ? "ASC" : "DESC");
+    ret_id[0] = '\0';
+    if (sqlite3_prepare_v2(index->db, sql, -1, &statement, NULL) != SQLITE_OK)
+        return index_fail(index, "look", err);
+    (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)seq);
+    (void)sqlite3_bind_text(statement, 2, owner, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(statement, 3, since, -1, SQLITE_STATIC);
+    if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
+        r = snprintf(ret_id, 64, "%s", (const char *)sqlite3_column_text(statement, 0)) < 0 ? -1
+                                                                                            : 0;
+    (void)sqlite3_finalize(statement);
+    return r;
 }

@@ -135,6 +135,7 @@ static int add_line(struct trail *trail, const struct record *record, struct rec
         return -1;
     trail->end += trail->line.len;
     trail->mark = mark;
+    group_sync_touch(trail->group);
     if (trail->line.size > MIB)
         buf_done(&trail->line);
     if (ret_mark)
@@ -280,7 +281,14 @@ int trail_append(struct trail *trail, const struct record *record, enum trail_pa
         trail->n_open--;
     if (r == 0)
         trail_sync_soon(trail);
+    if (r == 0 && trail->options.patience == TRAIL_AT_ONCE && part != TRAIL_START)
+        r = trail_sync_now(trail, err);
     return r;
+}
+
+struct group_sync *trail_group(const struct trail *trail)
+{
+    return trail->group;
 }
 
 const struct key_pair *trail_key(const struct trail *trail)

@@ -10,9 +10,9 @@
  *
  * When trail_append() has returned 0, the record is in the file, in one piece, and stays there
  * whatever happens to this process. It is on the disk TRAIL_SYNC_MS later, or when trail_close()
- * returns (or soon after, if the process is brief); a machine that loses power may lose younger
- * records. The head is signed when the records that it covers are on the disk, never before. The
- * loop waits for the disk only when a file is sealed.
+ * returns (or soon after, if the process is brief), or when enum trail_patience says; a machine
+ * that loses power may lose younger records. The head is signed when the records that it covers are
+ * on the disk, never before. The loop waits for the disk only when a file is sealed.
  *
  * A process that opens a trail with a torn end moves the torn bytes aside and records that. If the
  * signed head knows records that are missing, it records that instead of signing over it.
@@ -25,6 +25,7 @@
 #include "audit/key.h"
 #include "audit/record.h"
 #include "base/error.h"
+#include "base/group_sync.h"
 #include "base/loop.h"
 
 /* The longest that a record waits for the disk. */
@@ -39,6 +40,13 @@
 
 struct trail;
 
+/* When an answer may leave whose record was added. */
+enum trail_patience {
+    TRAIL_WITHOUT_DISK, /* now */
+    TRAIL_BY_GROUP,     /* when trail_group() is clean, which whoever answers sees to */
+    TRAIL_AT_ONCE,      /* now: trail_append() waits for the disk, but not for that of a start */
+};
+
 struct trail_options {
     const char *dir; /* is made where it is not there */
     const char *key_dir;
@@ -47,7 +55,8 @@ struct trail_options {
     uint64_t max_bytes;   /* of all files: beyond it the oldest go; 0: none does */
     uint64_t max_days;    /* files with nothing younger go; 0: none does */
     struct loop *loop;    /* NULL: the disk is waited for at the end alone */
-    bool is_brief;        /* the process ends after trail_close(): a child waits for the disk */
+    enum trail_patience patience; /* TRAIL_BY_GROUP needs a loop */
+    bool is_brief; /* the process ends after trail_close(): a child waits for the disk */
     /* In words: the end was torn, or something is missing; or the disk does not take it any more.
      * Optional. */
     void (*on_note)(void *user, const char *text);
@@ -81,5 +90,8 @@ uint64_t trail_file(const struct trail *trail);
  * others that are not in the file it would go to; the caller makes it without. */
 int trail_append(struct trail *trail, const struct record *record, enum trail_part part,
                  struct record_mark *ret_mark, struct error *err);
+
+/* Is told of each record, and knows what of them is on the disk. */
+struct group_sync *trail_group(const struct trail *trail);
 
 const struct key_pair *trail_key(const struct trail *trail);

@@ -26,8 +26,11 @@ struct trail {
 
     /* --- the way to the disk --- */
     struct loop_watch *timer;
-    bool has_timer; /* it is running */
-    struct sync *sync;
+    bool has_timer;           /* it is running */
+    struct group_sync *group; /* of records */
+    struct group_sync_wait records;
+    bool is_round;              /* records, then the head, are on their way */
+    struct sync *sync;          /* of the head */
     int head_fd;                /* of a head that is on its way, or -1 */
     struct record_mark syncing; /* what it will say */
     bool is_dirty;              /* records were added since */
@@ -67,6 +70,9 @@ void trail_sync_close(struct trail *trail);
 /* Removes what is left of heads that never took their place. */
 void trail_sync_tidy(const struct trail *trail);
 void trail_sync_soon(struct trail *trail);
+
+/* For TRAIL_AT_ONCE: waits for the disk. */
+int trail_sync_now(struct trail *trail, struct error *err);
 
 /* The head of what is there now, at once. The lock is ours. */
 int trail_sign_now(struct trail *trail, struct error *err);

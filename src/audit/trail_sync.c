@@ -105,42 +105,50 @@ static void break_off(struct trail *trail, int errnum)
     trail->broken = errnum ? errnum : EIO;
 }
 
-static void on_head_synced(struct trail *trail)
+static void end_round(struct trail *trail, bool is_next_due)
 {
+    trail->is_round = false;
+    if (is_next_due)
+        trail_sync_soon(trail);
+}
+
+static void on_head_synced(void *arg, int result)
+{
+    struct trail *trail = arg;
     cleanup_error struct error err = {0};
-    int r = trail_lock(trail, &err);
+    int r;
 
     close_fd(&trail->head_fd);
+    if (result < 0) {
+        end_round(trail, false);
+        break_off(trail, -result);
+        return;
+    }
+    r = trail_lock(trail, &err);
     if (r == 0) {
         r = place_head(trail, &trail->syncing, &err);
         trail_unlock(trail);
     }
-    /* The older head is still true; the next round tries again. */
-    if (r < 0)
-        trail->is_dirty = true;
-    if (trail->is_dirty)
-        trail_sync_soon(trail);
+    /* Otherwise the older head is still true; the next round tries again. */
+    end_round(trail, r < 0 || trail->is_dirty);
 }
 
-static void on_synced(void *arg, int result)
+static void on_records_synced(void *arg, int result)
 {
     struct trail *trail = arg;
     cleanup_error struct error err = {0};
 
-    if (result < 0) {
-        close_fd(&trail->head_fd);
-        break_off(trail, -result);
-        return;
-    }
-    if (trail->head_fd >= 0) {
-        on_head_synced(trail);
+    if (result < 0) { /* on_failure() has been called */
+        end_round(trail, false);
         return;
     }
     trail->head_fd = write_head(trail, &trail->syncing, &err);
-    if (trail->head_fd >= 0)
+    if (trail->head_fd >= 0) {
         sync_start(trail->sync, trail->head_fd);
-    else
-        trail->is_dirty = true; /* a full disk has no room for it: the next record tries again */
+        return;
+    }
+    trail->is_dirty = true; /* a full disk has no room for it: the next record tries again */
+    end_round(trail, false);
 }
 
 static void on_timer(void *arg)
@@ -148,30 +156,65 @@ static void on_timer(void *arg)
     struct trail *trail = arg;
 
     trail->has_timer = false;
-    if (!trail->is_dirty || trail->broken || sync_is_busy(trail->sync))
+    if (!trail->is_dirty || trail->broken || trail->is_round)
         return;
     trail->is_dirty = false;
+    trail->is_round = true;
     trail->syncing = trail->mark;
-    sync_start(trail->sync, trail->fd);
+    group_sync_wait(trail->group, &trail->records);
+}
+
+static void start_timer(struct trail *trail)
+{
+    /* Not put off by the next record: the first one waits longest. */
+    if (trail->timer && !trail->has_timer && !trail->is_round) {
+        loop_timer_start(trail->timer, TRAIL_SYNC_MS);
+        trail->has_timer = true;
+    }
 }
 
 void trail_sync_soon(struct trail *trail)
 {
-    /* Not put off by the next record: the first one waits longest. */
-    if (trail->timer && !trail->has_timer && !sync_is_busy(trail->sync)) {
-        loop_timer_start(trail->timer, TRAIL_SYNC_MS);
-        trail->has_timer = true;
-    }
+    start_timer(trail);
     trail->is_dirty = true;
+}
+
+int trail_sync_now(struct trail *trail, struct error *err)
+{
+    if (fdatasync(trail->fd) == 0)
+        return 0;
+    break_off(trail, errno);
+    errno = trail->broken;
+    return error_errno(err, "sync the trail to the disk");
+}
+
+/* The file of a record that is not on the disk: those before it were synced when they were sealed.
+ * The descriptor shares the memory of failures with ours. */
+static int open_records(void *user)
+{
+    const struct trail *trail = user;
+    int fd = fcntl(trail->fd, F_DUPFD_CLOEXEC, 0);
+
+    return fd < 0 ? -errno : fd;
+}
+
+static void on_failure(void *user, int result)
+{
+    break_off(user, -result);
 }
 
 int trail_sync_open(struct trail *trail, struct error *err)
 {
-    if (sync_new(trail->options.loop, on_synced, trail, &trail->sync, err) < 0)
+    struct loop *loop = trail->options.loop;
+    const struct group_sync_target file = {open_records, on_failure, trail};
+
+    trail->records = (struct group_sync_wait){.done = on_records_synced, .user = trail};
+    if (sync_new(loop, on_head_synced, trail, &trail->sync, err) < 0 ||
+        group_sync_new(loop, &file, &trail->group, err) < 0)
         return -1;
-    if (!trail->options.loop)
+    if (!loop)
         return 0;
-    trail->timer = loop_timer(trail->options.loop, on_timer, trail);
+    trail->timer = loop_timer(loop, on_timer, trail);
     return trail->timer ? 0 : error_memory(err);
 }
 
@@ -245,7 +288,7 @@ static bool leave_to_child(struct trail *trail)
 /* Is there something that the signed head does not speak of, and will not? */
 static bool is_due(const struct trail *trail)
 {
-    bool is_under_way = !trail->child && trail->sync && sync_is_busy(trail->sync);
+    bool is_under_way = !trail->child && trail->is_round;
 
     return (trail->is_dirty || is_under_way) && trail->fd >= 0 && trail->key &&
            !trail->is_key_new && !trail->broken;
@@ -260,9 +303,11 @@ void trail_settle(struct trail *trail)
 /* Everything on the disk, and a head that says so. */
 void trail_sync_close(struct trail *trail)
 {
-    while (!trail->options.is_brief && trail->sync && sync_is_busy(trail->sync))
-        sync_wait(trail->sync); /* records, then the head */
-    if (trail->child)           /* it has had its time */
+    if (!trail->options.is_brief && trail->group && trail->sync) {
+        group_sync_finish(trail->group);
+        sync_wait(trail->sync); /* the head */
+    }
+    if (trail->child) /* it has had its time */
         wait_for_child(trail, 0);
     if (is_due(trail)) {
         if (!trail->child && trail->options.is_brief && leave_to_child(trail))
@@ -272,5 +317,6 @@ void trail_sync_close(struct trail *trail)
     }
     close_fd(&trail->head_fd);
     loop_watch_free(trail->timer);
+    group_sync_free(trail->group);
     sync_free(trail->sync);
 }

@@ -16,6 +16,9 @@
 #include "audit/segment.h"
 #include "base/cleanup.h"
 
+/* Records between two reports of progress in one file. */
+#define PROGRESS_RECORDS 2048
+
 /* The trail as it was at one moment: a process that writes meanwhile is not in the way. */
 struct snapshot {
     uint64_t *files;
@@ -30,6 +33,7 @@ struct verify {
     struct verify_result result;
     struct snapshot at;
     int dir;
+    uint64_t total_bytes;
 
     /* --- where we are --- */
     char file[SEGMENT_NAME_SIZE];
@@ -287,6 +291,34 @@ static void check_record(struct verify *v, const char *line, size_t len)
                           memcmp(v->hash, v->options->against.hash, SHA256_BYTES) == 0;
 }
 
+static uint64_t size_of_all(const struct verify *v)
+{
+    uint64_t total = v->at.last_size;
+    char name[SEGMENT_NAME_SIZE];
+    struct stat st;
+
+    for (size_t i = 0; i + 1 < v->at.count; i++) {
+        segment_name(v->at.files[i], name);
+        if (fstatat(v->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            total += (uint64_t)st.st_size;
+    }
+    return total;
+}
+
+static void tell_progress(const struct verify *v, uint64_t bytes)
+{
+    const struct verify_progress progress = {
+        .records = v->result.records,
+        .bytes = v->result.bytes + bytes,
+        .total_bytes = v->total_bytes,
+        .files = v->result.files,
+        .total_files = v->at.count,
+    };
+
+    if (v->options->on_progress)
+        v->options->on_progress(v->options->user, &progress);
+}
+
 static int check_file(struct verify *v, size_t index, struct error *err)
 {
     bool is_last = index + 1 == v->at.count;
@@ -309,7 +341,8 @@ static int check_file(struct verify *v, size_t index, struct error *err)
     while ((r = segment_next(&reader, &line, &len, err)) > 0) {
         v->line++;
         check_record(v, line, len);
-        v->result.records++;
+        if (++v->result.records % PROGRESS_RECORDS == 0)
+            tell_progress(v, reader.line_at);
     }
     if (r < 0 && err->code != E_TOO_LARGE)
         return -1;
@@ -341,9 +374,11 @@ int verify_trail(const char *dir, const struct verify_options *options,
         return -1;
     }
     r = take_snapshot(&v, err);
+    v.total_bytes = r == 0 && options->on_progress ? size_of_all(&v) : 0;
     for (size_t i = 0; r == 0 && i < v.at.count; i++) {
         r = check_file(&v, i, err);
         v.result.files++;
+        tell_progress(&v, 0);
     }
     if (r == 0) {
         check_beginning(&v);

@@ -14,6 +14,12 @@
 #include "audit/signed_head.h"
 #include "base/error.h"
 
+/* How far it is. */
+struct verify_progress {
+    uint64_t records, bytes, total_bytes;
+    size_t files, total_files;
+};
+
 struct verify_options {
     const struct key_public *keys; /* whose signatures count */
     size_t n_keys;
@@ -22,6 +28,8 @@ struct verify_options {
     struct record_mark against;
     /* One finding: a problem, or something worth knowing. */
     void (*on_finding)(void *user, bool is_problem, const char *text);
+    /* Often: after each file, and some thousand records. Optional. */
+    void (*on_progress)(void *user, const struct verify_progress *progress);
     void *user;
 };
 

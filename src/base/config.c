@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "base/identity.h"
 #include "base/limits.h"
 #include "base/suggest.h"
@@ -120,6 +121,8 @@ static const struct config_option options[] = {
      .help = "texts kept in the trail, masked: `none`: only hashes; `code`: programs; `all`: also their input and output", AT(trail_keep)},
     {"trail_dir", CONFIG_STRING, "", .value = "DIR",
      .help = "directory of the trail; empty: `belljar/trail` in the state directory", AT(trail_dir)},
+    {"trail_sync", CONFIG_CHOICE, "after_answer", .choices = "after_answer,before_answer", .value = "WHEN",
+     .help = "when records reach the disk: `after_answer`: up to 0.2 s later; `before_answer`: each answer waits until its records are there", AT(trail_sync)},
     {"trail_file_mb", CONFIG_SIZE, "64", 1, 4096, .unit = "MB", .unit_bytes = 1048576,
      .help = "size at which a trail file is sealed and the next one started; at most an eighth of `trail_max_mb`", AT(trail_file_mb)},
     {"trail_max_days", CONFIG_INT, "0", 0, 36500, .value = "DAYS",
@@ -155,6 +158,8 @@ static const struct config_option options[] = {
     {"socket", CONFIG_STRING, "", .flag = "socket", .command = "serve", .value = "PATH",
      .help = "the Unix socket of `belljar serve`; empty: `belljar/http.sock` in the runtime directory; `none`: no socket",
      .brief = "Unix socket to listen on; `none`: no socket", AT(socket)},
+    {"cluster_socket", CONFIG_STRING, "", .value = "PATH",
+     .help = "a Unix socket for `belljar cluster node`, on which every request needs a token, also one of the same user; empty: none", AT(cluster_socket)},
     {"tls_cert", CONFIG_STRING, "", .flag = "tls-cert", .command = "serve", .value = "FILE",
      .help = "the certificate of `belljar serve` with its chain (PEM); empty: plain HTTP",
      .brief = "certificate with its chain (PEM)", AT(tls_cert)},
@@ -168,15 +173,20 @@ static const struct config_option options[] = {
     {"tokens_file", CONFIG_STRING, "", .value = "PATH",
      .help = "file in which `belljar token` keeps all other tokens; empty: `belljar/tokens.toml` in the state directory", AT(tokens_file)},
     {"hosts", CONFIG_LIST, "", .value = "NAME",
-     .help = "host names that requests may use, besides `localhost` and loopback addresses", AT(hosts)},
+     .help = "host names that requests may use, besides `localhost` and loopback addresses; `*.example.org`: PORT-ID.example.org is a port of a session", AT(hosts)},
     {"origins", CONFIG_LIST, "", .value = "ORIGIN",
      .help = "web origins that may call the server, for example `https://console.example.org`", AT(origins)},
     {"runs_max", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES,
      .help = "programs a server runs at once, not counting session cells; further ones wait; -1: chosen by the number of cores", AT(runs_max)},
+    {"node", CONFIG_STRING, "", .value = "NAME", .accepts = id_is_setting,
+     .expected = "up to 12 lowercase letters and digits, a letter first",
+     .help = "the name of this server among several: ids that it makes end with it, as in `run_…-a1`, so that a client or proxy knows which server has a run, session or job; empty: ids name none", AT(node)},
     {"queue_max", CONFIG_INT, "1024", 0, 65536,
      .help = "programs that may wait, of all tokens together; further ones are refused with 429", AT(queue_max)},
     {"queue_timeout_s", CONFIG_REAL, "30", 1, 3600, .unit = "seconds",
      .help = "how long a program may wait before it is refused", AT(queue_timeout_s)},
+    {"jobs_max", CONFIG_INT, "10000", 0, 1000000, .unit = "jobs", .is_reloadable = true,
+     .help = "durable jobs of one token that are not over; further ones are refused with 429", AT(jobs_max)},
     {"http_connections", CONFIG_INT, "4096", 8, 65536,
      .help = "connections at once; further ones wait", AT(http_connections)},
     {"http_connections_per_address", CONFIG_INT, "-1", -1, 65536,
@@ -215,9 +225,13 @@ static const struct config_option options[] = {
     {"authorization_servers", CONFIG_LIST, "", .value = "URL",
      .help = "servers from which MCP clients get a token (RFC 9728), one that `belljar token` manages; empty: clients are told there are none",
      AT(authorization_servers)},
+    {"console", CONFIG_CHOICE, "on", .choices = "on,off",
+     .help = "the web console, a page at `/console`", AT(console)},
     {"session_evict", CONFIG_CHOICE, "mcp", .choices = "mcp,yes,no",
      .help = "at the session limit, a new session ends the longest idle one of the same token: `mcp` among those that MCP tools opened, `yes` also over HTTP, `no` never. Sessions with a name or a checkpoint, and those that are kept or run code, do not end",
      AT(session_evict)},
+    {"e2b_debug", CONFIG_CHOICE, "no", .choices = "yes,no,true,false,1,0", .value = "yes|no",
+     .help = "also listen on the ports 49983, 49999 and 3000 of this machine, for programs with E2B_DEBUG: every local program may use one sandbox there without a token", AT(e2b_debug)},
     {"session_ports", CONFIG_LIST, "", .is_reloadable = true, .value = "PORT",
      .help = "ports of servers in sessions that their clients may reach, if a session is opened with them: numbers, or `*` for any; empty: none",
      AT(session_ports)},
@@ -388,6 +402,11 @@ static bool is_yes(const char *word)
 bool config_has_names(const struct config *config)
 {
     return is_yes(config->reversible_masking);
+}
+
+bool config_has_e2b_debug(const struct config *config)
+{
+    return is_yes(config->e2b_debug);
 }
 
 enum run_masking config_masking(const struct config *config)

@@ -106,6 +106,7 @@ struct config {
     char *trail;
     char *trail_keep;
     char *trail_dir;
+    char *trail_sync;
     int64_t trail_file_mb;
     int64_t trail_max_days;
     int64_t trail_max_mb;
@@ -120,6 +121,7 @@ struct config {
     int64_t zygote_max_minutes;
     char *listen;
     char *socket;
+    char *cluster_socket;
     char *tls_cert;
     char *tls_key;
     char *auth;
@@ -128,7 +130,9 @@ struct config {
     struct config_list hosts;
     struct config_list origins;
     int64_t runs_max;
+    char *node;
     int64_t queue_max;
+    int64_t jobs_max;
     double queue_timeout_s;
     int64_t http_connections;
     int64_t http_connections_per_address;
@@ -140,7 +144,9 @@ struct config {
     int64_t session_kept_mb;
     double session_idle_s;
     double session_lifetime_s;
+    char *console;
     char *session_evict;
+    char *e2b_debug;
     struct config_list session_ports;
     char *mcp_compat;
     char *mcp_tools;
@@ -214,6 +220,7 @@ double config_limit_max(const struct config *config, const struct run_limit *lim
 
 /* The level `process` was chosen: programs run without namespaces. */
 bool config_is_process_level(const struct config *config);
+bool config_has_e2b_debug(const struct config *config);
 
 /* The environment the option `environment` names: one of the file, `system`, or a path. The results
  * belong to the config; *ret_python is NULL for `system`. An unknown name is E_NOT_FOUND. */

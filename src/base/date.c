@@ -27,3 +27,11 @@ void date_millis_now(char text[DATE_SIZE])
     (void)clock_gettime(CLOCK_REALTIME, &now);
     date_millis(&now, text);
 }
+
+int64_t date_now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}

@@ -128,6 +128,11 @@ void error_done(struct error *err)
     *err = (struct error){0};
 }
 
+const char *error_message(const struct error *err)
+{
+    return err->message ? err->message : "out of memory";
+}
+
 const char *error_code_name(enum error_code code)
 {
     return codes[code].name;

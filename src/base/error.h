@@ -76,6 +76,9 @@ void error_move(struct error *to, struct error *from);
 /* Frees the words and sets the error to zero. Accepts NULL. */
 void error_done(struct error *err);
 
+/* The message, also of an error that had no memory for its own. */
+const char *error_message(const struct error *err);
+
 const char *error_code_name(enum error_code code);
 
 /* The code of that name; E_PROTOCOL: there is none (it may be NULL). */

@@ -10,7 +10,6 @@ json_t *error_json(const struct error *error, enum hint_reader reader)
     cleanup_free char *hint = hint_text(reader, error->hint);
 
     return json_pack("{s:{s:s, s:o, s:o}}", "error", "code", error_code_name(error->code),
-                     "message",
-                     json_string_or_null(error->message ? error->message : "out of memory"), "hint",
+                     "message", json_string_or_null(error_message(error)), "hint",
                      json_string_or_null(hint));
 }

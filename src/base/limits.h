@@ -77,7 +77,7 @@
 /* A profile or configuration file. */
 #define LIMIT_CONFIG_BYTES MIB
 
-/* Sandboxes alive at once in one supervisor: descriptors (about seven each) are the scarce thing.
+/* Sandboxes alive at once in one supervisor: descriptors (about eight each) are the scarce thing.
  */
 #define LIMIT_SANDBOXES 4096
 
@@ -177,6 +177,18 @@
 #define LIMIT_WORKS        256
 #define LIMIT_OWNER_BYTES  (64 * MIB)
 #define LIMIT_STORE_BYTES  (1024 * MIB)
+
+/* Durable jobs (store/job_record.h). The body of one: a program, its input and small files; it is
+ * written to the disk in one go. The text of one result, which is written in pieces. What one owner
+ * may keep before new jobs are refused, and the file, for all owners: a few hundred results of the
+ * usual size for each, and room for those that are under way when an owner's is full. */
+#define LIMIT_JOB_BODY         (4 * MIB)
+#define LIMIT_JOB_RESULT       (32 * MIB)
+#define LIMIT_JOBS_OWNER_BYTES (256 * MIB)
+#define LIMIT_JOBS_BYTES       (4096 * MIB)
+#define LIMIT_JOB_ATTEMPTS     20
+#define LIMIT_JOB_KEEP_S       2592000 /* 30 days */
+#define LIMIT_JOB_DELAY_S      604800  /* a week */
 
 /* Other MCP servers (upstream/upstream.h). One message of theirs: what a program can take as the
  * answer of one call, and a little for what is around it. Reading it holds everything else for some

@@ -33,6 +33,7 @@ struct run *run_new(void)
     run_terms_init(&run->terms);
     buf_init(&run->program.code, LIMIT_CODE_BYTES);
     buf_init(&run->program.input, LIMIT_STDIN_BYTES);
+    buf_init(&run->program.typed, LIMIT_STDIN_BYTES);
     run_stream_init(&run->result.out, run->terms.limits.output_bytes);
     run_stream_init(&run->result.err, run->terms.limits.output_bytes);
     return run;
@@ -229,6 +230,7 @@ void run_free(struct run *run)
         return;
     buf_done(&run->program.code);
     buf_done(&run->program.input);
+    buf_done(&run->program.typed);
     run_strings_free(run->program.args);
     free(run->program.script);
     run_strings_free(run->program.collect);

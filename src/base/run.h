@@ -13,6 +13,7 @@
 
 #include "base/clean.h"
 #include "base/error.h"
+#include "base/id.h"
 #include "base/run_program.h"
 #include "base/run_result.h"
 #include "base/run_terms.h"
@@ -60,7 +61,7 @@ struct run_origin {
     bool can_ask;        /* the door brings questions to the sender, and answers back */
     struct store *store; /* where its owner's things are, which lives longer; NULL: nowhere */
     char keeper[RUN_KEEPER_MAX]; /* the owner by that store's name for it */
-    char session[32];            /* the id of its session; "": it has a sandbox of its own */
+    char session[ID_SIZE];       /* the id of its session; "": it has a sandbox of its own */
     const char *session_name;    /* what the client calls it, or NULL */
     /* Runs of the same caller that were under way when it began, itself among them; 0: nobody
      * counts. A caller with many runs waits behind one with few, and has a smaller share of the
@@ -69,7 +70,7 @@ struct run_origin {
 };
 
 struct run {
-    char id[32]; /* "run_" + 26 characters */
+    char id[ID_SIZE]; /* "run_…" */
     struct run_terms terms;
     struct run_program program;
     struct run_origin origin;

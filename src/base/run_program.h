@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/id.h"
 #include "base/sha256.h"
 #include "wire/language.h"
 
@@ -27,15 +28,19 @@ struct run_given {
 
 struct run_program {
     enum run_language language;
-    char context[32];      /* of a cell: the id of its kernel; "": its language's own */
+    char context[ID_SIZE]; /* of a cell: the id of its kernel; "": its language's own */
     const char *directory; /* of a kernel: as in struct wire_run, or NULL; lent */
     struct buf code;
+    bool holds_variables; /* values of variables are part of the code, and kept only where those are
+                             (`trail_keep`) */
     char **args;      /* run_program_name(), or the command, and the arguments; NULL at the end, or
                          NULL */
     char *script;     /* the path of its file, which lies in a granted directory, or NULL */
     struct buf input; /* standard input */
     bool has_input;
-    bool is_input_open; /* of a command: more of it comes later (box_command_input) */
+    bool is_input_open;     /* of a command: more of it comes later (box_command_input) */
+    uint16_t columns, rows; /* of its terminal; 0: as Linux makes it */
+    struct buf typed;       /* there, and not written down yet */
     bool is_typed; /* without it: a person at the door types a line when the program wants one */
     bool is_input_passed; /* its standard input is a pipe of the door's, and not recorded: */
     int input_fd;         /* lent until the run has ended */

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-struct layers;          /* sandbox/layer.h */
+struct overlays;        /* sandbox/overlay.h */
 struct spool;           /* base/spool.h */
 struct spool_directory; /* base/spool.h */
 
@@ -191,7 +191,7 @@ struct run_result {
     size_t n_collected;
     size_t collected_bytes;
     bool has_more_collected; /* than there was room for, or than could be looked at */
-    struct layers *cow;      /* with keeps_layers: whoever asked frees it (sandbox/layer.h) */
+    struct overlays *cow;    /* with keeps_overlays: whoever asked frees it (sandbox/overlay.h) */
     struct run_masked masked;
     struct run_traffic *traffic; /* NULL: no host is granted */
     struct run_changes changes;  /* in directories granted for writing */

@@ -19,7 +19,7 @@ struct net; /* base/net.h */
 enum run_masking { RUN_MASK_NOTHING, RUN_MASK_SECRETS, RUN_MASK_ALL, RUN_MASK_COUNT };
 
 /* COW: the program sees and changes it, and nothing is on the disk until somebody says so
- * (sandbox/layer.h). */
+ * (sandbox/overlay.h). */
 enum run_grant_mode { RUN_GRANT_RO, RUN_GRANT_RW, RUN_GRANT_COW };
 
 struct run_grant {
@@ -65,7 +65,7 @@ struct run_terms {
     bool uses_grants;    /* it has directories or hosts by the right `grants` of its token */
     bool has_terminal;   /* the sandbox has a terminal, and the program runs on it */
     bool has_one_stream; /* stderr is written to stdout, in the order of the program */
-    bool keeps_layers;   /* what is changed in copy-on-write grants outlives the sandbox */
+    bool keeps_overlays; /* what is changed in copy-on-write grants outlives the sandbox */
     uint16_t ports[LIMIT_PORTS]; /* of its servers that clients may reach, in sessions */
     size_t n_ports;
     struct net *net;          /* hosts it may reach (base/net.h), or NULL */

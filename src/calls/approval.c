@@ -1,6 +1,7 @@
 #include "calls/approval.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,11 +11,24 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 
-/* Of all runs of this process, the oldest first. */
+static void tell(const struct approval *approval, const char *answer)
+{
+    const struct approvals *all = approval->all;
+
+    if (all->on_change)
+        all->on_change(all->user, &(struct approval_change){approval, answer});
+}
+
 static void decide(struct approval *approval, enum approval_answer answer)
 {
+    static const char *const words[] = {[APPROVAL_YES] = "yes",
+                                        [APPROVAL_NO] = "no",
+                                        [APPROVAL_LATE] = "late",
+                                        [APPROVAL_ALWAYS] = "always"};
     void (*on_answer)(void *user, enum approval_answer answer) = approval->on_answer;
 
+    approval->is_answered = true;
+    tell(approval, words[answer]);
     on_answer(approval->user, answer);
 }
 
@@ -47,11 +61,13 @@ struct approval *approval_new(struct approvals *all, struct loop *loop, const st
     approval->clock = loop_timer(loop, on_late, approval);
     if (!approval->name || !approval->arguments || !approval->clock ||
         id_make(approval->id, "apr_") < 0) {
+        approval->is_answered = true; /* it was never asked */
         approval_free(approval);
         error_memory(err);
         return NULL;
     }
     loop_timer_start(approval->clock, (uint64_t)(seconds * 1000));
+    tell(approval, NULL);
     return approval;
 }
 
@@ -61,6 +77,8 @@ void approval_free(struct approval *approval)
 
     if (!approval)
         return;
+    if (!approval->is_answered)
+        tell(approval, "gone");
     at = &approval->all->first;
     while (*at && *at != approval)
         at = &(*at)->next;
@@ -71,6 +89,11 @@ void approval_free(struct approval *approval)
     json_decref(approval->arguments);
     free(approval->shown);
     free(approval);
+}
+
+static const char *owner_of(const struct approval *approval)
+{
+    return approval->run->origin.owner ? approval->run->origin.owner : "";
 }
 
 static bool is_of(const struct approval *approval, const char *id)
@@ -93,6 +116,8 @@ json_t *approval_json(const struct approval *approval)
                   approval->run->id, "call", approval->name, "sha256", hex, "hidden_bytes",
                   (json_int_t)approval->hidden, "has_invisible",
                   (int)utf8_has_invisible(shown, strlen(shown)), "expires_in_s", approval->seconds);
+    if (*owner_of(approval))
+        (void)json_object_set_new(json, "owner", json_string(owner_of(approval)));
     if (*approval->run->origin.session)
         (void)json_object_set_new(json, "session_id", json_string(approval->run->origin.session));
     if (approval->shown &&
@@ -106,7 +131,7 @@ json_t *approval_list(const struct approvals *all, const char *owner, const char
     json_t *list = json_array();
 
     for (const struct approval *a = all->first; a; a = a->next) {
-        bool is_owners = owner && a->run->origin.owner && strcmp(a->run->origin.owner, owner) == 0;
+        bool is_owners = !owner || strcmp(owner_of(a), owner) == 0;
 
         if (id ? is_of(a, id) : is_owners)
             (void)json_array_append_new(list, approval_json(a));
@@ -161,6 +186,8 @@ int approval_answer(const struct approvals *all, const char *id, const struct ap
     }
     if (word->is_yes && check_yes(found, word, err) < 0)
         return -1;
+    if (word->by && strcmp(word->by, owner_of(found)) != 0)
+        (void)snprintf(found->by, sizeof(found->by), "%s", word->by);
     decide(found, !word->is_yes                           ? APPROVAL_NO
                   : word->is_always && found->can_be_kept ? APPROVAL_ALWAYS
                                                           : APPROVAL_YES);

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "base/id.h"
 #include "base/loop.h"
 #include "base/run.h"
 #include "base/sha256.h"
@@ -22,26 +23,39 @@ enum approval_answer { APPROVAL_YES, APPROVAL_NO, APPROVAL_LATE, APPROVAL_ALWAYS
  * program has it. */
 #define APPROVAL_CONNECT "net.connect"
 
-/* Those of one engine that wait. */
+#define APPROVAL_BY_SIZE 80
+
+/* One was asked, or is over; it is only lent. */
+struct approval_change {
+    const struct approval *approval;
+    /* "yes", "always", "no", "late", "gone" (its run ended); NULL: it is asked */
+    const char *answer;
+};
+
+/* Those of one engine that wait, the oldest first. */
 struct approvals {
     struct approval *first;
+    void (*on_change)(void *user, const struct approval_change *change); /* optional */
+    void *user;
 };
 
 struct approval {
     struct approvals *all;
-    char id[32]; /* "apr_" + 26 characters */
+    char id[ID_SIZE]; /* "apr_…" */
     const struct run *run;
     char *name;                   /* of the call, "servers.notes.write" */
     json_t *arguments;            /* as the program has them */
     uint8_t digest[SHA256_BYTES]; /* of their bytes */
     char *shown; /* the same for people (mask_json_for_review()); NULL: it could not be, and nobody
                     can approve it */
-    uint64_t hidden;  /* bytes that are not in it: a yes has to repeat the number */
-    bool can_be_kept; /* a yes may be one for good */
-    double seconds;   /* within which an answer counts */
+    uint64_t hidden;           /* bytes that are not in it: a yes has to repeat the number */
+    bool can_be_kept;          /* a yes may be one for good */
+    double seconds;            /* within which an answer counts */
+    char by[APPROVAL_BY_SIZE]; /* who answered in the place of the run's owner; "": nobody did */
 
     /* --- private --- */
     struct approval *next;
+    bool is_answered;
     struct loop_watch *clock;
     void (*on_answer)(void *user, enum approval_answer answer);
     void *user;
@@ -57,11 +71,12 @@ struct approval *approval_new(struct approvals *all, struct loop *loop, const st
                               void *user, struct error *err);
 void approval_free(struct approval *approval);
 
-/* {"approval_id","run_id","session_id","call","arguments","sha256","hidden_bytes","has_invisible",
- * "expires_in_s"} */
+/* {"approval_id","run_id","session_id","owner","call","arguments","sha256","hidden_bytes",
+ * "has_invisible","expires_in_s"} */
 json_t *approval_json(const struct approval *approval);
 
-/* The waiting questions of that run, of that session or, with NULL, of the owner; an array. */
+/* The waiting questions of that run, of that session or, with NULL, of the owner (NULL: of all); an
+ * array. */
 json_t *approval_list(const struct approvals *all, const char *owner, const char *id);
 
 /* The first of that run; NULL: none waits. */
@@ -73,6 +88,7 @@ struct approval_word {
     bool is_always;         /* of a yes: for good, where it can be kept */
     uint64_t accept_hidden; /* of a yes: how many bytes were not shown */
     const char *sha256;     /* of a yes: of the arguments that were shown, or NULL */
+    const char *by;         /* who answers, or NULL: the run's owner */
 };
 
 /* The first that waits of that run or session, or the one that is named, is answered. E_NOT_FOUND:

@@ -93,8 +93,8 @@ static void send(struct call_desk *desk)
 static bool reply_error(struct call_desk *desk, uint64_t id, const struct error *err)
 {
     cleanup(buf_done) struct buf text = BUF_OF(WORDS_MAX / 2);
-    json_t *object = json_pack("{s:s, s:s}", "code", error_code_name(err->code), "message",
-                               err->message ? err->message : "out of memory");
+    json_t *object =
+        json_pack("{s:s, s:s}", "code", error_code_name(err->code), "message", error_message(err));
     bool is_sent;
 
     if (err->hint)
@@ -154,6 +154,7 @@ static int record(const struct call *call, size_t bytes, const struct error *out
         .digest = call->digest,
         .approval = call->approval,
         .hidden = call->hidden,
+        .decided_by = call->decided_by,
         .ms = (double)(loop_now_ns() - call->begun_ns) / 1e6,
         .error = outcome,
     };
@@ -231,6 +232,7 @@ void call_note_answer(struct call *call, const struct approval *approval,
 
     call->approval = words[answer];
     call->hidden = approval->hidden;
+    memcpy(call->decided_by, approval->by, sizeof(call->decided_by));
     if (answer == APPROVAL_LATE)
         call_set_unheard(call);
 }

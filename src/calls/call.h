@@ -66,6 +66,7 @@ struct call {
     uint8_t digest[SHA256_BYTES]; /* of the arguments as they came */
     const char *approval;         /* "yes", "no", "late"; NULL: nobody was asked */
     uint64_t hidden;              /* bytes of the arguments that were hidden from whoever decided */
+    char decided_by[APPROVAL_BY_SIZE]; /* if not the run's owner */
 };
 
 /* Takes over `value`. The call is gone afterwards. */
@@ -119,6 +120,7 @@ struct call_record {
     const uint8_t *digest; /* of what came in */
     const char *approval;  /* as in struct call */
     uint64_t hidden;
+    const char *decided_by;
     double ms;
     const struct error *error; /* code E_NONE: it went well */
 };

@@ -86,7 +86,7 @@ int cmd_fail(struct error *err)
         error_done(err);
         return 128 + SIGPIPE;
     }
-    print("belljar: ", err->message ? err->message : "out of memory");
+    print("belljar: ", error_message(err));
     if (hint)
         print("hint: ", hint);
     error_done(err);
@@ -228,7 +228,7 @@ static int unknown_option(const char *command, const char *arg, const struct opt
 
 int cmd_bad_option(const char *command, int answer, char **argv, const struct option *options)
 {
-    const char *arg = argv[optind - 1];
+    const char *last = argv[optind - 1], *arg = last ? last : ""; /* as getopt leaves it */
     struct error err = {0};
     char letter[3] = {'-', (char)optopt, '\0'};
     bool is_long = strncmp(arg, "--", 2) == 0;
@@ -238,16 +238,15 @@ int cmd_bad_option(const char *command, int answer, char **argv, const struct op
      * unknown long one leaves 0. */
     for (const struct option *o = options; o->name; o++)
         is_known |= optopt && o->val == optopt && (!is_long || is_spelled(arg, o));
-    if (is_long && !is_known)
-        unknown_option(command, arg, options, &err);
-    else if (answer == ':')
+    if (answer == ':' && (is_known || !is_long)) {
         error_set(&err, E_INVALID, "option `%s` needs a value", arg);
-    else if (is_known && is_long)
+    } else if (is_known && is_long) {
         error_set(&err, E_INVALID, "option `%.*s` takes no value", (int)strcspn(arg, "="), arg);
-    else if (optopt && !is_known)
-        unknown_option(command, letter, options, &err);
-    else
-        unknown_option(command, arg, options, &err);
+        if (strncmp(arg, "--help=", 7) == 0)
+            (void)error_hint(&err, "`belljar %s --help` lists the options", command);
+    } else {
+        unknown_option(command, optopt && !is_known && !is_long ? letter : arg, options, &err);
+    }
     return cmd_fail(&err);
 }
 

@@ -13,6 +13,7 @@
 int cmd_audit(int argc, char **argv);
 int cmd_batch(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_cluster(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_environment(int argc, char **argv);
@@ -21,7 +22,9 @@ int cmd_mcp(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_fetch(int argc, char **argv);   /* not for people: upstream/host.c */
 int cmd_resolve(int argc, char **argv); /* not for people: base/resolve.h */
+int cmd_jobs(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
+int cmd_console(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/terminal_text.h"
@@ -170,7 +171,7 @@ static void put(struct consent *consent, struct loop *loop, const struct approva
 
 static void decide(struct consent *consent)
 {
-    char approval_id[32];
+    char approval_id[ID_SIZE];
     struct approval_word word = {.approval_id = approval_id};
     const struct approval *next;
 

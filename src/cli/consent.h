@@ -8,15 +8,16 @@
 
 #include <jansson.h>
 
+#include "base/id.h"
 #include "base/loop.h"
 #include "calls/approval.h"
 
 struct consent {
     int terminal; /* -1: nobody is there */
     struct loop_watch *watch;
-    char run_id[32];
+    char run_id[ID_SIZE];
     const struct approvals *approvals; /* where it waits */
-    char approval_id[32];              /* what is asked; "": nothing */
+    char approval_id[ID_SIZE];         /* what is asked; "": nothing */
     char *name, *arguments;
     uint64_t hidden;  /* bytes of the arguments that are not shown */
     bool can_be_kept; /* `always` is a yes for good */

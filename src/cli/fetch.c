@@ -117,7 +117,7 @@ int cmd_fetch(int argc, char **argv)
         r = fetch(request, &err);
     if (r == 0 && fflush(stdout) == 0)
         return 0;
-    (void)fprintf(stderr, "%s\n", err.message ? err.message : "out of memory");
+    (void)fprintf(stderr, "%s\n", error_message(&err));
     error_done(&err);
     return 1;
 }

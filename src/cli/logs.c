@@ -27,7 +27,8 @@ static int help(void)
         "usage: belljar logs [OPTION]… ID\n\n"
         "Show what a run on a `belljar serve` has written: its stdout on standard output,\n"
         "its stderr on standard error. ID may be shortened to a beginning or an end that\n"
-        "fits only one run. Ctrl-C ends only this command.\n\n"
+        "fits only one run. The id of a durable job stands for its last attempt. Ctrl-C\n"
+        "ends only this command.\n\n"
         "  -f, --follow       follow the output until the run ends; exit with its code\n"
         "  --json             print the result, or that it runs, as one JSON object\n" SERVER_HELP
         "\nexample: belljar logs -f $(belljar run -d train.py)\n");
@@ -38,7 +39,7 @@ struct logs {
     struct client client;
     struct server_place place;
     struct runs_target run;
-    bool follows, is_json;
+    bool follows, is_json, is_of_job;
     struct output_sink sinks[2]; /* of stdout and stderr */
     struct run *result;          /* NULL: it runs */
 };
@@ -224,6 +225,9 @@ static int show(struct logs *logs)
         error_done(&err);
         return 128 + SIGPIPE;
     }
+    if (r < 0 && err.code == E_NOT_FOUND && logs->is_of_job)
+        (void)error_hint(&err,
+                         "the result of a job that is over is kept: `belljar jobs result ID`");
     if (r < 0)
         return cmd_fail_run(&err);
     if (logs->result)
@@ -231,10 +235,40 @@ static int show(struct logs *logs)
     return logs->result && logs->follows ? run_status_exit(logs->result) : 0;
 }
 
+/* The run of the job's last attempt. */
+static int find_attempt(struct logs *logs, const char *job, struct error *err)
+{
+    cleanup_free char *path = client_is_id(job) ? client_path("/v1/jobs/", job, "") : NULL;
+    cleanup_json json_t *answer = NULL;
+    const json_t *history;
+    const char *id;
+
+    if (!client_is_id(job))
+        return error_set(err, E_INVALID, "`%.40s` is not the id of a job", job);
+    if (!path)
+        return error_memory(err);
+    if (client_call(&logs->client, "GET", path, NULL, &answer, err) < 0)
+        return err->code == E_NOT_FOUND ? error_wrap(err, "%s", job) : -1;
+    history = json_object_get(answer, "history");
+    if (!json_array_size(history)) {
+        error_set(err, E_INVALID, "%s: no attempt of the job has begun", job);
+        return error_hint(err, "`belljar jobs show %s` tells what it waits for", job);
+    }
+    id = json_get_text(json_array_get(history, json_array_size(history) - 1), "run_id");
+    if (!client_is_id(id))
+        return error_set(err, E_PROTOCOL, "the server's job has an invalid id of a run");
+    (void)snprintf(logs->run.id, sizeof(logs->run.id), "%s", id);
+    logs->is_of_job = true;
+    return 0;
+}
+
 static int find(struct logs *logs, const char *word, struct error *err)
 {
-    if (server_open(&logs->place, NULL, &logs->client, err) < 0 ||
-        runs_find(&logs->client, word, &logs->run, err) < 0)
+    if (server_open(&logs->place, NULL, &logs->client, err) < 0)
+        return -1;
+    if (runs_is_job(word))
+        return find_attempt(logs, word, err);
+    if (runs_find(&logs->client, word, &logs->run, err) < 0)
         return -1;
     if (!logs->run.is_session)
         return 0;

@@ -102,7 +102,9 @@ static int mask(struct mask_command *job)
 {
     cleanup_close int opened = -1;
     struct masker_options wants = {
-        .is_aggressive = job->is_aggressive, .on_find = explain, .arg = job};
+        .is_aggressive = job->is_aggressive,
+        .on_find = job->explains ? explain : NULL, /* who asks for places pays for them */
+        .arg = job};
     struct masker *masker;
     struct error err = {0};
     uint64_t count;

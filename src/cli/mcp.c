@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "cli/backend.h"
 #include "cli/cmd.h"
 #include "cli/flags.h"
 #include "engine/engine.h"
@@ -38,19 +39,10 @@
 #define KEPT_BYTES   (64 * MIB)
 
 struct mcp {
-    struct config *config;
+    struct backend back;
     int in, out; /* the client's; nothing else of this process writes there */
-    struct profiles *profiles;
-    struct engine engine;
-    struct spool_directory *spools;
-    struct sessions *sessions;
-    struct queue *queue;
-    struct metrics metrics;
-    struct jobs *jobs;
     struct caller caller;
     struct run *granted;
-    struct store *store;
-    struct api api;
     struct mcp_host host;
     struct mcp_stdio *stdio;
 };
@@ -82,7 +74,7 @@ static int parse(struct mcp *mcp, const char **ret_config, int argc, char **argv
 
     return flags_read(
         &(struct flags){own_options, ARRAY_SIZE(own_options), places, ARRAY_SIZE(places), help},
-        mcp->config, argc, argv);
+        mcp->back.config, argc, argv);
 }
 
 /* --- opening --- */
@@ -107,15 +99,6 @@ static void greet(const struct mcp *mcp)
                        "registers Belljar with one; Ctrl-D ends this");
 }
 
-/* Clients show what comes on stderr as if something had gone wrong: only warnings, unless asked. */
-static void open_log(const struct config *config)
-{
-    enum log_level level = log_level_of(config->log_level);
-
-    log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT,
-             level == LOG_INFO ? LOG_WARNING : level);
-}
-
 static void on_note(void *user, const char *text)
 {
     (void)user;
@@ -124,30 +107,21 @@ static void on_note(void *user, const char *text)
 
 static int open_engine(struct mcp *mcp, struct error *err)
 {
-    const struct config *config = mcp->config;
+    const struct config *config = mcp->back.config;
     const struct engine_stock stock = {
         .size = config->pool_size < 0 ? STOCK : (size_t)config->pool_size,
         .hot = config->pool_hot < 0 ? 1 : (size_t)config->pool_hot,
         .warm = true,
     };
+    const struct recorder_options recorder = {.has_doors = true, .on_note = on_note};
     struct sessions_options sessions;
-    const struct profile *profile;
-    struct run_limits limits;
 
-    if (profiles_open(config, &mcp->profiles, err) < 0 ||
-        profiles_get(mcp->profiles, NULL, &profile, err) < 0 ||
-        grants_of_settings(config, mcp->granted, err) < 0 ||
-        workdir_of_settings(config, mcp->granted, err) < 0)
+    if (grants_of_settings(config, mcp->granted, err) < 0 ||
+        workdir_of_settings(config, mcp->granted, err) < 0 ||
+        backend_open_engine(&mcp->back, &stock, err) < 0)
         return -1;
-    admit_limits(config, profile, &limits);
-    if (engine_open(&mcp->engine, config, &stock, &limits, err) < 0 ||
-        engine_open_trail(&mcp->engine, config, &(struct recorder_options){.on_note = on_note},
-                          err) < 0)
-        return -1;
-    if (engine_open_guard(&mcp->engine, err) < 0)
-        return -1;
-    sessions = engine_sessions(&mcp->engine, config);
-    return sessions_new(mcp->engine.loop, mcp->engine.pool, &sessions, &mcp->sessions, err);
+    sessions = engine_sessions(&mcp->back.engine, config);
+    return backend_open_sessions(&mcp->back, &recorder, &sessions, err);
 }
 
 static int open_api(struct mcp *mcp, struct error *err)
@@ -155,52 +129,30 @@ static int open_api(struct mcp *mcp, struct error *err)
     const struct queue_options queue = {
         .max_running = RUNS_MAX, .max_waiting = WAITING_MAX, .wait_ms = WAIT_MS};
     struct jobs_options jobs = {
-        .loop = mcp->engine.loop,
-        .pool = mcp->engine.pool,
-        .sessions = mcp->sessions,
-        .metrics = &mcp->metrics,
-        .recorder = mcp->engine.recorder,
         .max_kept = KEPT_ANSWERS,
+        .max_keyed = KEPT_ANSWERS, /* of commands, which nobody waits for */
         .max_bytes = KEPT_BYTES,
     };
-    cleanup_free char *dir = paths_state(".", NULL);
 
-    if (spool_directory_new(dir, LIMIT_SPOOL_TOTAL, &mcp->spools, err) < 0 ||
-        queue_new(mcp->engine.loop, &queue, &mcp->queue, err) < 0)
+    if (backend_open_jobs(&mcp->back, &queue, &jobs, err) < 0)
         return -1;
-    jobs.queue = mcp->queue;
-    jobs.spools = mcp->spools;
-    if (jobs_new(&jobs, &mcp->jobs, err) < 0)
-        return -1;
-    mcp->store = store_open_usual(NULL);
-    if (mcp->store)
-        store_attend(mcp->store, mcp->engine.loop);
-    mcp->api = (struct api){.config = mcp->config,
-                            .loop = mcp->engine.loop,
-                            .pool = mcp->engine.pool,
-                            .sessions = mcp->sessions,
-                            .profiles = mcp->profiles,
-                            .jobs = mcp->jobs,
-                            .queue = mcp->queue,
-                            .recorder = mcp->engine.recorder,
-                            .metrics = &mcp->metrics,
-                            .store = mcp->store};
-    mcp->host = (struct mcp_host){.api = &mcp->api, .granted = mcp->granted, .is_pipe = true};
-    return mcp_host_open(&mcp->host, mcp->config->mcp_compat, err);
+    mcp->host = (struct mcp_host){.api = &mcp->back.api, .granted = mcp->granted, .is_pipe = true};
+    return mcp_host_open(&mcp->host, mcp->back.config->mcp_compat, err);
 }
 
 static void on_end(void *user)
 {
     struct mcp *mcp = user;
 
-    loop_stop(mcp->engine.loop);
+    loop_stop(mcp->back.engine.loop);
 }
 
 static int open_stdio(struct mcp *mcp, struct error *err)
 {
     const struct mcp_stdio_options options = {
-        .loop = mcp->engine.loop,
+        .loop = mcp->back.engine.loop,
         .server = mcp->host.server,
+        .disk = recorder_disk(mcp->back.engine.recorder),
         .in = mcp->in,
         .out = mcp->out,
         .owner = mcp->caller.name,
@@ -225,8 +177,8 @@ static int run_loop(struct mcp *mcp, struct error *err)
     int r;
 
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-        watches[i] = loop_watch_signal(mcp->engine.loop, signals[i], on_end, mcp);
-    r = loop_run(mcp->engine.loop, err);
+        watches[i] = loop_watch_signal(mcp->back.engine.loop, signals[i], on_end, mcp);
+    r = loop_run(mcp->back.engine.loop, err);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);
     return r;
@@ -237,18 +189,8 @@ static void mcp_done(struct mcp *mcp)
 {
     mcp_stdio_free(mcp->stdio);
     mcp_host_close(&mcp->host);
-    if (mcp->sessions)
-        sessions_end(mcp->sessions);
-    pool_free(take_ptr(mcp->engine.pool));
-    sessions_free(mcp->sessions);
-    queue_free(mcp->queue);
-    jobs_free(mcp->jobs);
-    spool_directory_free(mcp->spools);
-    store_free(mcp->store);
-    engine_close(&mcp->engine);
+    backend_done(&mcp->back);
     run_free(mcp->granted);
-    profiles_free(mcp->profiles);
-    config_free(mcp->config);
     close_fd(&mcp->in);
     close_fd(&mcp->out);
     log_close();
@@ -257,23 +199,25 @@ static void mcp_done(struct mcp *mcp)
 int cmd_mcp(int argc, char **argv)
 {
     cleanup(mcp_done) struct mcp mcp = {
-        .config = config_new(), .in = -1, .out = -1, .granted = run_new()};
+        .back.config = config_new(), .in = -1, .out = -1, .granted = run_new()};
     const char *config_path = NULL;
     struct error err = {0};
     int r;
 
-    if (!mcp.config || !mcp.granted) {
+    if (!mcp.back.config || !mcp.granted) {
         error_memory(&err);
         return cmd_fail(&err);
     }
     r = parse(&mcp, &config_path, argc, argv);
     if (r > 0)
         return r - 1;
-    if (config_load(mcp.config, config_path, &err) < 0)
+    if (config_load(mcp.back.config, config_path, &err) < 0)
         return cmd_fail(&err);
-    open_log(mcp.config);
+    /* Clients show what comes on stderr as if something had gone wrong. */
+    backend_open_log(mcp.back.config, LOG_WARNING);
     if (take_pipes(&mcp, &err) < 0 || open_engine(&mcp, &err) < 0 || open_api(&mcp, &err) < 0 ||
-        open_stdio(&mcp, &err) < 0 || engine_start_server(&mcp.engine, mcp.config, &err) < 0)
+        open_stdio(&mcp, &err) < 0 ||
+        engine_start_server(&mcp.back.engine, mcp.back.config, &err) < 0)
         return cmd_fail(&err);
     greet(&mcp);
     return run_loop(&mcp, &err) < 0 ? cmd_fail(&err) : 0;

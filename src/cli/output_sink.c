@@ -154,7 +154,7 @@ static void watch(struct output_sink *sink)
 static int settle(struct output_sink *sink)
 {
     if (!sink->is_paused)
-        write_waiting(sink, sink->waiting.len - sink->written > WAITING_MAX);
+        write_waiting(sink, sink->waits || sink->waiting.len - sink->written > WAITING_MAX);
     watch(sink);
     return sink->failure ? -1 : 0;
 }

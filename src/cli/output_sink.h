@@ -25,6 +25,7 @@ struct output_sink {
     bool is_paused; /* everything waits */
     int failure;    /* errno of a write that failed, after which nothing is written; 0: none did */
     struct terminal terminal;
+    bool waits;     /* for its reader: the program is somewhere else, and so is what holds it */
     bool is_screen; /* the program has a terminal of its own: it may draw everywhere */
     struct terminal_screen screen;
     bool had_reports; /* of a screen that was finished: the terminal may have sent some */

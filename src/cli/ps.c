@@ -12,14 +12,13 @@
 
 static int help(void)
 {
-    (void)printf(
-        "usage: belljar ps [OPTION]…\n\n"
-        "List the runs, cells and sessions of a running `belljar serve`: yours, not those\n"
-        "of other tokens. `belljar logs ID` shows the output of a run, `belljar stop ID`\n"
-        "ends it.\n\n"
-        "  -a, --all          also finished runs, as long as the server keeps them\n"
-        "  --json             print JSON\n" SERVER_HELP "\n"
-        "example: belljar ps --all\n");
+    (void)printf("usage: belljar ps [OPTION]…\n\n"
+                 "List the runs, cells, commands and sessions of a running `belljar serve`:\n"
+                 "yours, not those of other tokens. `belljar logs ID` shows the output of a run,\n"
+                 "`belljar stop ID` ends it.\n\n"
+                 "  -a, --all          also finished runs, as long as the server keeps them\n"
+                 "  --json             print JSON\n" SERVER_HELP "\n"
+                 "example: belljar ps --all\n");
     return 0;
 }
 
@@ -28,12 +27,19 @@ static const char *text_of(const json_t *item, const char *key)
     return json_string_value(json_object_get(item, key));
 }
 
+static const char *kind_of(const json_t *run)
+{
+    if (!text_of(run, "session_id"))
+        return "run";
+    return strcmp(json_get_text(run, "language"), "command") == 0 ? "command" : "cell";
+}
+
 static void add_row(struct table *table, const json_t *item, bool is_session)
 {
     char age[TABLE_AGE_SIZE];
 
     table_add(table, text_of(item, is_session ? "session_id" : "id"));
-    table_add(table, is_session ? "session" : text_of(item, "session_id") ? "cell" : "run");
+    table_add(table, is_session ? "session" : kind_of(item));
     table_add(table, text_of(item, "state"));
     table_add(table, is_session ? NULL : text_of(item, "language"));
     table_add(table, table_age(json_number_value(json_object_get(item, "age_s")), age));

@@ -1,6 +1,7 @@
 #include "cli/remote.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "cli/consent.h"
+#include "cli/remote_keyboard.h"
+#include "cli/run_terminal.h"
 #include "cli/server.h"
 #include "http/client_link.h"
 #include "mask/masker.h"
@@ -31,6 +34,7 @@ void remote_done(struct remote *remote)
 {
     client_done(&remote->client);
     free(remote->socket);
+    free(remote->own_session);
     json_decref(remote->result);
 }
 
@@ -287,10 +291,38 @@ static const char *opening_flag(const struct remote *remote, const struct run_re
     return NULL;
 }
 
+static int take_session(struct remote *remote, const json_t *answer, struct error *err)
+{
+    const char *id = json_string_value(json_object_get(answer, "session_id"));
+
+    if (!client_is_id(id))
+        return error_set(err, E_PROTOCOL, "the server's answer has no id");
+    remote->own_session = strdup(id);
+    remote->session = remote->own_session;
+    return remote->own_session ? 0 : error_memory(err);
+}
+
+static void end_own_session(struct remote *remote)
+{
+    cleanup_free char *path = NULL;
+    cleanup_error struct error ignored = {0}; /* it ends by itself, later */
+    json_t *answer = NULL;
+
+    if (!remote->own_session)
+        return;
+    path = client_path("/v1/sessions/", remote->own_session, "");
+    if (path)
+        (void)client_call(&remote->client, "DELETE", path, NULL, &answer, &ignored);
+    json_decref(answer);
+    remote->session = NULL;
+    free(take_ptr(remote->own_session));
+}
+
+/* Without a name it is for this command alone. */
 static int open_session(struct remote *remote, const struct config *config,
                         const struct run_request *asked, struct error *err)
 {
-    json_t *body = json_pack("{s:s}", "name", remote->session), *answer = NULL;
+    json_t *body = json_pack("{s:s*}", "name", remote->session), *answer = NULL;
     int r = body ? 0 : error_set(err, E_INVALID, "the name of the session is not UTF-8");
 
     if (r == 0 && asked->n_env && asked->language != RUN_COMMAND)
@@ -301,6 +333,8 @@ static int open_session(struct remote *remote, const struct config *config,
                          err);
     if (r == 0)
         r = client_call(&remote->client, "POST", "/v1/sessions", body, &answer, err);
+    if (r == 0 && !remote->session)
+        r = take_session(remote, answer, err);
     json_decref(body);
     json_decref(answer);
     return r;
@@ -499,7 +533,7 @@ static int on_result(struct remote *remote, struct run *run, const json_t *data,
     static const char *const names[] = {"stdout", "stderr"};
 
     remote->result = json_incref((json_t *)data);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && !remote->terminal; i++) { /* which has shown all of it */
         const char *text = json_string_value(json_object_get(data, names[i]));
 
         if (text && json_is_true(json_object_get(json_object_get(data, "truncated"), names[i])))
@@ -586,22 +620,134 @@ static int prepare(struct remote *remote, const struct config *config,
     return *ret_path ? 0 : error_memory(err);
 }
 
+static int add_number(json_t *body, const char *name, const char *flag, const char *text,
+                      struct error *err)
+{
+    char *end = NULL;
+    long value = text ? strtol(text, &end, 10) : 0;
+
+    if (!text)
+        return 0;
+    if (end == text || *end || value < 1 || value > INT_MAX)
+        return error_set(err, E_INVALID, "%s: expected a whole number from 1, got `%.40s`", flag,
+                         text);
+    return json_object_set_new(body, name, json_integer(value)) < 0 ? error_memory(err) : 0;
+}
+
+static int add_retries(json_t *body, const char *text, struct error *err)
+{
+    json_t *list = json_array();
+
+    for (size_t n; text && *text; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",");
+        (void)json_array_append_new(list, json_text_string(text, n));
+    }
+    return json_object_set_new(body, "retry_on", list) < 0 ? error_memory(err) : 0;
+}
+
+/* The server checks what the words mean. */
+static int add_job(const struct remote *remote, json_t *body, struct error *err)
+{
+    const struct remote_job *job = &remote->job;
+
+    if (add_number(body, "max_attempts", "--attempts", job->attempts, err) < 0 ||
+        add_number(body, "keep_s", "--keep", job->keep_s, err) < 0 ||
+        (job->retry_on && add_retries(body, job->retry_on, err) < 0))
+        return -1;
+    if (job->is_once)
+        json_set(body, "repeatable", json_false());
+    return 0;
+}
+
 int remote_start(struct remote *remote, const struct config *config,
                  const struct run_request *asked, json_t **ret_begun, struct error *err)
 {
     cleanup_free char *path = NULL;
     cleanup_json json_t *body = json_object(), *begun = NULL;
 
-    if (prepare(remote, config, asked, body, &path, err) < 0 ||
-        json_object_set_new(
-            body, remote->session && asked->language == RUN_COMMAND ? "background" : "detach",
-            json_true()) < 0 ||
-        client_call(&remote->client, "POST", path, body, &begun, err) < 0)
+    if (prepare(remote, config, asked, body, &path, err) < 0)
+        return err->code == E_AUTH ? error_hint(err, SERVER_TOKEN_HINT) : -1;
+    if (remote->job.is_wanted) {
+        if (add_job(remote, body, err) < 0)
+            return -1;
+    } else {
+        json_set(body, remote->session && asked->language == RUN_COMMAND ? "background" : "detach",
+                 json_true());
+    }
+    if (client_call(&remote->client, "POST", remote->job.is_wanted ? "/v1/jobs" : path, body,
+                    &begun, err) < 0)
         return err->code == E_AUTH ? error_hint(err, SERVER_TOKEN_HINT) : -1;
     if (!client_is_id(json_string_value(json_object_get(begun, "id"))))
         return error_set(err, E_PROTOCOL, "the server's answer has no id");
     *ret_begun = take_ptr(begun);
     return 0;
+}
+
+/* --- on a terminal --- */
+
+static int begin_terminal(struct remote *remote, const struct config *config,
+                          const struct run_request *asked, struct error *err)
+{
+    cleanup_free char *path = NULL;
+    cleanup_json json_t *body = json_object(), *begun = NULL;
+    const char *id;
+
+    if (!remote->session &&
+        (open_client(remote, config, err) < 0 || open_session(remote, config, asked, err) < 0))
+        return -1;
+    remote->is_attached = remote->own_session != NULL;
+    if (prepare(remote, config, asked, body, &path, err) < 0)
+        return -1;
+    if (json_object_set_new(body, "pty", remote_keyboard_size()) < 0 ||
+        json_object_set_new(body, "background", json_true()) < 0)
+        return error_memory(err);
+    if (client_call(&remote->client, "POST", path, body, &begun, err) < 0)
+        return -1;
+    id = json_string_value(json_object_get(begun, "id"));
+    if (!client_is_id(id))
+        return error_set(err, E_PROTOCOL, "the server's answer has no id");
+    (void)snprintf(remote->run_id, sizeof(remote->run_id), "%s", id);
+    return 0;
+}
+
+static int follow_terminal(struct remote *remote, struct run *run, struct error *err)
+{
+    cleanup_free char *commands = client_path("/v1/sessions/", remote->session, "/commands/");
+    cleanup_free char *path = NULL;
+    struct client_stream *stream = NULL;
+    struct signals signals;
+    pid_t keyboard = -1;
+    int r;
+
+    if (!commands || asprintf(&path, "%s%s", commands, remote->run_id) < 0)
+        return error_memory(err);
+    r = client_open(&remote->client, "GET", path, NULL, &stream, err);
+    if (r < 0)
+        return r;
+    run_terminal_take(remote->terminal);
+    r = remote_keyboard_begin(&remote->client, path, remote->terminal->keyboard, &keyboard, err);
+    signals_take(&signals);
+    if (r == 0)
+        r = follow(remote, run, stream, &signals.before, err);
+    signals_give_back(&signals);
+    remote->ended_by = ended_by;
+    if (keyboard > 0)
+        remote_keyboard_end(keyboard);
+    client_close(stream);
+    return r;
+}
+
+static int run_on_terminal(struct remote *remote, const struct config *config,
+                           const struct run_request *asked, struct run *run, struct error *err)
+{
+    int r = begin_terminal(remote, config, asked, err);
+
+    if (r == 0)
+        r = follow_terminal(remote, run, err);
+    else if (err->code == E_AUTH)
+        error_hint(err, SERVER_TOKEN_HINT);
+    end_own_session(remote);
+    return r;
 }
 
 int remote_run(struct remote *remote, const struct config *config, const struct run_request *asked,
@@ -617,6 +763,8 @@ int remote_run(struct remote *remote, const struct config *config, const struct 
     remote->result = NULL;
     remote->run_id[0] = '\0';
     remote->dropped[0] = remote->dropped[1] = 0;
+    if (remote->terminal)
+        return run_on_terminal(remote, config, asked, run, err);
     r = prepare(remote, config, asked, body, &path, err);
 
     if (r == 0)

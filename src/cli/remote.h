@@ -15,7 +15,15 @@
 
 #define REMOTE_FLAGS_MAX 32
 
-struct consent; /* cli/consent.h */
+/* `belljar run --job`: words of the command line, or NULL. */
+struct remote_job {
+    bool is_wanted;
+    bool is_once; /* it is not repeatable */
+    const char *attempts, *retry_on, *keep_s;
+};
+
+struct consent;      /* cli/consent.h */
+struct run_terminal; /* cli/run_terminal.h */
 
 struct remote {
     const char *server;                  /* an address, `auto`, or NULL: this user's Unix socket */
@@ -26,14 +34,17 @@ struct remote {
     bool is_profile_usual; /* `profile` among them was not: a session that is open keeps its own */
     bool is_local;         /* something is asked for that only a run of our own has */
     bool is_detached;      /* it is started there, and left alone */
+    struct remote_job job; /* it is accepted there as a durable job */
     bool is_attached;      /* the session was found: it is not opened if it is gone */
     int ended_by;          /* SIGTERM or SIGHUP, which cancelled the last run; 0: none did */
     json_t *files;         /* fields that are added to the request; NULL: none */
-    struct consent *consent; /* who is asked what the server asks; NULL: nobody */
+    struct consent *consent;       /* who is asked what the server asks; NULL: nobody */
+    struct run_terminal *terminal; /* of a command that has one; NULL: none */
 
     /* --- its own --- */
     struct client client;
     char *socket;
+    char *own_session; /* opened for one command, and ended after it; or NULL */
     char run_id[64];
     json_t *result;      /* as it came */
     uint64_t dropped[2]; /* bytes of stdout and stderr that the server did not keep */
@@ -61,7 +72,8 @@ int remote_attach(struct remote *remote, const struct config *config,
  */
 int remote_run(struct remote *remote, const struct config *config, const struct run_request *asked,
                struct run *run, struct error *err);
-/* Starts it there and leaves it: *ret_begun has its `id`. The caller's. */
+/* Starts it there, or has it accepted as a durable job, and leaves it: *ret_begun has its `id`. The
+ * caller's. */
 int remote_start(struct remote *remote, const struct config *config,
                  const struct run_request *asked, json_t **ret_begun, struct error *err);
 

@@ -134,7 +134,7 @@ static int prepare(struct run_command *job, struct error *err)
     admission.store = job->store;
     if (admit_request(&admission, &job->asked, &job->run, err) < 0 || check_cow(job, err) < 0)
         return -1;
-    job->run->terms.keeps_layers = true;
+    job->run->terms.keeps_overlays = true;
     job->run->is_unmetered = true;
     if (job->input.fd >= 0) {
         job->run->program.has_input = job->run->program.is_input_passed = true;
@@ -497,14 +497,19 @@ static int prepare_remote(struct run_command *job, struct error *err)
 
 static int execute_remote(struct run_command *job, struct error *err)
 {
+    int r;
+
     if (prepare_remote(job, err) < 0)
         return -1;
     output_sink_init(&job->out, STDOUT_FILENO, job->config->color);
     output_sink_init(&job->err, STDERR_FILENO, job->config->color);
+    job->out.is_screen = job->out.waits = job->terminal.is_wanted;
     job->run->user = job;
     if (!job->is_json)
         job->run->on_event = on_event;
-    return remote_run(&job->remote, job->config, &job->asked, job->run, err);
+    r = remote_run(&job->remote, job->config, &job->asked, job->run, err);
+    run_terminal_end(&job->terminal, &job->out);
+    return r;
 }
 
 /* -d: its id, and nothing else. */
@@ -513,9 +518,11 @@ static int start_remote(struct run_command *job, struct error *err)
     cleanup_json json_t *begun = NULL;
 
     if (job->request.save || job->asked.is_check) {
-        error_set(err, E_INVALID, "%s does not work with -d",
-                  job->request.save ? "--save" : "--check");
-        return error_hint(err, "leave out -d to wait for the result");
+        const char *flag = job->remote.job.is_wanted ? "--job" : "-d";
+
+        error_set(err, E_INVALID, "%s does not work with %s",
+                  job->request.save ? "--save" : "--check", flag);
+        return error_hint(err, "leave out %s to wait for the result", flag);
     }
     if (prepare_remote(job, err) < 0 ||
         remote_start(&job->remote, job->config, &job->asked, &begun, err) < 0)
@@ -540,7 +547,7 @@ static void job_done(struct run_command *job)
     json_decref(job->changes);
     json_decref(job->settled);
     if (job->run) {
-        layers_unref(job->run->result.cow);
+        overlays_unref(job->run->result.cow);
         run_free(job->run);
     }
     run_request_done(&job->asked);
@@ -550,7 +557,8 @@ static void job_done(struct run_command *job)
     config_free(job->config);
 }
 
-/* With -t nothing is asked and no server is used: keys are the program's. */
+/* With -t nothing is asked: keys are the program's. A server is used only where the command line
+ * names one. */
 static int open_terminal(struct run_command *job, struct error *err)
 {
     job->asked.has_terminal = true;
@@ -586,6 +594,8 @@ static int run_command(enum run_kind kind, int argc, char **argv)
         remote_init(&job.remote);
         consent_open(&job.consent);
     }
+    if (job.terminal.is_wanted && (job.remote.server || job.remote.session))
+        job.remote.terminal = &job.terminal;
     job.remote.consent = &job.consent;
     job.remote.files = job.files.body;
     if (config_load(job.config, job.request.config, &err) < 0 || choose_profile(&job, &err) < 0)

@@ -40,6 +40,11 @@ enum {
     OPT_COLLECT,
     OPT_INTO,
     OPT_REPLACE,
+    OPT_JOB,
+    OPT_ATTEMPTS,
+    OPT_ONCE,
+    OPT_RETRY_ON,
+    OPT_KEEP,
     OPT_SETTING
 };
 
@@ -80,6 +85,15 @@ static const struct row {
     {BOTH, "json", no_argument, OPT_JSON, "--json", "print the result as one JSON object"},
     {BOTH | MORE, "detach", no_argument, OPT_DETACH, "-d",
      "start it on the server, print its id, and leave it"},
+    {RUN | MORE, "job", no_argument, OPT_JOB, "--job",
+     "leave it to the server, as a job that survives restarts"},
+    {RUN | MORE, "attempts", required_argument, OPT_ATTEMPTS, "--attempts N",
+     "with --job: begin it at most N times (3)"},
+    {RUN | MORE, "once", no_argument, OPT_ONCE, "--once", "with --job: begin it once at most"},
+    {RUN | MORE, "retry-on", required_argument, OPT_RETRY_ON, "--retry-on STATUS",
+     "with --job: again after error, timeout, memory_exceeded"},
+    {RUN | MORE, "keep", required_argument, OPT_KEEP, "--keep SECONDS",
+     "with --job: how long to keep its result (86400)"},
     {RUN | MORE, "save", required_argument, OPT_SAVE, "--save DIR",
      "save pictures as files in DIR"},
     {RUN | MORE, "seed", required_argument, OPT_SEED, "--seed N",
@@ -218,6 +232,11 @@ static bool put_option(struct run_command *job, int answer)
         {OPT_TOKEN_FILE, .word = &job->remote.token_file},
         {OPT_JSON, .flag = &job->is_json},
         {OPT_DETACH, .flag = &job->remote.is_detached},
+        {OPT_JOB, .flag = &job->remote.job.is_wanted},
+        {OPT_ATTEMPTS, .word = &job->remote.job.attempts},
+        {OPT_ONCE, .flag = &job->remote.job.is_once},
+        {OPT_RETRY_ON, .word = &job->remote.job.retry_on},
+        {OPT_KEEP, .word = &job->remote.job.keep_s},
         {OPT_AUTO_PRINT, .flag = &job->asked.auto_print},
         {OPT_CHECK, .flag = &job->asked.is_check},
         {OPT_RECEIPT, .flag = &job->asked.wants_receipt},
@@ -271,18 +290,38 @@ static int add_words(struct run_command *job, int argc, char **argv, struct erro
     return error_hint(err, "`belljar exec --allow . -- make test` runs `make test`");
 }
 
+/* A durable job is a detached run that outlives its server. */
+static int check_job(struct run_command *job, struct error *err)
+{
+    const struct remote_job *asked = &job->remote.job;
+
+    if (!asked->is_wanted &&
+        (asked->attempts || asked->is_once || asked->retry_on || asked->keep_s))
+        return error_set(err, E_INVALID, "--attempts, --once, --retry-on and --keep need --job");
+    if (asked->is_wanted && job->remote.session) {
+        error_set(err, E_INVALID, "--job does not work with --session");
+        return error_hint(err, "a session ends with its server; a job has a sandbox of its own");
+    }
+    job->remote.is_detached |= asked->is_wanted;
+    return 0;
+}
+
 /* A terminal takes input and output itself. */
 static int check_terminal(const struct run_command *job, struct error *err)
 {
     const char *other = !job->terminal.is_wanted    ? NULL
                         : job->is_json              ? "--json"
                         : job->request.source.input ? "--stdin"
+                        : job->remote.job.is_wanted ? "--job"
                         : job->remote.is_detached   ? "-d"
-                        : job->remote.server        ? "--server"
-                        : job->remote.session       ? "--session"
                         : job->asked.is_check       ? "--check"
                                                     : NULL;
 
+    if (job->terminal.is_wanted && !other && job->kind == RUN_KIND_RUN &&
+        (job->remote.server || job->remote.session)) {
+        error_set(err, E_INVALID, "`run -t` does not work with a server");
+        return error_hint(err, "`belljar exec -t --session NAME -- COMMAND` runs a command there");
+    }
     return other ? error_set(err, E_INVALID, "-t does not work with %s", other) : 0;
 }
 
@@ -339,11 +378,14 @@ int run_options_parse(struct run_command *job, int argc, char **argv)
     if (r == 0)
         r = add_words(job, argc, argv, &err);
     if (r == 0)
+        r = check_job(job, &err);
+    if (r == 0)
         r = check_terminal(job, &err);
     if (r == 0)
         r = run_files_check(&job->files, &err);
     if (r == 0 && job->files.into && job->remote.is_detached)
-        r = error_set(&err, E_INVALID, "--collect does not work with -d");
+        r = error_set(&err, E_INVALID, "--collect does not work with %s",
+                      job->remote.job.is_wanted ? "--job" : "-d");
     if (r == 0 && job->asked.is_check && job->remote.session)
         r = error_set(&err, E_INVALID, "--check checks a whole program; leave out --session");
     return r < 0 ? run_command_fail(job, &err) + 1 : 0;

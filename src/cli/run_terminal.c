@@ -251,6 +251,13 @@ void run_terminal_begin(struct run_terminal *t, struct loop *loop, int master)
     pass(t);
 }
 
+void run_terminal_take(struct run_terminal *t)
+{
+    (void)t;
+    watch_signals();
+    make_raw();
+}
+
 void run_terminal_end(struct run_terminal *t, struct output_sink *sink)
 {
     struct loop_watch **const watches[] = {&t->typed, &t->room, &t->resized, &t->stopped,

@@ -41,5 +41,8 @@ int run_terminal_describe_size(struct run_request *asked, struct error *err);
 /* The program begins; `master` is taken over. May be called again. */
 void run_terminal_begin(struct run_terminal *terminal, struct loop *loop, int master);
 
+/* Like run_terminal_begin(), but for a program whose keys somebody else passes on. */
+void run_terminal_take(struct run_terminal *terminal);
+
 /* The program has ended: writes what waits in the sink, and gives the terminal back. */
 void run_terminal_end(struct run_terminal *terminal, struct output_sink *sink);

@@ -1,6 +1,7 @@
 #include "cli/runs.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -51,6 +52,11 @@ int runs_list(const struct client *client, bool is_all, json_t **ret_list, struc
 
 /* --- one of them --- */
 
+bool runs_is_job(const char *word)
+{
+    return strncmp(word, "job_", 4) == 0;
+}
+
 static void consider(struct short_id *search, const json_t *item, bool is_session,
                      struct runs_target *target)
 {
@@ -71,6 +77,8 @@ static int judge(const struct short_id *search, struct runs_target *target, stru
     if (found < 0)
         return -1;
     error_set(err, E_NOT_FOUND, "there is no run or session `%s`", search->word);
+    if (runs_is_job(search->word))
+        return error_hint(err, "it is the id of a job: `belljar jobs cancel ID` cancels one");
     return error_hint(err, "`belljar ps --all` lists them; results are kept only for a while");
 }
 

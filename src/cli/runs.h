@@ -22,3 +22,6 @@ struct runs_target {
  * them, with or without "run_" or "ses_". */
 int runs_find(const struct client *client, const char *word, struct runs_target *ret_target,
               struct error *err);
+
+/* Whether `word` is the id of a durable job, which runs_find() does not look for. */
+bool runs_is_job(const char *word);

@@ -20,23 +20,30 @@
 #include "admit/request.h"
 #include "admit/workdir.h"
 #include "api/api.h"
+#include "api/durable.h"
+#include "api/events.h"
 #include "api/openapi.h"
 #include "base/cleanup.h"
+#include "base/date.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/service.h"
+#include "calls/approval.h"
+#include "cli/backend.h"
 #include "cli/cmd.h"
 #include "cli/flags.h"
+#include "cli/serve_sockets.h"
 #include "compat/coderunner.h"
 #include "compat/e2b.h"
 #include "compat/jupyter.h"
 #include "egress/egress.h"
 #include "engine/engine.h"
-#include "http/listen.h"
 #include "http/server.h"
 #include "http/tls.h"
 #include "mcp/http.h"
 #include "mcp/tools.h"
+#include "serve/console.h"
 #include "serve/routes.h"
 
 /* From the interrupt of what still runs to giving it up. */
@@ -69,37 +76,29 @@
 #define NAMES_BYTES (4 * KIB)
 
 struct serve {
-    struct config *config;
+    struct backend back;
     const char *config_path; /* of --config, or NULL */
     bool needs_no_token;
     struct auth *auth;
     char *token_path;
     char first_token[TOKEN_LEN + 1]; /* until the engine hides it */
-    struct profiles *profiles;
-    struct engine engine;
-    struct spool_directory *spools;
-    struct sessions *sessions;
-    struct queue *queue;
-    struct jobs *jobs;
     struct coderunner *coderunner;
     struct e2b *e2b;
     struct jupyter *jupyter;
     struct idempotency *idempotency;
-    struct store *store;
-    struct api api;
+    struct events *events;
+    struct durable *durable;
     struct mcp_host mcp;
     struct router router;
     struct openapi openapi;
     struct buf tls_cert, tls_key; /* PEM, for the listener; empty: no TLS */
     bool is_tls;
     struct http_server *http;
-    struct metrics metrics;
-    struct listen_unix unix_socket;
+    struct serve_sockets sockets;
     struct loop_watch *grace;
-    int sockets[SERVICE_SOCKETS_MAX]; /* that a service manager has opened */
-    int n_sockets;
     int n_signals;
-    bool is_started; /* the log says so */
+    bool is_http_idle, are_jobs_idle; /* while it stops */
+    bool is_started;                  /* the log says so */
 };
 
 enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH };
@@ -134,7 +133,7 @@ static int parse(struct serve *serve, const char **ret_config, int argc, char **
 
     return flags_read(
         &(struct flags){own_options, ARRAY_SIZE(own_options), places, ARRAY_SIZE(places), help},
-        serve->config, argc, argv);
+        serve->back.config, argc, argv);
 }
 
 /* --- opening --- */
@@ -153,14 +152,18 @@ static void on_removed(void *user, struct caller *caller)
 {
     struct serve *serve = user;
 
-    if (serve->jobs)
-        jobs_forget(serve->jobs, caller->name);
+    if (serve->durable)
+        durable_forget(serve->durable, caller);
+    if (serve->back.jobs)
+        jobs_forget(serve->back.jobs, caller->name);
     if (serve->idempotency)
         idempotency_forget(serve->idempotency, caller->name);
-    if (serve->api.mcp)
-        mcp_http_forget(serve->api.mcp, caller->name);
-    if (serve->sessions)
-        sessions_close(serve->sessions, caller->name, "its owner's token was removed");
+    if (serve->back.api.mcp)
+        mcp_http_forget(serve->back.api.mcp, caller->name);
+    if (serve->back.engine.sessions)
+        sessions_close(serve->back.engine.sessions, caller->name, "its owner's token was removed");
+    if (serve->back.api.events)
+        events_end_unknown(serve->back.api.events);
 }
 
 /* A program of an open session goes on between cells, so a lost right ends the session. */
@@ -169,13 +172,14 @@ static void on_changed(void *user, struct caller *caller)
     struct serve *serve = user;
     struct session *next;
 
-    if (serve->jobs)
-        jobs_recheck(serve->jobs, caller);
-    for (struct session *s = serve->sessions ? sessions_next(serve->sessions, NULL) : NULL; s;
-         s = next) {
+    if (serve->back.jobs)
+        jobs_recheck(serve->back.jobs, caller);
+    for (struct session *s =
+             serve->back.engine.sessions ? sessions_next(serve->back.engine.sessions, NULL) : NULL;
+         s; s = next) {
         struct session_info info;
 
-        next = sessions_next(serve->sessions, s);
+        next = sessions_next(serve->back.engine.sessions, s);
         session_info(s, &info);
         if (strcmp(info.owner, caller->name) == 0 && admission_check_session(caller, s, NULL) < 0)
             session_close(s, "its owner's token has lost a right that it uses");
@@ -184,7 +188,7 @@ static void on_changed(void *user, struct caller *caller)
 
 static void log_error(const char *event, struct error *err)
 {
-    LOG_EVENT(LOG_ERROR, event, {"message", err->message ? err->message : "out of memory"},
+    LOG_EVENT(LOG_ERROR, event, {"message", error_message(err)},
               {"hint", err->hint, .is_left_out = !err->hint});
     error_done(err);
 }
@@ -195,14 +199,7 @@ static void on_trouble(void *user, const struct error *err)
     if (err->code == E_NONE)
         LOG_EVENT(LOG_INFO, "tokens", {"message", "the token file can be read again"});
     else
-        LOG_EVENT(LOG_ERROR, "tokens", {"message", err->message ? err->message : "out of memory"});
-}
-
-/* Files that a program left where it must not: settings of shells, of git, of agents. */
-static void open_log(const struct config *config)
-{
-    log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT,
-             log_level_of(config->log_level));
+        LOG_EVENT(LOG_ERROR, "tokens", {"message", error_message(err)});
 }
 
 static void on_first(void *user, const char *token, size_t len)
@@ -218,14 +215,14 @@ static int hide_token(struct serve *serve, struct error *err)
     int r = 0;
 
     if (*serve->first_token)
-        r = engine_hide(&serve->engine, serve->first_token, strlen(serve->first_token), err);
+        r = engine_hide(&serve->back.engine, serve->first_token, strlen(serve->first_token), err);
     explicit_bzero(serve->first_token, sizeof(serve->first_token));
     return r;
 }
 
 static int open_auth(struct serve *serve, struct error *err)
 {
-    const struct config *config = serve->config;
+    const struct config *config = serve->back.config;
     cleanup_free char *tokens = NULL;
     struct auth_options options = {.trail_bytes_per_hour =
                                        (double)config->trail_mb_per_hour * (double)MIB,
@@ -269,6 +266,30 @@ static void on_written(void *user, const char *owner, size_t bytes)
             quota_spend_trail(c, loop_now_ns(), (double)bytes);
 }
 
+static void on_session_event(void *user, const struct session_event *event)
+{
+    const struct serve *serve = user;
+
+    events_tell_session(serve->events, event);
+}
+
+static void on_approval_change(void *user, const struct approval_change *change)
+{
+    const struct serve *serve = user;
+
+    events_tell_approval(serve->events, change);
+}
+
+/* Everything below tells it what happens. */
+static int open_events(struct serve *serve, struct error *err)
+{
+    struct approvals *approvals = pool_approvals(serve->back.engine.pool);
+
+    approvals->on_change = on_approval_change;
+    approvals->user = serve;
+    return events_new(serve->back.engine.loop, &serve->events, err);
+}
+
 /* Whether there is more than one token, so that shares matter. */
 static bool has_others(void *user)
 {
@@ -279,45 +300,30 @@ static bool has_others(void *user)
 
 static int open_engine(struct serve *serve, struct error *err)
 {
-    const struct config *config = serve->config;
+    const struct config *config = serve->back.config;
     const struct engine_stock stock = {
         .size = config->pool_size < 0 ? POOL_AUTO : (size_t)config->pool_size,
         .hot = config->pool_hot < 0 ? POOL_AUTO : (size_t)config->pool_hot,
         .warm = true,
     };
+    const struct recorder_options recorder = {
+        .has_doors = true,
+        .on_note = on_note,
+        .on_written = on_written,
+        .has_others = has_others,
+        .user = serve,
+    };
     struct sessions_options sessions;
-    const struct profile *profile;
-    struct run_limits limits;
 
     raise_descriptors();
-    if (profiles_open(config, &serve->profiles, err) < 0 ||
-        profiles_get(serve->profiles, NULL, &profile, err) < 0)
+    if (backend_open_engine(&serve->back, &stock, err) < 0 || hide_token(serve, err) < 0 ||
+        open_events(serve, err) < 0)
         return -1;
-    admit_limits(config, profile, &limits);
-    if (engine_open(&serve->engine, config, &stock, &limits, err) < 0 ||
-        hide_token(serve, err) < 0 ||
-        engine_open_trail(&serve->engine, config,
-                          &(struct recorder_options){.on_note = on_note,
-                                                     .on_written = on_written,
-                                                     .has_others = has_others,
-                                                     .user = serve},
-                          err) < 0)
-        return -1;
-    if (engine_open_guard(&serve->engine, err) < 0)
-        return -1;
-    sessions = engine_sessions(&serve->engine, config);
+    sessions = engine_sessions(&serve->back.engine, config);
     sessions.has_others = has_others;
+    sessions.on_event = on_session_event;
     sessions.user = serve;
-    return sessions_new(serve->engine.loop, serve->engine.pool, &sessions, &serve->sessions, err);
-}
-
-/* Whole outputs go to files without a name beside our state; where that is no place for them, to
- * memory. */
-static int open_store(struct serve *serve, struct error *err)
-{
-    cleanup_free char *dir = paths_state(".", NULL);
-
-    return spool_directory_new(dir, LIMIT_SPOOL_TOTAL, &serve->spools, err);
+    return backend_open_sessions(&serve->back, &recorder, &sessions, err);
 }
 
 /* A program that waits costs nothing, one that runs a share of the cores and its memory. */
@@ -333,9 +339,9 @@ static size_t runs_at_once(const struct config *config)
 /* Clients that forget to say goodbye are given up like sessions are. */
 static int open_mcp(struct serve *serve, struct error *err)
 {
-    const struct config *config = serve->config;
+    const struct config *config = serve->back.config;
     struct mcp_http_options options = {
-        .loop = serve->engine.loop,
+        .loop = serve->back.engine.loop,
         .max_sessions = MCP_SESSIONS,
         .idle_ms =
             config->session_idle_s > 0 ? (uint64_t)(config->session_idle_s * 1000) : MCP_IDLE_MS,
@@ -343,28 +349,24 @@ static int open_mcp(struct serve *serve, struct error *err)
 
     if (config->authorization_servers.count && !*config->mcp_resource)
         return error_set(err, E_INVALID, "`authorization_servers` needs `mcp_resource`");
-    serve->mcp = (struct mcp_host){.api = &serve->api};
+    serve->mcp = (struct mcp_host){.api = &serve->back.api};
     if (mcp_host_open(&serve->mcp, config->mcp_compat, err) < 0)
         return -1;
     options.server = serve->mcp.server;
-    return mcp_http_new(&options, &serve->api.mcp, err);
+    return mcp_http_new(&options, &serve->back.api.mcp, err);
 }
 
 /* Runs: the queue in front of them, and what is kept of them. */
 static int open_jobs(struct serve *serve, struct error *err)
 {
     const struct queue_options queue = {
-        .max_running = runs_at_once(serve->config),
-        .max_waiting = (size_t)serve->config->queue_max,
-        .wait_ms = (uint64_t)(serve->config->queue_timeout_s * 1000),
-        .reserved = runs_at_once(serve->config) / 4,
+        .max_running = runs_at_once(serve->back.config),
+        .max_waiting = (size_t)serve->back.config->queue_max,
+        .wait_ms = (uint64_t)(serve->back.config->queue_timeout_s * 1000),
+        .reserved = runs_at_once(serve->back.config) / 4,
     };
     struct jobs_options jobs = {
-        .loop = serve->engine.loop,
-        .pool = serve->engine.pool,
-        .sessions = serve->sessions,
-        .metrics = &serve->metrics,
-        .recorder = serve->engine.recorder,
+        .events = serve->events,
         .max_kept = KEPT_ANSWERS,
         .max_keyed = KEPT_KEYED,
         .max_bytes = KEPT_BYTES,
@@ -372,13 +374,10 @@ static int open_jobs(struct serve *serve, struct error *err)
         .max_pending = PENDING_BYTES,
     };
 
-    if (open_store(serve, err) < 0 || idempotency_new(&serve->idempotency, err) < 0 ||
-        queue_new(serve->engine.loop, &queue, &serve->queue, err) < 0)
+    if (idempotency_new(&serve->idempotency, err) < 0)
         return -1;
     jobs.idempotency = serve->idempotency;
-    jobs.queue = serve->queue;
-    jobs.spools = serve->spools;
-    return jobs_new(&jobs, &serve->jobs, err);
+    return backend_open_jobs(&serve->back, &queue, &jobs, err);
 }
 
 /* Connections of one address or token: by default half of all, so that none locks out the others.
@@ -394,7 +393,7 @@ static size_t share_of(const struct config *config, int64_t wanted)
 
 static int open_tls(struct serve *serve, struct error *err)
 {
-    const struct config *config = serve->config;
+    const struct config *config = serve->back.config;
 
     if (!*config->tls_cert && !*config->tls_key)
         return 0;
@@ -416,129 +415,73 @@ static void forget_tls(struct serve *serve)
 static int open_http(struct serve *serve, struct error *err)
 {
     struct http_options http = {
-        .max_connections = (size_t)serve->config->http_connections,
-        .max_per_peer = share_of(serve->config, serve->config->http_connections_per_address),
-        .idle_ms = (uint64_t)(serve->config->http_idle_s * 1000),
+        .max_connections = (size_t)serve->back.config->http_connections,
+        .max_per_peer =
+            share_of(serve->back.config, serve->back.config->http_connections_per_address),
+        .idle_ms = (uint64_t)(serve->back.config->http_idle_s * 1000),
         .body_total = BODIES_BYTES,
         .answers_total = ANSWERS_BYTES,
+        .disk = recorder_disk(serve->back.engine.recorder),
         .on_head = route_on_head,
         .on_whole = route_on_whole,
+        .is_known = route_is_known,
         .has_others = route_has_others,
         .user = &serve->router,
     };
 
-    serve->router = (struct router){
-        .tables = serve_routes,
-        .config = serve->config,
-        .auth = serve->auth,
-        .recorder = serve->engine.recorder,
-        .api = &serve->api,
-        .loop = serve->engine.loop,
-        .metrics = &serve->metrics,
-        .max_per_caller = share_of(serve->config, serve->config->http_connections_per_token)};
+    serve->router =
+        (struct router){.tables = serve_routes,
+                        .config = serve->back.config,
+                        .auth = serve->auth,
+                        .recorder = serve->back.engine.recorder,
+                        .api = &serve->back.api,
+                        .loop = serve->back.engine.loop,
+                        .metrics = &serve->back.metrics,
+                        .max_per_caller = share_of(serve->back.config,
+                                                   serve->back.config->http_connections_per_token)};
     if (open_tls(serve, err) < 0)
         return -1;
     http.cert = (struct span){buf_str(&serve->tls_cert), serve->tls_cert.len};
     http.key = (struct span){buf_str(&serve->tls_key), serve->tls_key.len};
-    return http_new(serve->engine.loop, &http, &serve->http, err);
+    return http_new(serve->back.engine.loop, &http, &serve->http, err);
 }
 
 static int open_api(struct serve *serve, struct error *err)
 {
+    struct api *api = &serve->back.api;
+
     if (open_jobs(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
-        e2b_new(serve->engine.loop, &serve->e2b, err) < 0 ||
+        e2b_new(serve->back.engine.loop, &serve->e2b, err) < 0 ||
         jupyter_new(&serve->jupyter, err) < 0 || open_http(serve, err) < 0)
         return -1;
-    loop_on_turn(serve->engine.loop, metrics_add_turn, &serve->metrics);
-    serve->store = store_open_usual(NULL);
-    if (serve->store)
-        store_attend(serve->store, serve->engine.loop);
+    loop_on_turn(serve->back.engine.loop, metrics_add_turn, &serve->back.metrics);
     serve->openapi = (struct openapi){.tables = serve_routes};
-    serve->api = (struct api){
-        .config = serve->config,
-        .loop = serve->engine.loop,
-        .pool = serve->engine.pool,
-        .sessions = serve->sessions,
-        .profiles = serve->profiles,
-        .jobs = serve->jobs,
-        .coderunner = serve->coderunner,
-        .e2b = serve->e2b,
-        .jupyter = serve->jupyter,
-        .queue = serve->queue,
-        .idempotency = serve->idempotency,
-        .auth = serve->auth,
-        .recorder = serve->engine.recorder,
-        .metrics = &serve->metrics,
-        .openapi = &serve->openapi,
-        .http = serve->http,
-        .store = serve->store,
-    };
+    api->coderunner = serve->coderunner;
+    api->e2b = serve->e2b;
+    api->jupyter = serve->jupyter;
+    api->idempotency = serve->idempotency;
+    api->auth = serve->auth;
+    api->events = api->undos.events = serve->events;
+    api->config_path = serve->config_path;
+    api->openapi = &serve->openapi;
+    api->http = serve->http;
+    date_millis_now(api->started_at);
+    if (durable_new(api, serve->back.engine.loop, &serve->durable, err) < 0)
+        return -1;
+    api->durable = serve->durable;
+    api->has_console = console_is_there(serve->back.config);
     return open_mcp(serve, err);
 }
 
-/* Beyond this machine tokens must not travel in clear, and somebody has to have one. */
-static int check_beyond(const struct serve *serve, struct error *err)
+static int open_sockets(struct serve *serve, struct error *err)
 {
-    if (serve->is_tls && serve->token_path)
-        return 0;
-    error_set(err, E_DENIED, "listening beyond this machine needs TLS and a token");
-    return error_hint(err, "give --tls-cert and --tls-key, or listen on 127.0.0.1");
-}
+    struct serve_sockets *sockets = &serve->sockets;
 
-static int open_tcp(struct serve *serve, int *ret_port, struct error *err)
-{
-    struct listen_address address;
-    cleanup_close int fd = listen_tcp(serve->config->listen, err);
-
-    if (fd < 0 || listen_look(fd, &address, err) < 0 ||
-        (!address.is_loopback && check_beyond(serve, err) < 0))
+    if (serve_sockets_open(sockets, serve->back.config, serve->http, serve->is_tls,
+                           serve->token_path != NULL, err) < 0)
         return -1;
-    *ret_port = address.port;
-    return http_listen(serve->http, take_fd(fd), serve->is_tls ? HTTP_TLS : HTTP_PLAIN, err);
-}
-
-static int open_unix(struct serve *serve, struct error *err)
-{
-    const char *path = serve->config->socket;
-    cleanup_free char *usual = NULL;
-    int fd;
-
-    if (strcmp(path, "none") == 0)
-        return 0;
-    if (!*path) {
-        usual = paths_runtime("http.sock", err);
-        if (!usual)
-            return -1;
-        path = usual;
-    }
-    fd = listen_unix_open(&serve->unix_socket, path, err);
-    return fd < 0 ? -1 : http_listen(serve->http, fd, HTTP_UNIX, err);
-}
-
-/* A socket of the service manager's. TLS is for those of the network. */
-static int take_socket(struct serve *serve, int i, struct error *err)
-{
-    struct listen_address address;
-
-    if (listen_look(serve->sockets[i], &address, err) < 0 ||
-        (!address.is_unix && !address.is_loopback && check_beyond(serve, err) < 0))
-        return -1;
-    return http_listen(serve->http, take_fd(serve->sockets[i]),
-                       address.is_unix ? HTTP_UNIX
-                       : serve->is_tls ? HTTP_TLS
-                                       : HTTP_PLAIN,
-                       err);
-}
-
-/* If a service manager has opened sockets, the server uses only those. */
-static int open_sockets(struct serve *serve, int *ret_port, struct error *err)
-{
-    for (int i = 0; i < serve->n_sockets; i++)
-        if (take_socket(serve, i, err) < 0)
-            return -1;
-    if (serve->n_sockets)
-        return 0;
-    return open_tcp(serve, ret_port, err) < 0 ? -1 : open_unix(serve, err);
+    memcpy(serve->back.api.origin, sockets->origin, sizeof(serve->back.api.origin));
+    return 0;
 }
 
 /* Tells whoever started the server: on stdout, or as an event where a machine reads the log. */
@@ -559,19 +502,20 @@ __attribute__((format(printf, 2, 3))) static void say(const char *event, const c
         (void)printf("belljar: %s\n", text);
 }
 
-/* The address, with the port that the kernel may have chosen. */
-static void announce_address(const struct serve *serve, int port)
+static void announce_address(const struct serve *serve)
 {
-    const char *colon = strrchr(serve->config->listen, ':');
+    const struct serve_sockets *sockets = &serve->sockets;
 
-    if (serve->n_sockets) {
-        say("listen", "listening on %d sockets of the service manager", serve->n_sockets);
+    if (sockets->n_passed) {
+        say("listen", "listening on %d sockets of the service manager", sockets->n_passed);
         return;
     }
-    say("listen", "listening on %s://%.*s:%d", serve->is_tls ? "https" : "http",
-        (int)(colon - serve->config->listen), serve->config->listen, port);
-    if (serve->unix_socket.path)
-        say("listen", "listening on %s", serve->unix_socket.path);
+    say("listen", "listening on %s", sockets->origin);
+    if (sockets->own_unix.path)
+        say("listen", "listening on %s", sockets->own_unix.path);
+    if (config_has_e2b_debug(serve->back.config))
+        say("listen",
+            "listening for E2B_DEBUG on localhost: every local program may use a sandbox");
 }
 
 static void announce_token(const struct serve *serve)
@@ -586,16 +530,16 @@ static void announce_token(const struct serve *serve)
 
 static void announce_isolation(const struct serve *serve)
 {
-    if (config_is_process_level(serve->config))
+    if (config_is_process_level(serve->back.config))
         say("isolation",
             "isolation is `process`, which is weaker: programs run without namespaces, "
             "behind Landlock, seccomp and resource limits only");
 }
 
-static void announce(const struct serve *serve, int port)
+static void announce(const struct serve *serve)
 {
     announce_isolation(serve);
-    announce_address(serve, port);
+    announce_address(serve);
     announce_token(serve);
     (void)fflush(stdout);
     service_notify("READY=1\nSTATUS=Takes requests");
@@ -607,7 +551,19 @@ static void on_idle(void *arg)
 {
     struct serve *serve = arg;
 
-    loop_stop(serve->engine.loop);
+    serve->is_http_idle = true;
+    if (serve->are_jobs_idle)
+        loop_stop(serve->back.engine.loop);
+}
+
+/* Nobody is connected for the sake of a durable job. */
+static void on_jobs_idle(void *arg)
+{
+    struct serve *serve = arg;
+
+    serve->are_jobs_idle = true;
+    if (serve->is_http_idle)
+        loop_stop(serve->back.engine.loop);
 }
 
 static void on_grace(void *arg)
@@ -615,11 +571,11 @@ static void on_grace(void *arg)
     struct serve *serve = arg;
 
     if (serve->n_signals > 1) { /* they did not stop either */
-        loop_stop(serve->engine.loop);
+        loop_stop(serve->back.engine.loop);
         return;
     }
     serve->n_signals++;
-    jobs_cancel_all(serve->jobs);
+    jobs_cancel_all(serve->back.jobs);
     loop_timer_start(serve->grace, INTERRUPT_MS);
 }
 
@@ -628,16 +584,18 @@ static void on_signal(void *arg)
     struct serve *serve = arg;
 
     if (serve->n_signals++) {
-        loop_stop(serve->engine.loop);
+        loop_stop(serve->back.engine.loop);
         return;
     }
     LOG_EVENT(LOG_INFO, "stop", {"message", "told to stop; running programs may finish"});
     service_notify("STOPPING=1\nSTATUS=Waiting for running programs");
     serve->router.is_stopping = true;
-    jobs_close(serve->jobs);
-    mcp_http_stop(serve->api.mcp);
+    jobs_close(serve->back.jobs);
+    events_close(serve->events);
+    mcp_http_stop(serve->back.api.mcp);
+    durable_stop(serve->durable, on_jobs_idle, serve);
     http_stop(serve->http, on_idle, serve);
-    loop_timer_start(serve->grace, (uint64_t)(serve->config->stop_grace_s * 1000));
+    loop_timer_start(serve->grace, (uint64_t)(serve->back.config->stop_grace_s * 1000));
 }
 
 /* Everything the settings name has to be there, and a program must be able to get it. */
@@ -649,7 +607,7 @@ static int check_settings(const struct serve *serve, const struct config *config
     if (r == 0)
         r = workdir_of_settings(config, run, err);
     if (r == 0 && run->terms.net)
-        r = egress_check(&serve->engine.egress, run->terms.net, err);
+        r = egress_check(&serve->back.engine.egress, run->terms.net, err);
     run_free(run);
     return r;
 }
@@ -663,12 +621,12 @@ static int reload(struct serve *serve, struct error *err)
 
     buf_init(&taken, NAMES_BYTES);
     buf_init(&left, NAMES_BYTES);
-    if (config_read_again(serve->config, serve->config_path, &next, err) < 0 ||
+    if (config_read_again(serve->back.config, serve->config_path, &next, err) < 0 ||
         check_settings(serve, next, err) < 0 ||
-        profiles_read_again(serve->profiles, next, &profiles, err) < 0)
+        profiles_read_again(serve->back.profiles, next, &profiles, err) < 0)
         return -1;
-    profiles_replace(serve->profiles, profiles);
-    if (config_take_over(serve->config, take_ptr(next), &taken, &left, err) < 0)
+    profiles_replace(serve->back.profiles, profiles);
+    if (config_take_over(serve->back.config, take_ptr(next), &taken, &left, err) < 0)
         return -1;
     LOG_EVENT(LOG_INFO, "reload", {"message", "the settings and tokens were read again"},
               {"changed", buf_str(&taken), .is_left_out = !taken.len},
@@ -693,19 +651,20 @@ static void on_hangup(void *arg)
 }
 
 /* Nobody is told that we are there before a signal to stop would be heard. */
-static int run_loop(struct serve *serve, int port, struct error *err)
+static int run_loop(struct serve *serve, struct error *err)
 {
     static const int signals[] = {SIGINT, SIGTERM};
     struct loop_watch *watches[ARRAY_SIZE(signals)] = {0}, *hangup;
     int r;
 
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-        watches[i] = loop_watch_signal(serve->engine.loop, signals[i], on_signal, serve);
-    hangup = loop_watch_signal(serve->engine.loop, SIGHUP, on_hangup, serve);
-    serve->grace = loop_timer(serve->engine.loop, on_grace, serve);
+        watches[i] = loop_watch_signal(serve->back.engine.loop, signals[i], on_signal, serve);
+    hangup = loop_watch_signal(serve->back.engine.loop, SIGHUP, on_hangup, serve);
+    serve->grace = loop_timer(serve->back.engine.loop, on_grace, serve);
     if (serve->grace) {
-        announce(serve, port);
-        r = loop_run(serve->engine.loop, err);
+        announce(serve);
+        durable_start(serve->durable);
+        r = loop_run(serve->back.engine.loop, err);
     } else {
         r = error_memory(err);
     }
@@ -720,41 +679,39 @@ static int run_loop(struct serve *serve, int port, struct error *err)
 static void serve_done(struct serve *serve)
 {
     http_free(serve->http);
-    mcp_http_free(serve->api.mcp);
+    if (serve->durable)
+        durable_stop(serve->durable, NULL, NULL);
+    mcp_http_free(serve->back.api.mcp);
     mcp_host_close(&serve->mcp);
     forget_tls(serve);
     /* Its janitor lives in our cgroup, which the engine gives back. */
-    listen_unix_done(&serve->unix_socket);
-    if (serve->sessions)
-        sessions_end(serve->sessions);
-    pool_free(take_ptr(serve->engine.pool));
-    sessions_free(serve->sessions);
+    serve_sockets_done(&serve->sockets);
+    engine_end(&serve->back.engine);
     openapi_done(&serve->openapi);
+    json_decref(serve->back.api.doctor);
     coderunner_free(serve->coderunner);
     e2b_free(serve->e2b);
     jupyter_free(serve->jupyter);
-    queue_free(serve->queue);
-    jobs_free(serve->jobs);
+    durable_free(serve->durable);
+    backend_end_jobs(&serve->back);
     idempotency_free(serve->idempotency);
-    spool_directory_free(serve->spools);
-    store_free(serve->store);
-    engine_close(&serve->engine);
-    profiles_free(serve->profiles);
+    events_free(take_ptr(serve->events));
+    backend_done(&serve->back);
     auth_free(serve->auth);
     free(serve->token_path);
-    config_free(serve->config);
     if (serve->is_started)
         LOG_EVENT(LOG_INFO, "stop", {"message", "stopped"});
     log_close();
 }
 
-static int open_all(struct serve *serve, int *ret_port, struct error *err)
+static int open_all(struct serve *serve, struct error *err)
 {
     if (open_auth(serve, err) < 0 || open_engine(serve, err) < 0 ||
-        check_settings(serve, serve->config, err) < 0 || open_api(serve, err) < 0 ||
-        open_sockets(serve, ret_port, err) < 0)
+        check_settings(serve, serve->back.config, err) < 0 || open_api(serve, err) < 0 ||
+        open_sockets(serve, err) < 0 ||
+        e2b_open(&serve->back.api, serve->sockets.is_beyond, err) < 0)
         return -1;
-    return engine_start_server(&serve->engine, serve->config, err);
+    return engine_start_server(&serve->back.engine, serve->back.config, err);
 }
 
 /* The log is read by machines from its first line on. */
@@ -770,27 +727,26 @@ static int fail(struct error *err)
 
 int cmd_serve(int argc, char **argv)
 {
-    cleanup(serve_done) struct serve serve = {.config = config_new(), .unix_socket = {.lock = -1}};
+    cleanup(serve_done) struct serve serve = {.back.config = config_new(),
+                                              .sockets = SERVE_SOCKETS_NONE};
     struct error err = {0};
-    int port = 0, r;
+    int r;
 
-    if (!serve.config) {
+    if (!serve.back.config) {
         error_memory(&err);
         return cmd_fail(&err);
     }
     r = parse(&serve, &serve.config_path, argc, argv);
     if (r > 0)
         return r - 1;
-    /* Before anything else has descriptors, which would have the sockets' numbers. */
     service_open();
-    serve.n_sockets = service_sockets(serve.sockets, &err);
-    if (serve.n_sockets < 0)
+    if (serve_sockets_take(&serve.sockets, &err) < 0 ||
+        config_load(serve.back.config, serve.config_path, &err) < 0)
         return cmd_fail(&err);
-    if (config_load(serve.config, serve.config_path, &err) < 0)
-        return cmd_fail(&err);
-    open_log(serve.config);
-    if (open_all(&serve, &port, &err) < 0)
+    backend_open_log(serve.back.config, LOG_INFO);
+    id_set_node(serve.back.config->node);
+    if (open_all(&serve, &err) < 0)
         return fail(&err);
     serve.is_started = true;
-    return run_loop(&serve, port, &err) < 0 ? fail(&err) : 0;
+    return run_loop(&serve, &err) < 0 ? fail(&err) : 0;
 }

@@ -95,6 +95,15 @@ static int open_source(const char *path, struct stat *st, struct error *err)
     return error_hint(err, "of a directory, name the files: `%s/*`", path);
 }
 
+/* Without its session, a file is not what is wrong. */
+static int name_culprit(const char *session, const char *path, struct error *err)
+{
+    if (err->code != E_NOT_FOUND || !err->message || !strstr(err->message, "no session"))
+        return error_wrap(err, "%s", path);
+    (void)error_wrap(err, "%s", session);
+    return error_hint(err, "`belljar session list` lists those that are open");
+}
+
 static int put_one(struct query *q, const char *session, const char *path, struct error *err)
 {
     const char *name = name_of(path, err);
@@ -122,7 +131,7 @@ static int put_one(struct query *q, const char *session, const char *path, struc
         return 0;
     if (!q->is_forced && err->code == E_INVALID && err->message && strstr(err->message, "exists"))
         (void)error_hint(err, "use `--force` to replace it");
-    return error_wrap(err, "%s", path);
+    return name_culprit(session, path, err);
 }
 
 int session_files_put(struct query *q, char **words, struct error *err)
@@ -180,7 +189,7 @@ static int download(struct query *q, const char *session, const char *path, int 
         return 0;
     if (err->code == E_NOT_FOUND && !err->hint)
         (void)error_hint(err, "`belljar session files %s` lists what is there", session);
-    return error_wrap(err, "%s", path);
+    return name_culprit(session, path, err);
 }
 
 static int get_one(struct query *q, const char *session, const char *path, int dir,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/id.h"
 #include "base/limits.h"
 
 /* Shorter ends than these are accidents. */
@@ -12,16 +13,25 @@
 /* Ids in a message about a word that fits several. */
 #define NAMED_MAX 4
 
+static bool ends_with(const char *id, size_t id_len, const char *word)
+{
+    size_t len = strlen(word);
+
+    return len >= END_MIN && len <= id_len && strncasecmp(id + id_len - len, word, len) == 0;
+}
+
+/* The name of a node behind it is the same for all. */
 static enum short_id_fit fit_of(const char *id, const char *word)
 {
-    size_t len = strlen(word), all = strlen(id);
+    size_t len = strlen(word), all = strlen(id),
+           plain = all < ID_PLAIN_SIZE ? all : ID_PLAIN_SIZE - 1;
     const char *bare = strchr(id, '_');
 
     bare = bare ? bare + 1 : id;
     if (strcmp(id, word) == 0)
         return SHORT_ID_WHOLE;
     if (strncasecmp(id, word, len) == 0 || strncasecmp(bare, word, len) == 0 ||
-        (len >= END_MIN && len <= all && strcasecmp(id + all - len, word) == 0))
+        ends_with(id, all, word) || (id[plain] == '-' && ends_with(id, plain, word)))
         return SHORT_ID_PART;
     return SHORT_ID_NOT;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "admit/access.h"
+#include "admit/admit.h"
 #include "admit/tokens.h"
 #include "base/cleanup.h"
 #include "base/config.h"
@@ -13,6 +14,7 @@
 #include "base/limits.h"
 #include "base/paths.h"
 #include "cli/cmd.h"
+#include "store/job_record.h"
 #include "store/store.h"
 
 #define BOUNDS_MAX 16
@@ -81,7 +83,7 @@ static int help(void)
                  "Add, list and remove tokens of `belljar serve`, which sees changes at once.\n"
                  "A token is shown only once, when it is created.\n\n"
                  "  --profile NAME,…      allow only these profiles\n"
-                 "  --operator            may see metrics of the whole server\n"
+                 "  --operator            may see metrics, settings, tokens and the audit trail\n"
                  "  --grants              may use the directories that the settings allow\n");
     for (size_t i = 0; i < count; i++)
         (void)printf("  --%s N%*s %s\n", flags.names[i], 17 - (int)strlen(flags.names[i]), "",
@@ -167,6 +169,29 @@ static int tell(const struct wish *wish, const char *event, const char *name, st
 
 /* --- add --- */
 
+/* A token for a profile that does not exist could run nothing. */
+static int check_profiles(const struct wish *wish, struct error *err)
+{
+    for (size_t i = 0; i < wish->rights.n_profiles; i++) {
+        struct profile *profile = NULL;
+
+        if (admit_load_named(wish->config, wish->rights.profiles[i], &profile, err) < 0)
+            return -1;
+        profile_free(profile);
+    }
+    return 0;
+}
+
+/* As POST /v1/tokens answers. A name needs no escapes, and a token has none. */
+static int print_new(const struct wish *wish, const char *name, const char *token,
+                     struct error *err)
+{
+    int r = wish->is_json ? printf("{\"name\": \"%s\", \"token\": \"%s\"}\n", name, token)
+                          : printf("%s\n", token);
+
+    return r < 0 || fflush(stdout) != 0 ? error_errno(err, "print the token") : 0;
+}
+
 static int add(struct wish *wish, char **names, struct error *err)
 {
     char token[TOKEN_LEN + 1] = "";
@@ -176,15 +201,14 @@ static int add(struct wish *wish, char **names, struct error *err)
         error_set(err, E_INVALID, "`belljar token add` takes one name");
         return error_hint(err, "for example: belljar token add ci");
     }
-    r = check(wish, true, names[0], err) < 0 || tell(wish, "add", names[0], err) < 0
+    r = check_profiles(wish, err) < 0 || check(wish, true, names[0], err) < 0 ||
+                tell(wish, "add", names[0], err) < 0
             ? -1
             : tokens_add(wish->path, names[0], &wish->rights, token, err);
-    if (r == 0) {
-        r = printf("%s\n", token) < 0 || fflush(stdout) != 0 ? error_errno(err, "print the token")
-                                                             : 0;
-        if (r == 0)
-            (void)fprintf(stderr, "belljar: the token is not shown again\n");
-    }
+    if (r == 0)
+        r = print_new(wish, names[0], token, err);
+    if (r == 0)
+        (void)fprintf(stderr, "belljar: the token is not shown again\n");
     explicit_bzero(token, sizeof(token));
     return r;
 }
@@ -276,10 +300,15 @@ static int remove_first(const struct wish *wish, struct error *err)
 }
 
 /* Its saved data is deleted with it. Its sessions and answers end in the server, which notices. */
+/* Deleted at a time: a server that runs waits for no more. */
+#define JOBS_AT_ONCE 256
+
 static int remove_other(const struct wish *wish, const char *name, struct error *err)
 {
     char keeper[TOKEN_KEEPER_SIZE];
-    struct store *store;
+    cleanup_free char *path = NULL;
+    struct store *store, *jobs;
+    bool has_more = false;
     int r;
 
     if (tokens_remove(wish->path, name, keeper, err) < 0)
@@ -287,7 +316,14 @@ static int remove_other(const struct wish *wish, const char *name, struct error 
     store = store_open_usual(err);
     r = store ? store_forget(store, keeper, err) : -1;
     store_free(store);
-    return r < 0 ? error_wrap(err, "the token is removed, its states and skills are not") : 0;
+    if (r < 0)
+        return error_wrap(err, "the token is removed, its states and skills are not");
+    jobs = job_records_open(&path, err);
+    do
+        r = jobs ? job_record_forget(jobs, keeper, JOBS_AT_ONCE, &has_more, err) : -1;
+    while (r == 0 && has_more);
+    store_free(jobs);
+    return r < 0 ? error_wrap(err, "the token is removed, its jobs are not") : 0;
 }
 
 static int rm(struct wish *wish, char **names, struct error *err)

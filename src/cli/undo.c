@@ -6,6 +6,7 @@
 #include "api/undo.h"
 #include "base/cleanup.h"
 #include "base/config.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/terminal_text.h"
 #include "cli/cmd.h"
@@ -116,7 +117,7 @@ static int undo(const struct wish *wish, const char *run, struct error *err)
 
 /* --- which run --- */
 
-#define WHOLE_ID_LEN 30 /* run_ and 26 characters */
+#define WHOLE_ID_LEN (ID_PLAIN_SIZE - 1)
 
 /* The newest that changed something, is over, and is neither undone nor an undo itself. */
 static const char *last_of(const json_t *runs)

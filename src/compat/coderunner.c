@@ -100,7 +100,7 @@ double coderunner_now_s(void)
 json_t *coderunner_error_body(const struct error *err)
 {
     json_t *body = error_json(err, HINT_FOR_HTTP);
-    const char *text = err->message ? err->message : "out of memory";
+    const char *text = error_message(err);
 
     (void)json_object_set_new(body, "detail", json_text_string(text, strlen(text)));
     return body;

@@ -158,7 +158,7 @@ static json_t *session_body(const struct api *api, const struct session *session
 
 void coderunner_start_session(struct request *request)
 {
-    const char *word = json_string_value(json_object_get(request->query, "language"));
+    const char *word = request_query(request, "language");
     enum run_language language = RUN_PYTHON;
     struct session *session = NULL;
     struct error err = {0};

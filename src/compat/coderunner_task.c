@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/id.h"
 #include "base/json.h"
 #include "compat/coderunner_internal.h"
 #include "compat/compat.h"
@@ -11,7 +12,7 @@
 struct coderunner_task {
     char *command;
     const char *language;
-    char session[32]; /* "": none */
+    char session[ID_SIZE]; /* "": none */
     double created_at;
 };
 

@@ -332,8 +332,7 @@ static json_t *text_of(const struct error *err)
     cleanup(buf_done) struct buf text = BUF_OF(ERROR_BYTES);
     cleanup_free char *hint = hint_text(HINT_FOR_HTTP, err->hint);
 
-    (void)buf_printf(&text, NULL, "%s%s%s", err->message ? err->message : "out of memory",
-                     hint ? "; " : "", hint ? hint : "");
+    (void)buf_printf(&text, NULL, "%s%s%s", error_message(err), hint ? "; " : "", hint ? hint : "");
     return json_text_string(buf_str(&text), text.len);
 }
 

@@ -61,8 +61,22 @@ static void files_error(struct request *request, int status, struct error *err)
 #define FILES   COMMON, .query = file_fields, .identify = e2b_identify_files, .on_error = files_error
 #define KERNEL  COMMON, .identify = e2b_identify_interpreter, .on_error = e2b_text_error
 
+#define PORT(method)                                                                               \
+    {method, "/e2b/sandboxes/{sandbox}/ports/{port...}", api_port_handle, COMMON,                  \
+     .begin = e2b_port_begin, .max_body = UINT64_MAX / 2, .passes_query = true,                    \
+     .takes_encodings = true, .identify = e2b_identify_port, .on_error = e2b_control_error,        \
+     .summary = "a server that runs in the sandbox"}
+
 #define NOT_OFFERED(method, path)                                                                  \
     {method, path, e2b_unsupported, CONTROL, BODY, .summary = "not offered"}
+
+#define UNKNOWN(method)                                                                            \
+    {method, "/e2b/{path...}", e2b_unknown, COMMON, .access = ROUTE_PUBLIC,                        \
+     .on_error = e2b_control_error, .summary = "nothing"}
+#define UNKNOWN_BODY(method)                                                                       \
+    {method, "/e2b/{path...}", e2b_unknown, COMMON, .body = anything, .reads_body = true,          \
+     .max_body = 64 * KIB, .access = ROUTE_PUBLIC, .on_error = e2b_control_error,                  \
+     .summary = "nothing"}
 
 const struct route e2b_routes[] = {
     {"POST", "/e2b/sandboxes", e2b_create, CONTROL, BODY, .summary = "make a sandbox"},
@@ -83,6 +97,7 @@ const struct route e2b_routes[] = {
     {"POST", "/e2b/sandboxes/{sandbox}/refreshes", e2b_refresh, CONTROL, BODY, .summary = "move its end"},
     {"GET", "/e2b/sandboxes/{sandbox}/metrics", e2b_show_metrics, CONTROL, .query = metrics_fields,
      .summary = "figures of its use"},
+    PORT("GET"), PORT("POST"), PORT("PUT"), PORT("PATCH"), PORT("DELETE"), PORT("OPTIONS"),
     NOT_OFFERED("POST", "/e2b/sandboxes/{sandbox}/{action}"),
     NOT_OFFERED("PUT", "/e2b/sandboxes/{sandbox}/{action}"),
     NOT_OFFERED("GET", "/e2b/templates/{path...}"),
@@ -111,7 +126,10 @@ const struct route e2b_routes[] = {
     {"POST", "/e2b/filesystem.Filesystem/MakeDir", e2b_make_dir, RPC, .summary = "a new directory"},
     {"POST", "/e2b/filesystem.Filesystem/Move", e2b_move, RPC, .summary = "another name"},
     {"POST", "/e2b/filesystem.Filesystem/Remove", e2b_remove, RPC, .summary = "remove an entry"},
-    {"POST", "/e2b/filesystem.Filesystem/WatchDir", e2b_rpc_unsupported, STREAM, .summary = "not offered"},
+    {"POST", "/e2b/filesystem.Filesystem/WatchDir", e2b_watch_dir, STREAM, .summary = "changes in a directory"},
+    {"POST", "/e2b/filesystem.Filesystem/CreateWatcher", e2b_make_watcher, RPC, .summary = "the same, to be asked for"},
+    {"POST", "/e2b/filesystem.Filesystem/GetWatcherEvents", e2b_watcher_events, RPC, .summary = "changes since the last request"},
+    {"POST", "/e2b/filesystem.Filesystem/RemoveWatcher", e2b_remove_watcher, RPC, .summary = "look no longer"},
     {"POST", "/e2b/filesystem.Filesystem/{method}", e2b_rpc_unsupported, RPC, .summary = "not offered"},
     {"GET", "/e2b/files", e2b_file_get, FILES, .type = "application/octet-stream", .has_ranges = true,
      .summary = "the bytes of a file"},
@@ -127,10 +145,7 @@ const struct route e2b_routes[] = {
     {"POST", "/e2b/contexts", e2b_make_context, KERNEL, BODY, .summary = "one more kernel"},
     {"POST", "/e2b/contexts/{context}/restart", e2b_restart_context, KERNEL, BODY, .summary = "a fresh kernel"},
     {"DELETE", "/e2b/contexts/{context}", e2b_remove_context, KERNEL, .summary = "end a kernel"},
-    {"GET", "/e2b/{path...}", e2b_unknown, COMMON, .access = ROUTE_PUBLIC, .on_error = e2b_control_error,
-     .summary = "nothing"},
-    {"POST", "/e2b/{path...}", e2b_unknown, COMMON, .body = anything, .reads_body = true, .max_body = 64 * KIB,
-     .access = ROUTE_PUBLIC, .on_error = e2b_control_error, .summary = "nothing"},
+    UNKNOWN("GET"), UNKNOWN("DELETE"), UNKNOWN_BODY("POST"), UNKNOWN_BODY("PUT"), UNKNOWN_BODY("PATCH"),
     {0},
 };
 /* clang-format on */

@@ -169,6 +169,108 @@ static int refuse_extras(const json_t *body, struct error *err)
     return 0;
 }
 
+/* Versions of the clients: a later major one speaks a protocol that nobody here has seen, before
+ * 2.14 the client of JavaScript sends files without saying to which sandbox, unless the name of the
+ * host does, before 2.3 none sends a token with cells, and before 1.1 with anything. They are told
+ * at once, instead of failing later in some odd way. */
+#define MAJOR_LAST  2
+#define MINOR_FIRST 14
+
+struct client {
+    bool is_known, is_javascript;
+    unsigned major, minor;
+};
+
+/* "2.51.0". Numbers beyond 9999 are 9999. */
+static bool read_version(const char *text, unsigned *ret_major, unsigned *ret_minor)
+{
+    unsigned numbers[2] = {0, 0};
+
+    for (int i = 0; i < 2; i++) {
+        if (*text < '0' || *text > '9')
+            return i > 0;
+        for (; *text >= '0' && *text <= '9'; text++)
+            numbers[i] = numbers[i] < 1000 ? numbers[i] * 10 + (unsigned)(*text - '0') : 9999;
+        text += *text == '.';
+        *ret_major = numbers[0];
+        *ret_minor = numbers[1];
+    }
+    return true;
+}
+
+static struct client read_client(const struct request *request)
+{
+    static const char *const names[] = {"e2b-js-sdk/", "e2b-python-sdk/"};
+    struct span agent = request_header(request, "user-agent");
+    struct client client = {0};
+    char text[64];
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        size_t len = strlen(names[i]);
+
+        if (!agent.data || !span_starts_with(agent, names[i]))
+            continue;
+        (void)snprintf(text, sizeof(text), "%.*s",
+                       (int)(agent.len - len < 63 ? agent.len - len : 63), agent.data + len);
+        client.is_known = read_version(text, &client.major, &client.minor);
+        client.is_javascript = i == 0;
+    }
+    return client;
+}
+
+static bool is_older(const struct client *client, unsigned major, unsigned minor)
+{
+    return client->is_known &&
+           (client->major < major || (client->major == major && client->minor < minor));
+}
+
+/* A version that nobody here has seen may ask for what later versions know: its user should learn
+ * that from the failure. */
+#define MINOR_TESTED 51
+
+static int hint_version(const struct request *request, struct error *err)
+{
+    struct client client = read_client(request);
+
+    if (!client.is_known || client.major < MAJOR_LAST ||
+        (client.major == MAJOR_LAST && client.minor <= MINOR_TESTED))
+        return -1;
+    return error_hint(err,
+                      "version %u.%u of E2B's client is newer than those that are tested, up "
+                      "to %d.%d: docs/guide/e2b.md",
+                      client.major, client.minor, MAJOR_LAST, MINOR_TESTED);
+}
+
+/* *ret_has_no_token: its cells come without one. */
+static int check_client(const struct request *request, bool *ret_has_no_token, struct error *err)
+{
+    const struct api *api = request->api;
+    struct client client = read_client(request);
+
+    *ret_has_no_token = is_older(&client, 2, 3);
+    if (client.is_known && client.major > MAJOR_LAST) {
+        error_set(err, E_INVALID, "version %u.%u of E2B's client is not supported", client.major,
+                  client.minor);
+        return error_hint(err, "use a version of the range in docs/guide/e2b.md");
+    }
+    if (is_older(&client, 1, 1)) {
+        error_set(err, E_INVALID, "version %u.%u of E2B's client sends no tokens", client.major,
+                  client.minor);
+        return error_hint(err, "use a newer one: docs/guide/e2b.md");
+    }
+    if (client.is_javascript && !request->path_text && is_older(&client, MAJOR_LAST, MINOR_FIRST)) {
+        error_set(err, E_INVALID, "version %u.%u of E2B's client does not know E2B_SANDBOX_URL",
+                  client.major, client.minor);
+        return error_hint(err, "use a newer one, or host names: docs/guide/e2b.md");
+    }
+    if (*ret_has_no_token && api->e2b->is_beyond) {
+        error_set(err, E_INVALID, "version %u.%u of E2B's client sends no token with cells",
+                  client.major, client.minor);
+        return error_hint(err, "use 2.3 or newer, or a server that listens on 127.0.0.1 only");
+    }
+    return 0;
+}
+
 /* --- making, ending --- */
 
 void e2b_create(struct request *request)
@@ -180,14 +282,16 @@ void e2b_create(struct request *request)
 
     if (!body)
         return;
+    e2b_read_domain(request, order.domain);
     order.pauses = json_is_true(json_object_get(body, "autoPause"));
     order.resumes = json_is_true(json_object_get(json_object_get(body, "autoResume"), "enabled"));
-    if (read_template(request, body, &order, &err) < 0 || refuse_extras(body, &err) < 0 ||
+    if (check_client(request, &order.has_no_token, &err) < 0 ||
+        read_template(request, body, &order, &err) < 0 || refuse_extras(body, &err) < 0 ||
         e2b_read_timeout(request, body, "timeout", is_old ? TIMEOUT_V1_S : TIMEOUT_S,
                          &order.timeout_ms, &err) < 0 ||
         read_map(body, "metadata", METADATA_MAX, &order.metadata, &err) < 0 ||
         read_map(body, "envVars", LIMIT_ENV_COUNT, &order.env, &err) < 0 ||
-        e2b_sandbox_open(request, &order, &err) < 0)
+        e2b_sandbox_open(request->api, request, &order, &err) < 0)
         api_refuse(request, "session", &err);
 }
 
@@ -196,12 +300,13 @@ void e2b_connect(struct request *request)
     struct e2b_sandbox *s = e2b_sandbox_in_path(request);
     json_t *body = s ? e2b_body(request) : NULL;
     uint64_t timeout_ms = 0;
-    bool was_paused;
+    bool was_paused, has_no_token = false;
     struct error err = {0};
 
     if (!body)
         return;
-    if (e2b_read_timeout(request, body, "timeout", TIMEOUT_S, &timeout_ms, &err) < 0) {
+    if (check_client(request, &has_no_token, &err) < 0 ||
+        e2b_read_timeout(request, body, "timeout", TIMEOUT_S, &timeout_ms, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }
@@ -280,13 +385,6 @@ void e2b_show(struct request *request)
         request_answer_json(request, 200, detail_json(s));
 }
 
-/* No figures are kept, and an empty list says so. */
-void e2b_show_metrics(struct request *request)
-{
-    if (e2b_sandbox_in_path(request))
-        request_answer_json(request, 200, json_array());
-}
-
 /* Key or value of the filter, which is encoded twice. The caller frees it. */
 static char *decode_part(const char *text, size_t len)
 {
@@ -347,8 +445,7 @@ void e2b_list(struct request *request)
     for (const struct e2b_sandbox *s = is_rising ? TAILQ_LAST(&api->e2b->sandboxes, e2b_sandboxes)
                                                  : TAILQ_FIRST(&api->e2b->sandboxes);
          s; s = is_rising ? TAILQ_PREV(s, e2b_sandboxes, link) : TAILQ_NEXT(s, link)) {
-        if (strcmp(s->caller->name, request->owner) != 0 || s->waiting || s->is_ending ||
-            !has_state(s, states) ||
+        if (!e2b_sandbox_is_of(s, request->owner) || !has_state(s, states) ||
             (after && (is_rising ? s->serial <= after : s->serial >= after)) ||
             (*template && strcmp(template, s->template) != 0) ||
             !has_metadata(s, json_get_text(query, "metadata")))
@@ -370,6 +467,7 @@ void e2b_unsupported(struct request *request)
     error_set(&err, E_UNSUPPORTED, "Belljar does not offer this part of E2B's interface");
     error_hint(&err,
                "docs/guide/e2b.md lists what works; environments take the place of templates");
+    (void)hint_version(request, &err);
     request_answer_error(request, &err);
 }
 
@@ -377,7 +475,7 @@ void e2b_unsupported(struct request *request)
 void e2b_unknown(struct request *request)
 {
     const struct api *api = request->api;
-    struct span id = request_header(request, "e2b-sandbox-id");
+    struct span id = e2b_named_id(request);
     struct error err = {0};
 
     if (id.data) {
@@ -388,5 +486,6 @@ void e2b_unknown(struct request *request)
         return;
     }
     error_set(&err, E_NOT_FOUND, "there is nothing at this path");
+    (void)hint_version(request, &err);
     request_answer_error(request, &err);
 }

@@ -14,8 +14,7 @@ void e2b_error_text(struct error *err, struct buf *text)
 {
     cleanup_free char *hint = hint_text(HINT_FOR_HTTP, err->hint);
 
-    (void)buf_printf(text, NULL, "%s%s%s", err->message ? err->message : "out of memory",
-                     hint ? "; " : "", hint ? hint : "");
+    (void)buf_printf(text, NULL, "%s%s%s", error_message(err), hint ? "; " : "", hint ? hint : "");
     error_done(err);
 }
 

@@ -6,12 +6,14 @@
 
 #include "base/cleanup.h"
 #include "base/date.h"
+#include "base/hint.h"
 #include "base/json.h"
 #include "base/language.h"
 #include "base/utf8.h"
 #include "compat/e2b_internal.h"
 
 #define LINES_BYTES (256 * MIB)
+#define HINT_BYTES  (64 * KIB)
 #define PING_MS     5000
 
 static const char ping[] = "{\"type\":\"keepalive\"}\n";
@@ -120,6 +122,19 @@ static void on_event(void *user, const struct run_event *event)
         job_hold(x->job, x->stream.is_behind);
 }
 
+/* Programs that were written for a sandbox with a network and packages are told why they fail here.
+ * What it takes is the operator's to give, on a command line. */
+static void say_hint(struct execution *x, const struct run *run)
+{
+    const struct run_result *result = &run->result;
+    cleanup_free char *hint =
+        hint_text(HINT_FOR_CLI, result->exception.hint ? result->exception.hint : result->hint);
+    cleanup(buf_done) struct buf line = BUF_OF(HINT_BYTES);
+
+    if (hint && buf_printf(&line, NULL, "hint: %s\n", hint) == 0)
+        say_text(x, true, buf_str(&line), line.len);
+}
+
 static void on_done(void *user, const struct run *run)
 {
     struct execution *x = user;
@@ -129,8 +144,10 @@ static void on_done(void *user, const struct run *run)
     for (int i = 0; i < 2; i++) /* a character that was never finished */
         say_text(x, i, x->cuts[i].bytes, x->cuts[i].len);
     say_value(x, value);
-    if (error)
+    if (error) {
+        say_hint(x, run);
         say(x, error);
+    }
     say(x, json_pack("{s:s}", "type", "end_of_execution"));
     e2b_stream_end(&x->stream);
     x->is_over = true;
@@ -311,7 +328,7 @@ static int make_cell(struct request *request, struct e2b_sandbox *sandbox, const
                      struct run **ret_cell, struct error *err)
 {
     struct admission admission = api_admission(request->api, request->caller);
-    const json_t *code = json_object_get(body, "code"), *env = json_object_get(body, "env_vars");
+    const json_t *code = json_object_get(body, "code");
     cleanup(run_request_done) struct run_request asked = {.is_notebook = true};
     const char *context;
 
@@ -319,9 +336,6 @@ static int make_cell(struct request *request, struct e2b_sandbox *sandbox, const
         return error_set(err, E_INVALID, "`code` is missing");
     if (read_language(sandbox, body, &asked.language, &context, err) < 0)
         return -1;
-    if (json_object_size(env) && (asked.language != RUN_PYTHON || *context))
-        return error_set(err, E_UNSUPPORTED,
-                         "variables of one cell are only for the default context of Python");
     asked.code = (struct span){json_string_value(code), json_string_length(code)};
     run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s,
                           api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s));
@@ -332,81 +346,6 @@ static int make_cell(struct request *request, struct e2b_sandbox *sandbox, const
     (void)snprintf((*ret_cell)->program.context, sizeof((*ret_cell)->program.context), "%s",
                    context);
     return 0;
-}
-
-/* --- variables of one cell --- */
-
-/* Python keeps the former values while the cell runs. The text is JSON, which is its literal of a
- * string. */
-static const char set_env[] = "import os as __e2b_os, json as __e2b_json\n"
-                              "__e2b_new = __e2b_json.loads(%s)\n"
-                              "__e2b_old = {k: __e2b_os.environ.get(k) for k in __e2b_new}\n"
-                              "__e2b_os.environ.update(__e2b_new)\n";
-static const char restore_env[] =
-    "for __e2b_k, __e2b_v in __e2b_old.items():\n"
-    "    __e2b_os.environ.pop(__e2b_k, None)\n"
-    "    if __e2b_v is not None: __e2b_os.environ[__e2b_k] = __e2b_v\n"
-    "del __e2b_os, __e2b_json, __e2b_new, __e2b_old, __e2b_k, __e2b_v\n";
-
-static int write_set_env(json_t *env, struct buf *code, struct error *err)
-{
-    cleanup(buf_done) struct buf object = BUF_OF(LIMIT_CODE_BYTES), text = BUF_OF(LIMIT_CODE_BYTES);
-    json_t *value, *literal;
-    const char *name;
-    int r;
-
-    if (json_object_size(env) > LIMIT_ENV_COUNT)
-        return error_set(err, E_INVALID, "`env_vars`: more than %d", LIMIT_ENV_COUNT);
-    json_object_foreach(env, name, value)
-    {
-        if (!json_is_string(value) || !*name || strchr(name, '='))
-            return error_set(err, E_INVALID, "`env_vars`: expected names and texts");
-    }
-    if (json_text_dump(env, JSON_TEXT_COMPACT, &object, err) < 0)
-        return -1;
-    literal = json_text_string(buf_str(&object), object.len);
-    r = literal ? json_text_dump(literal, JSON_TEXT_COMPACT, &text, err) : error_memory(err);
-    json_decref(literal);
-    return r < 0 ? r : buf_printf(code, err, set_env, buf_str(&text));
-}
-
-/* A cell that nobody reads: its turn is the order in which cells were started. */
-static int start_silently(struct request *request, struct e2b_sandbox *sandbox, struct span code,
-                          struct error *err)
-{
-    struct api *api = request->api;
-    struct admission admission = api_admission(api, request->caller);
-    const struct run_request asked = {.code = code, .language = RUN_PYTHON};
-    struct job_order order;
-    struct job *job = NULL;
-    struct run *cell = NULL;
-
-    admission.session = sandbox->session;
-    if (admit_request(&admission, &asked, &cell, err) < 0)
-        return -1;
-    order = job_order_of(request, cell);
-    order.session = sandbox->session;
-    order.request = NULL;
-    return jobs_start(api->jobs, &order, &request->retry_s, &job, err);
-}
-
-static int begin_env(struct request *request, struct e2b_sandbox *sandbox, json_t *env,
-                     struct error *err)
-{
-    cleanup(buf_done) struct buf code = BUF_OF(LIMIT_CODE_BYTES);
-
-    if (!json_object_size(env))
-        return 0;
-    if (write_set_env(env, &code, err) < 0)
-        return -1;
-    return start_silently(request, sandbox, (struct span){buf_str(&code), code.len}, err);
-}
-
-static void end_env(struct request *request, struct e2b_sandbox *sandbox, const json_t *env)
-{
-    if (json_object_size(env)) /* where there is no room for it, the values stay */
-        (void)start_silently(request, sandbox, (struct span){restore_env, sizeof(restore_env) - 1},
-                             NULL);
 }
 
 static void begin_stream(struct execution *x, struct e2b_sandbox *sandbox, struct request *request)
@@ -428,14 +367,16 @@ void e2b_execute(struct request *request)
     struct job_order order;
     struct job *job = NULL;
     struct run *cell = NULL;
-    json_t *env;
+    struct e2b_variables variables = {0};
     struct error err = {0};
 
     if (!sandbox)
         return;
-    env = json_object_get(body, "env_vars");
+    variables.request = request;
+    variables.sandbox = sandbox;
+    variables.values = json_object_get(body, "env_vars");
     if (make_cell(request, sandbox, body, &cell, &err) < 0 ||
-        begin_env(request, sandbox, env, &err) < 0) {
+        e2b_variables_begin(&variables, cell, &err) < 0) {
         run_free(cell);
         api_refuse(request, "run", &err);
         return;
@@ -467,7 +408,7 @@ void e2b_execute(struct request *request)
         free_execution(x);
         return;
     }
-    end_env(request, sandbox, env);
+    e2b_variables_end(&variables);
     x->job = job;
     request->user = x;
     request->on_gone = on_gone;

@@ -42,7 +42,21 @@ static void write_permissions(const struct files_entry *entry, char text[11])
             text[1 + i] = letters[i];
 }
 
-static json_t *entry_json(const struct files_entry *entry)
+/* As the link says, which need not lead anywhere. NULL: it is no link. */
+static json_t *target_json(const struct e2b_sandbox *sandbox, const struct files_entry *entry)
+{
+    const struct files *files = sandbox ? session_files(sandbox->session) : NULL;
+    cleanup(buf_done) struct buf shown = BUF_OF(PATH_BYTES);
+    char target[PATH_MAX];
+
+    if (entry->kind != FILES_LINK || !files ||
+        files_read_link(files, entry->path, target, NULL) < 0 ||
+        files_path_escape(target, &shown, NULL) < 0)
+        return NULL;
+    return json_text_string(buf_str(&shown), shown.len);
+}
+
+json_t *e2b_entry_json(const struct e2b_sandbox *sandbox, const struct files_entry *entry)
 {
     const struct timespec at = {.tv_sec = entry->mtime_ns / 1000000000,
                                 .tv_nsec = entry->mtime_ns % 1000000000};
@@ -56,16 +70,28 @@ static json_t *entry_json(const struct files_entry *entry)
     write_permissions(entry, permissions);
     date_millis(&at, date);
     (void)snprintf(size, sizeof(size), "%llu", (unsigned long long)entry->size);
-    return json_pack("{s:o, s:s, s:o, s:s, s:i, s:s, s:s, s:s, s:s}", "name",
+    return json_pack("{s:o, s:s, s:o, s:s, s:i, s:s, s:s, s:s, s:s, s:o*, s:O*}", "name",
                      json_text_string(name, strlen(name)), "type", type_name(entry->kind), "path",
                      json_text_string(buf_str(&path), path.len), "size", size, "mode",
                      (int)(entry->mode & 07777), "permissions", permissions, "owner", "user",
-                     "group", "user", "modifiedTime", date);
+                     "group", "user", "modifiedTime", date, "symlinkTarget",
+                     target_json(sandbox, entry), "metadata",
+                     e2b_metadata_get(sandbox, entry->path));
 }
 
-static int add_entry(const struct files_entry *entry, struct buf *out, struct error *err)
+/* The sandbox of the task may have ended; NULL then. */
+static struct e2b_sandbox *sandbox_of(const struct e2b_task *t)
 {
-    cleanup_json json_t *value = entry_json(entry);
+    const struct api *api = t->request->api;
+    const char *id = t->request->params[REQUEST_PARAMS_MAX - 1];
+
+    return e2b_sandbox_find(api->e2b, id, strlen(id), t->request->owner);
+}
+
+static int add_entry(const struct e2b_task *t, const struct files_entry *entry, struct buf *out,
+                     struct error *err)
+{
+    cleanup_json json_t *value = e2b_entry_json(sandbox_of(t), entry);
 
     return value ? json_text_dump(value, JSON_TEXT_COMPACT, out, err) : error_memory(err);
 }
@@ -81,7 +107,7 @@ static int open_answer(struct e2b_task *t)
 static void answer_entry(struct e2b_task *t, const struct files_entry *entry)
 {
     if (open_answer(t) == 0 && buf_add_str(&t->text->text, "{\"entry\":", &t->err) == 0 &&
-        add_entry(entry, &t->text->text, &t->err) == 0)
+        add_entry(t, entry, &t->text->text, &t->err) == 0)
         (void)buf_add_str(&t->text->text, "}\n", &t->err);
 }
 
@@ -114,7 +140,7 @@ static int write_list(struct e2b_task *t, const struct files_list *list)
         return -1;
     for (size_t i = 0; i < list->count; i++) {
         if ((i && buf_add_str(text, ",", &t->err) < 0) ||
-            add_entry(&list->entries[i], text, &t->err) < 0)
+            add_entry(t, &list->entries[i], text, &t->err) < 0)
             return -1;
         if (i % 16 == 0)
             fiber_pause();
@@ -177,22 +203,40 @@ static void work_on_new_directory(struct e2b_task *t)
         answer_entry(t, &entry);
 }
 
+static void move_metadata(const struct e2b_task *t, const char *to)
+{
+    struct e2b_sandbox *sandbox = sandbox_of(t);
+
+    if (sandbox)
+        e2b_metadata_move(sandbox, t->path, to);
+}
+
 static void work_on_move(struct e2b_task *t)
 {
-    const struct files *files = session_need_files(t->session, &t->err);
+    const struct e2b_sandbox *sandbox;
+    const struct files *files;
     struct files_entry entry;
 
-    if (files && read_path(t, "source", t->path) == 0 && read_path(t, "destination", t->to) == 0 &&
-        session_move_file(t->session, t->path, t->to, &t->err) == 0 &&
-        files_stat(files, t->to, &entry, &t->err) == 0)
+    if (read_path(t, "source", t->path) < 0 || read_path(t, "destination", t->to) < 0 ||
+        session_move_file(t->session, t->path, t->to, &t->err) < 0)
+        return;
+    move_metadata(t, t->to);
+    sandbox = sandbox_of(t); /* it may have ended meanwhile, and the session with it */
+    files = sandbox ? session_need_files(sandbox->session, &t->err) : NULL;
+    if (!sandbox)
+        error_set(&t->err, E_NOT_FOUND, "the sandbox has ended");
+    else if (files && files_stat(files, t->to, &entry, &t->err) == 0)
         answer_entry(t, &entry);
 }
 
 /* That it is not there is fine. */
 static void work_on_removal(struct e2b_task *t)
 {
-    if (read_path(t, "path", t->path) == 0 &&
-        session_delete_file(t->session, t->path, true, &t->err) < 0 && t->err.code == E_NOT_FOUND)
+    if (read_path(t, "path", t->path) < 0)
+        return;
+    if (session_delete_file(t->session, t->path, true, &t->err) == 0)
+        move_metadata(t, NULL);
+    else if (t->err.code == E_NOT_FOUND)
         error_done(&t->err);
 }
 

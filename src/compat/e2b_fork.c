@@ -1,4 +1,5 @@
 /* Forks: sandboxes that begin with the memory and the files of another one. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,8 +86,10 @@ static struct forking *new_forking(struct request *request, const struct e2b_san
                                   .generation = request->generation,
                                   .template = f->template,
                                   .metadata = json_incref(s->metadata),
+                                  .has_no_token = s->has_no_token,
                                   .pauses = s->pauses,
                                   .resumes = s->resumes};
+    (void)snprintf(f->order.domain, sizeof(f->order.domain), "%s", s->domain);
     if (f->template)
         return f;
     free_forking(f);

@@ -1,4 +1,5 @@
-/* Paths: the home directory of E2B's programs is /home/user, the second name of /workspace. */
+/* Paths: the home directory of E2B's programs is /home/user, the second name of /workspace.
+ * Files in /tmp can be reached, too. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,15 +21,16 @@ int e2b_path_read(const char *given, char ret_path[PATH_MAX], struct error *err)
 
     if (!rest)
         return error_set(err, E_INVALID, "there is only one home directory: `~`");
-    if (!files_path_is_inside(rest)) {
-        error_set(err, E_DENIED, "only files below %s can be reached from outside", E2B_HOME);
+    if (!files_path_is_inside(rest) && !files_path_is_tmp(rest)) {
+        error_set(err, E_DENIED, "only files below %s and /tmp can be reached from outside",
+                  E2B_HOME);
         return error_hint(err, "run a command in the sandbox to reach others");
     }
     if (!*rest || strcmp(rest, ".") == 0) {
         *ret_path = '\0';
         return 0;
     }
-    return files_path_check(rest, strlen(rest), ret_path, err);
+    return files_path_check_tmp(rest, strlen(rest), ret_path, err);
 }
 
 int e2b_path_directory(const char *given, char ret_path[PATH_MAX], struct error *err)
@@ -47,7 +49,8 @@ int e2b_path_directory(const char *given, char ret_path[PATH_MAX], struct error 
 
 int e2b_path_write(const char *path, struct buf *out, struct error *err)
 {
-    if (buf_add_str(out, E2B_HOME, err) < 0 || (*path && buf_add_str(out, "/", err) < 0))
+    if (*path != '/' &&
+        (buf_add_str(out, E2B_HOME, err) < 0 || (*path && buf_add_str(out, "/", err) < 0)))
         return -1;
     return files_path_escape(path, out, err);
 }

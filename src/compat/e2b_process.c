@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/terminal_size.h"
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -46,6 +47,7 @@ struct e2b_process {
     json_t *config;
     struct job *job; /* NULL: it has ended */
     bool has_ended;
+    bool has_terminal;
     LIST_HEAD(, reader) readers;
     size_t n_readers;
     struct buf last; /* the envelopes of its end */
@@ -215,7 +217,9 @@ static void on_event(void *user, const struct run_event *event)
         return;
     /* Without memory a piece is missing. */
     if (buf_printf(&message, NULL, "{\"event\":{\"data\":{\"%s\":\"",
-                   event->kind == RUN_EVENT_STDOUT ? "stdout" : "stderr") < 0 ||
+                   process->has_terminal             ? "pty"
+                   : event->kind == RUN_EVENT_STDOUT ? "stdout"
+                                                     : "stderr") < 0 ||
         base64_add(&message, event->data, event->len, NULL) < 0 ||
         buf_add_str(&message, "\"}}}", NULL) < 0 ||
         e2b_envelope_add(&envelope, 0, buf_str(&message), message.len, NULL) < 0)
@@ -362,10 +366,7 @@ static int read_env(json_t *process, struct run_request *asked, struct error *er
                          LIMIT_ENV_COUNT);
     json_object_foreach(envs, name, value)
     {
-        if (!json_is_string(value))
-            return error_set(err, E_INVALID, "`envs`: expected texts");
-        if (run_request_add_variable(asked, (struct span){name, strlen(name)},
-                                     json_string_value(value), err) < 0)
+        if (e2b_add_variable(name, value, asked, err) < 0)
             return -1;
     }
     return 0;
@@ -385,12 +386,43 @@ static int read_directory(const struct e2b_sandbox *sandbox, const json_t *proce
     /* A shell shows the name by which it came there. */
     if (run_request_add_variable(asked, (struct span){"PWD", 3}, directory, err) < 0)
         return -1;
-    if (!*cwd || e2b_path_read(cwd, path, NULL) < 0 || !*path)
+    if (!*cwd || e2b_path_read(cwd, path, NULL) < 0 || !*path || files_path_is_tmp(path))
         return 0;
     if (files_stat(files, path, &entry, NULL) == 0 &&
         (entry.kind == FILES_DIRECTORY || entry.kind == FILES_LINK))
         return 0;
     return error_set(err, E_INVALID, "cwd '%.256s' does not exist", cwd);
+}
+
+/* `pty`, of a start or an update. A side that is missing is 0, as in all messages. */
+static int read_size(const json_t *body, uint16_t *ret_columns, uint16_t *ret_rows,
+                     struct error *err)
+{
+    const json_t *size = json_object_get(json_object_get(body, "pty"), "size");
+    json_int_t columns = json_integer_value(json_object_get(size, "cols"));
+    json_int_t rows = json_integer_value(json_object_get(size, "rows"));
+
+    if (columns < 0 || rows < 0 || columns > TERMINAL_SIDE_MAX || rows > TERMINAL_SIDE_MAX)
+        return error_set(err, E_INVALID, "`size`: expected 1 to %d columns and rows",
+                         TERMINAL_SIDE_MAX);
+    *ret_columns = columns ? (uint16_t)columns : 80;
+    *ret_rows = rows ? (uint16_t)rows : 24;
+    return 0;
+}
+
+/* Its input: a terminal, a pipe, or nothing. */
+static int read_input(const json_t *body, struct run_request *asked, struct error *err)
+{
+    uint16_t columns, rows;
+
+    if (json_is_object(json_object_get(body, "pty")))
+        return read_size(body, &columns, &rows, err) < 0
+                   ? -1
+                   : api_read_terminal(columns, rows, asked, err);
+    asked->is_input_open = !json_is_false(json_object_get(body, "stdin"));
+    if (asked->is_input_open)
+        asked->input = (struct span){"", 0};
+    return 0;
 }
 
 /* The header is the program's time limit; without it, it has as long as anybody may have. */
@@ -416,18 +448,12 @@ static int make_run(struct request *request, struct e2b_sandbox *sandbox, json_t
     cleanup_json json_t *words = NULL;
     char directory[PATH_MAX];
 
-    if (json_is_object(json_object_get(body, "pty"))) {
-        error_set(err, E_UNSUPPORTED, "terminals are not supported");
-        return error_hint(err, "run a command without `pty`");
-    }
     if (check_user(request, err) < 0 || read_words(process, &words, err) < 0 ||
         api_read_words(words, &asked, &line, err) < 0 || read_env(process, &asked, err) < 0 ||
-        read_directory(sandbox, process, &asked, directory, err) < 0)
+        read_directory(sandbox, process, &asked, directory, err) < 0 ||
+        read_input(body, &asked, err) < 0)
         return -1;
     asked.workdir = *e2b_text(process, "cwd", NULL) ? directory : NULL;
-    asked.is_input_open = !json_is_false(json_object_get(body, "stdin"));
-    if (asked.is_input_open)
-        asked.input = (struct span){"", 0};
     run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s, limit_of(request));
     admission.session = sandbox->session;
     return admit_request(&admission, &asked, ret_run, err);
@@ -449,6 +475,7 @@ static struct e2b_process *new_process(struct e2b_sandbox *sandbox, const json_t
                           ? json_deep_copy(config)
                           : json_pack("{s:O}", "cmd", json_object_get(config, "cmd"));
     process->tag = *tag ? strndup(tag, TAG_MAX) : NULL;
+    process->has_terminal = json_is_object(json_object_get(body, "pty"));
     buf_init(&process->last, 32 * KIB);
     TAILQ_INSERT_TAIL(&sandbox->processes, process, link);
     return process;
@@ -555,9 +582,13 @@ static void answer(struct request *request, int r, struct error *err)
 
 static int send_input(struct e2b_process *process, const json_t *input, struct error *err)
 {
-    const char *text = e2b_text(input, "stdin", "pty");
+    const char *text = e2b_text(input, process->has_terminal ? "pty" : "stdin", NULL);
     cleanup(buf_done) struct buf bytes = BUF_OF(INPUT_BYTES);
 
+    if (!json_is_string(json_object_get(input, process->has_terminal ? "pty" : "stdin")))
+        return error_set(err, E_INVALID, "`input`: the process has %s",
+                         process->has_terminal ? "a terminal: send `pty`"
+                                               : "no terminal: send `stdin`");
     if (base64_decode(&bytes, text, strlen(text), err) < 0)
         return error_wrap(err, "`input`");
     return job_input(process->job, buf_str(&bytes), bytes.len, false, err);
@@ -608,16 +639,24 @@ void e2b_process_signal(struct request *request)
         answer(request, send_signal(process, e2b_text(body, "signal", NULL), &err), &err);
 }
 
-/* The size of a terminal, which no program here has. */
+static int resize(struct e2b_process *process, const json_t *body, struct error *err)
+{
+    uint16_t columns, rows;
+
+    return read_size(body, &columns, &rows, err) < 0 ? -1
+                                                     : job_resize(process->job, columns, rows, err);
+}
+
+/* Without a size nothing changes. */
 void e2b_process_update(struct request *request)
 {
-    struct e2b_process *process = find(request, e2b_body(request), true);
+    json_t *body = e2b_body(request);
+    struct e2b_process *process = find(request, body, true);
+    bool has_size = process && json_is_object(json_object_get(body, "pty"));
     struct error err = {0};
 
-    if (!process)
-        return;
-    error_set(&err, E_INVALID, "the process has no terminal");
-    request_answer_error(request, &err);
+    if (process)
+        answer(request, has_size ? resize(process, body, &err) : 0, &err);
 }
 
 void e2b_rpc_unsupported(struct request *request)

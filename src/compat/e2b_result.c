@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "compat/e2b_internal.h"
+#include "compat/e2b_table.h"
 
 #define LINE_MAX_BYTES (4 * (size_t)LIMIT_DISPLAY_BYTES)
 
@@ -80,7 +81,7 @@ int e2b_line_add(struct buf *out, json_t *value, struct error *err)
 static json_t *unit_json(const char *label)
 {
     size_t len = strlen(label);
-    char last = len ? label[len - 1] : '\0';
+    char last = (char)(len ? label[len - 1] : '\0');
     const char *from = last == ')' ? strrchr(label, '(') : last == ']' ? strrchr(label, '[') : NULL;
 
     return from ? json_stringn(from + 1, len - (size_t)(from - label) - 2) : json_null();
@@ -115,14 +116,26 @@ static void add_line(json_t *elements, const json_t *series, size_t index)
                                           "points", points_json(series)));
 }
 
+/* Clients take the name of a bar for a text: a year, the middle of a bin. */
+static json_t *name_json(const json_t *at)
+{
+    char text[32];
+
+    if (!json_is_number(at))
+        return json_incref((json_t *)at);
+    (void)snprintf(text, sizeof(text), "%.10g", json_number_value(at));
+    return json_string(text);
+}
+
 static void add_bars(json_t *elements, const json_t *series, size_t index)
 {
     const json_t *x = json_object_get(series, "x"), *y = json_object_get(series, "y");
 
     for (size_t i = 0; i < json_array_size(x) && i < json_array_size(y); i++)
-        (void)json_array_append_new(
-            elements, json_pack("{s:O, s:o, s:O}", "label", json_array_get(x, i), "group",
-                                label_json(series, "Group", index), "value", json_array_get(y, i)));
+        (void)json_array_append_new(elements, json_pack("{s:o, s:o, s:O}", "label",
+                                                        name_json(json_array_get(x, i)), "group",
+                                                        label_json(series, "Group", index), "value",
+                                                        json_array_get(y, i)));
 }
 
 static void add_slice(json_t *elements, const json_t *series, size_t index)
@@ -155,13 +168,13 @@ static void add_box(json_t *elements, const json_t *series, size_t index)
 static const struct kind {
     const char *ours, *theirs;
     void (*add)(json_t *elements, const json_t *series, size_t index);
-    bool has_axes;
+    bool has_axes, has_ticks;
 } kinds[] = {
-    {"line", "line", add_line, true},
-    {"scatter", "scatter", add_line, true},
-    {"bar", "bar", add_bars, true},
-    {"pie", "pie", add_slice, false},
-    {"box", "box_and_whisker", add_box, true},
+    {"line", "line", add_line, true, true},
+    {"scatter", "scatter", add_line, true, true},
+    {"bar", "bar", add_bars, true, false},
+    {"pie", "pie", add_slice, false, false},
+    {"box", "box_and_whisker", add_box, true, false},
 };
 
 static const struct kind *kind_of(const json_t *chart)
@@ -172,9 +185,9 @@ static const struct kind *kind_of(const json_t *chart)
     return NULL;
 }
 
-static json_t *title_json(const json_t *chart)
+static json_t *title_json(const json_t *chart, const char *name)
 {
-    const char *title = json_get_text(chart, "title");
+    const char *title = json_get_text(chart, name);
 
     return *title ? json_text_string(title, strlen(title)) : json_null();
 }
@@ -189,13 +202,32 @@ static void add_axes(json_t *value, const json_t *chart)
     json_set(value, "y_unit", unit_json(y));
 }
 
+/* Clients rely on all of them. */
+static void add_ticks(json_t *value, const json_t *chart)
+{
+    static const char *const lists[] = {"x_ticks", "x_tick_labels", "y_ticks", "y_tick_labels"};
+    static const char *const scales[] = {"x_scale", "y_scale"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        json_t *list = json_object_get(chart, lists[i]);
+
+        json_set(value, lists[i], json_is_array(list) ? json_incref(list) : json_array());
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(scales); i++) {
+        json_t *scale = json_object_get(chart, scales[i]);
+
+        json_set(value, scales[i],
+                 json_is_string(scale) ? json_incref(scale) : json_string("linear"));
+    }
+}
+
 static json_t *chart_json(const json_t *chart)
 {
     const struct kind *kind = kind_of(chart);
     json_t *elements = json_array();
     const json_t *series;
     json_t *value = json_pack("{s:s, s:o, s:o}", "type", kind ? kind->theirs : "unknown", "title",
-                              title_json(chart), "elements", elements);
+                              title_json(chart, "title"), "elements", elements);
     size_t i;
 
     if (!value || !kind)
@@ -206,6 +238,8 @@ static json_t *chart_json(const json_t *chart)
     }
     if (kind->has_axes)
         add_axes(value, chart);
+    if (kind->has_ticks)
+        add_ticks(value, chart);
     return value;
 }
 
@@ -219,7 +253,8 @@ static json_t *charts_json(const json_t *charts)
     if (json_array_size(charts) == 1)
         return chart_json(json_array_get(charts, 0));
     list = json_array();
-    value = json_pack("{s:s, s:n, s:o}", "type", "superchart", "title", "elements", list);
+    value = json_pack("{s:s, s:o, s:o}", "type", "superchart", "title",
+                      title_json(json_array_get(charts, 0), "figure_title"), "elements", list);
     json_array_foreach(charts, i, chart)
     {
         (void)json_array_append_new(list, chart_json(chart));
@@ -230,6 +265,7 @@ static json_t *charts_json(const json_t *charts)
 /* --- results --- */
 
 #define CHART "application/vnd.belljar.chart+json"
+#define TABLE "application/vnd.belljar.table+json"
 
 static const char *field_of(const char *mime)
 {
@@ -245,6 +281,19 @@ static const char *field_of(const char *mime)
         if (strcmp(fields[i][0], mime) == 0)
             return fields[i][1];
     return NULL;
+}
+
+/* The values of a table, from two of its forms. */
+static void add_table(json_t *value, const struct run_display *display)
+{
+    const struct run_form *csv = run_display_form(display, "text/csv");
+    const struct run_form *about = run_display_form(display, TABLE);
+    const char *encoding;
+    cleanup_json json_t *columns = csv && about ? form_data(about, &encoding) : NULL;
+    json_t *table = columns ? e2b_table_json((struct span){csv->data, csv->len}, columns) : NULL;
+
+    if (table)
+        json_set(value, "data", table);
 }
 
 json_t *e2b_display_json(const struct run_display *display)
@@ -269,6 +318,7 @@ json_t *e2b_display_json(const struct run_display *display)
             json_decref(data); /* a smaller picture of the same */
         }
     }
+    add_table(value, display);
     if (json_object_size(extra))
         json_set(value, "extra", extra);
     else
@@ -323,8 +373,7 @@ json_t *e2b_error_json(const struct run *run)
     char text[96];
 
     if (result->error.code != E_NONE)
-        return error_of("UnexpectedEndOfExecution",
-                        result->error.message ? result->error.message : "out of memory", "");
+        return error_of("UnexpectedEndOfExecution", error_message(&result->error), "");
     switch (result->status) {
     case RUN_SUCCESS:
         return NULL;
@@ -347,6 +396,10 @@ json_t *e2b_error_json(const struct run *run)
         return error_of("UnexpectedEndOfExecution",
                         "Connection to the execution was closed before the execution was finished",
                         "");
+    if (run->program.language == RUN_PYTHON) {
+        (void)snprintf(text, sizeof(text), "%d", result->exit_code);
+        return error_of("SystemExit", text, "");
+    }
     (void)snprintf(text, sizeof(text), "exit status %d", result->exit_code);
     return error_of("ExitStatus", text, "");
 }

@@ -13,7 +13,7 @@
 
 static json_t *mistake_of(const struct error *err)
 {
-    const char *text = err->message ? err->message : "out of memory";
+    const char *text = error_message(err);
 
     return json_text_string(text, strlen(text));
 }

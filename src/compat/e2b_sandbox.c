@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
-#include "admit/access.h"
-#include "base/base64.h"
+#include "api/credential.h"
+#include "api/host_name.h"
 #include "base/cleanup.h"
+#include "base/date.h"
 #include "base/hex.h"
 #include "base/json.h"
 #include "base/sha256.h"
@@ -20,14 +20,6 @@
 
 /* The last of a request's params: the id of the sandbox that it was let in to. */
 #define ID_PARAM (REQUEST_PARAMS_MAX - 1)
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* --- names and secrets --- */
 
@@ -55,28 +47,36 @@ static int make_token(char token[E2B_TOKEN_LEN + 1], const char prefix[4])
     return 0;
 }
 
-bool e2b_is_secret(struct span given, const char *secret)
-{
-    uint8_t a[SHA256_BYTES], b[SHA256_BYTES];
-
-    if (!given.data)
-        return false;
-    sha256(given.data, given.len, a);
-    sha256(secret, strlen(secret), b);
-    return !sha256_differs(a, b);
-}
-
 /* --- the table --- */
 
 static void free_sandbox(struct e2b_sandbox *sandbox)
 {
+    e2b_watchers_done(sandbox);
+    for (size_t i = 0; i < E2B_WRITTEN_MAX; i++)
+        free(sandbox->written[i]);
     TAILQ_REMOVE(&sandbox->e2b->sandboxes, sandbox, link);
     loop_watch_free(sandbox->end);
     json_decref(sandbox->metadata);
+    json_decref(sandbox->file_metadata);
+    free(sandbox->metrics);
     free(sandbox->template);
     explicit_bzero(sandbox->access_token, sizeof(sandbox->access_token));
     explicit_bzero(sandbox->traffic_token, sizeof(sandbox->traffic_token));
     free(sandbox);
+}
+
+/* Its maker may still use it: another token of that name is somebody else's. */
+static bool has_owner(const struct e2b_sandbox *sandbox)
+{
+    const struct caller *caller = sandbox->caller;
+
+    return caller->is_known && !caller->is_shut_out && caller->generation == sandbox->generation;
+}
+
+bool e2b_sandbox_is_of(const struct e2b_sandbox *sandbox, const char *owner)
+{
+    return !sandbox->waiting && !sandbox->is_ending && has_owner(sandbox) &&
+           strcmp(sandbox->caller->name, owner) == 0;
 }
 
 struct e2b_sandbox *e2b_sandbox_find(const struct e2b *e2b, const char *id, size_t len,
@@ -88,8 +88,8 @@ struct e2b_sandbox *e2b_sandbox_find(const struct e2b *e2b, const char *id, size
     if (hyphen)
         len = (size_t)(hyphen - id);
     TAILQ_FOREACH(s, &e2b->sandboxes, link)
-        if (len == E2B_ID_LEN && memcmp(s->id, id, len) == 0 && !s->waiting && !s->is_ending &&
-            (!owner || strcmp(s->caller->name, owner) == 0))
+        if (len == strlen(s->id) && memcmp(s->id, id, len) == 0 && !s->waiting && !s->is_ending &&
+            (!owner || e2b_sandbox_is_of(s, owner)))
             return s;
     return NULL;
 }
@@ -133,16 +133,40 @@ void e2b_sandbox_set_end(struct e2b_sandbox *sandbox, uint64_t timeout_ms)
     left = info.lifetime_ms > info.age_ms ? info.lifetime_ms - info.age_ms : 0;
     if (info.lifetime_ms && timeout_ms > left)
         timeout_ms = left;
-    sandbox->end_ms = now_ms() + timeout_ms;
+    sandbox->end_ms = (uint64_t)date_now_ms() + timeout_ms;
     loop_timer_start(sandbox->end, timeout_ms);
+}
+
+/* A client that came by `api.DOMAIN` finds the sandboxes below it; on this machine, all names below
+ * `localhost` do. */
+void e2b_read_domain(const struct request *request, char domain[E2B_DOMAIN_MAX])
+{
+    static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
+    struct span host = request_header(request, "host");
+
+    *domain = '\0';
+    if (!host.data || host.len >= E2B_DOMAIN_MAX)
+        return;
+    if (host.len > 4 && strncasecmp(host.data, "api.", 4) == 0) {
+        (void)snprintf(domain, E2B_DOMAIN_MAX, "%.*s", (int)host.len - 4, host.data + 4);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(local); i++) {
+        size_t len = strlen(local[i]);
+
+        if (host.len >= len && strncasecmp(host.data, local[i], len) == 0 &&
+            (host.len == len || host.data[len] == ':'))
+            (void)snprintf(domain, E2B_DOMAIN_MAX, "localhost%.*s", (int)(host.len - len),
+                           host.data + len);
+    }
 }
 
 json_t *e2b_sandbox_json(const struct e2b_sandbox *sandbox)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:n}", "templateID", sandbox->template,
-                     "sandboxID", sandbox->id, "clientID", "belljar", "envdVersion", E2B_VERSION,
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?}", "templateID", sandbox->template,
+                     "sandboxID", sandbox->name, "clientID", "belljar", "envdVersion", E2B_VERSION,
                      "envdAccessToken", sandbox->access_token, "trafficAccessToken",
-                     sandbox->traffic_token, "domain");
+                     sandbox->traffic_token, "domain", *sandbox->domain ? sandbox->domain : NULL);
 }
 
 /* --- opening --- */
@@ -202,15 +226,23 @@ static struct e2b_sandbox *new_sandbox(struct e2b *e2b, const struct e2b_order *
     sandbox->generation = order->generation;
     sandbox->pauses = order->pauses;
     sandbox->resumes = order->resumes;
+    sandbox->has_no_token = order->has_no_token;
     sandbox->timeout_ms = order->timeout_ms;
-    sandbox->started_ms = now_ms();
+    sandbox->started_ms = (uint64_t)date_now_ms();
+    (void)snprintf(sandbox->domain, sizeof(sandbox->domain), "%s", order->domain);
     sandbox->template = strdup(order->template);
     sandbox->metadata = order->metadata ? json_incref(order->metadata) : json_object();
     sandbox->end = loop_timer(e2b->loop, on_time, sandbox);
-    if (sandbox->template && sandbox->metadata && sandbox->end && e2b_make_id(sandbox->id) == 0 &&
+    if (order->is_debug)
+        (void)snprintf(sandbox->id, sizeof(sandbox->id), "%s", HOST_NAME_DEBUG);
+    if (sandbox->template && sandbox->metadata && sandbox->end &&
+        (order->is_debug || e2b_make_id(sandbox->id) == 0) &&
         make_token(sandbox->access_token, "sbx_") == 0 &&
-        make_token(sandbox->traffic_token, "trf_") == 0)
+        make_token(sandbox->traffic_token, "trf_") == 0) {
+        (void)snprintf(sandbox->name, sizeof(sandbox->name), "%s%s%s", sandbox->id,
+                       *id_node() && !order->is_debug ? "-" : "", order->is_debug ? "" : id_node());
         return sandbox;
+    }
     free_sandbox(sandbox);
     error_memory(err);
     return NULL;
@@ -223,8 +255,7 @@ static int add_variables(json_t *env, struct run_request *asked, struct error *e
 
     json_object_foreach(env, name, value)
     {
-        if (run_request_add_variable(asked, (struct span){name, strlen(name)},
-                                     json_string_value(value), err) < 0)
+        if (e2b_add_variable(name, value, asked, err) < 0)
             return -1;
     }
     return 0;
@@ -243,45 +274,73 @@ static int add_home(const json_t *env, struct run_request *asked, struct error *
     return 0;
 }
 
+/* Clients name no ports: a sandbox has those that the operator lists, and for `*` the usual ones of
+ * servers. */
+static int add_ports(const struct config *config, struct run_request *asked, struct error *err)
+{
+    static const char *const usual[] = {"3000", "3001", "4000", "5000", "5173", "7860",
+                                        "8000", "8080", "8081", "8501", "8888", "9000"};
+    const struct config_list *list = &config->session_ports;
+    size_t i;
+
+    if (!list->count)
+        return 0;
+    asked->ports.items = calloc(LIMIT_PORTS, sizeof(*asked->ports.items));
+    if (!asked->ports.items)
+        return error_memory(err);
+    for (i = 0; i < list->count; i++)
+        if (strcmp(list->items[i], "*") == 0)
+            break;
+    for (size_t k = 0; k < (i < list->count ? ARRAY_SIZE(usual) : list->count); k++)
+        if (asked->ports.count < LIMIT_PORTS)
+            asked->ports.items[asked->ports.count++] = i < list->count ? usual[k] : list->items[k];
+    return 0;
+}
+
 /* A session that begins anew. */
-static int open_fresh(const struct request *request, const struct e2b_order *order,
+static int open_fresh(const struct api *api, const struct e2b_order *order,
                       struct session_options *options, struct session **ret_session,
                       struct error *err)
 {
-    const struct api *api = request->api;
-    const struct admission admission = api_admission(api, request->caller);
+    const struct admission admission = api_admission(api, order->caller);
     cleanup(run_request_done) struct run_request asked = {.profile = PROFILE,
                                                           .environment = order->environment};
 
-    if (add_home(order->env, &asked, err) < 0 || add_variables(order->env, &asked, err) < 0)
+    if (add_home(order->env, &asked, err) < 0 || add_variables(order->env, &asked, err) < 0 ||
+        add_ports(api->config, &asked, err) < 0)
         return -1;
+    if (admit_session(&admission, &asked, api->sessions, options, ret_session, err) == 0)
+        return 0;
+    if (!asked.ports.count || err->code != E_UNSUPPORTED)
+        return -1;
+    error_done(err); /* a host without networks of their own: then without ports */
+    asked.ports.count = 0;
     return admit_session(&admission, &asked, api->sessions, options, ret_session, err);
 }
 
 /* A session that begins with the variables and files of a snapshot, on the terms of that. */
-static int open_snapshot(const struct request *request, const struct e2b_order *order,
+static int open_snapshot(const struct api *api, const struct e2b_order *order,
                          struct session_options *options, struct session **ret_session,
                          struct error *err)
 {
-    const struct api *api = request->api;
     const struct run_terms *terms =
-        sessions_snapshot_terms(api->sessions, request->owner, order->snapshot, err);
+        sessions_snapshot_terms(api->sessions, order->caller->name, order->snapshot, err);
 
-    if (!terms || admission_check_terms(request->caller, terms, err) < 0)
+    if (!terms || admission_check_terms(order->caller, terms, err) < 0)
         return -1;
     if (json_object_size(order->env))
         return error_set(err, E_INVALID, "`envVars`: a snapshot has its own");
-    options->max_own = admission_max_sessions(request->caller);
+    options->max_own = admission_max_sessions(order->caller);
     return sessions_open_snapshot(api->sessions, order->snapshot, options, ret_session, err);
 }
 
-int e2b_sandbox_open(struct request *request, const struct e2b_order *order, struct error *err)
+int e2b_sandbox_open(struct api *api, struct request *request, const struct e2b_order *order,
+                     struct error *err)
 {
-    struct api *api = request->api;
     struct e2b_sandbox *sandbox = new_sandbox(api->e2b, order, err);
     /* Its own end takes the place of the idle clock. */
     struct session_options options = {
-        .owner = request->owner,
+        .owner = order->caller->name,
         .lifetime_ms = (uint64_t)(api->config->session_lifetime_s * 1000),
         .on_start = on_start,
         .on_end = on_end,
@@ -292,11 +351,14 @@ int e2b_sandbox_open(struct request *request, const struct e2b_order *order, str
         return -1;
     /* If a sandbox is ready, the answer is given in this call. */
     sandbox->waiting = request;
-    request->user = sandbox;
-    request->on_gone = on_creator_gone;
-    if ((order->snapshot ? open_snapshot : open_fresh)(request, order, &options, &sandbox->session,
+    if (request) {
+        request->user = sandbox;
+        request->on_gone = on_creator_gone;
+    }
+    if ((order->snapshot ? open_snapshot : open_fresh)(api, order, &options, &sandbox->session,
                                                        err) < 0) {
-        request->on_gone = NULL;
+        if (request)
+            request->on_gone = NULL;
         free_sandbox(sandbox);
         return -1;
     }
@@ -333,24 +395,25 @@ void e2b_sandbox_on_end(void *user, struct session *session, const char *why)
 /* Clients check that a key has the form of E2B's: the digits are those of a token of ours. */
 int e2b_identify_owner(struct request *request, struct caller **ret_caller, struct error *err)
 {
-    struct api *api = request->api;
-    struct auth_claim claim = {.is_unix = request->is_unix, .uid = request->peer_uid};
     struct span key = request_header(request, "x-api-key");
-    struct span bearer = request_header(request, "authorization");
     char token[TOKEN_LEN + 1];
     int r;
 
-    if (!key.data && bearer.len > 7 && strncasecmp(bearer.data, "Bearer ", 7) == 0)
-        key = (struct span){bearer.data + 7, bearer.len - 7};
-    claim.token = key;
+    if (!key.data)
+        key = credential_of_headers(request);
     if (key.data && span_starts_with(key, KEY_PREFIX) &&
         key.len == TOKEN_LEN - strlen("bj_") + strlen(KEY_PREFIX)) {
         (void)snprintf(token, sizeof(token), "bj_%.*s", (int)(key.len - strlen(KEY_PREFIX)),
                        key.data + strlen(KEY_PREFIX));
-        claim.token = (struct span){token, TOKEN_LEN};
+        key = (struct span){token, TOKEN_LEN};
     }
-    r = access_check_caller(api->auth, api->recorder, &claim, ret_caller, err);
+    r = credential_check(request, key, ret_caller, err);
     explicit_bzero(token, sizeof(token));
+    /* Sandboxes have tokens of their own, which would outlive the page's. */
+    if (r == 0 && request->page)
+        r = error_set(err, E_AUTH, "the token of a console page is not a key");
+    if (r < 0 && err->code == E_AUTH)
+        (void)error_hint(err, "the key is a token of this server with `e2b_` instead of `bj_`");
     return r;
 }
 
@@ -385,23 +448,39 @@ static int let_in(struct request *request, struct e2b_sandbox *sandbox, struct c
     return 0;
 }
 
-/* The sandbox that the headers name. NULL: the answer has been given. */
+struct span e2b_named_id(const struct request *request)
+{
+    if (*request->host_id)
+        return (struct span){request->host_id, strlen(request->host_id)};
+    return request_header(request, "e2b-sandbox-id");
+}
+
+/* 0: the request does not say. */
+static uint64_t named_port(const struct request *request)
+{
+    if (*request->host_id)
+        return request->host_port;
+    return e2b_header_number(request, "e2b-sandbox-port");
+}
+
+/* The sandbox that the request names. NULL: the answer has been given. */
 static struct e2b_sandbox *find_named(struct request *request, enum e2b_port port)
 {
     const struct api *api = request->api;
-    struct span id = request_header(request, "e2b-sandbox-id");
-    struct span asked = request_header(request, "e2b-sandbox-port");
-    struct e2b_sandbox *sandbox =
-        id.data ? e2b_sandbox_find(api->e2b, id.data, id.len, NULL) : NULL;
+    struct span id = e2b_named_id(request);
+    bool has_port = *request->host_id || request_header(request, "e2b-sandbox-port").data;
+    struct e2b_sandbox *sandbox;
 
-    if (sandbox &&
-        (!sandbox->caller->is_known || sandbox->caller->generation != sandbox->generation))
+    auth_refresh(api->auth);
+    (void)e2b_is_debug(request); /* makes its sandbox */
+    sandbox = id.data ? e2b_sandbox_find(api->e2b, id.data, id.len, NULL) : NULL;
+    if (sandbox && !has_owner(sandbox))
         sandbox = NULL;
     if (!sandbox || (e2b_sandbox_is_paused(sandbox) && !sandbox->resumes)) {
         e2b_answer_gone(request, id, "The sandbox was not found");
         return NULL;
     }
-    if (asked.data && e2b_header_number(request, "e2b-sandbox-port") != (uint64_t)port) {
+    if (has_port && named_port(request) != (uint64_t)port) {
         e2b_answer_gone(request, id, "The sandbox is running but port is not open");
         return NULL;
     }
@@ -414,7 +493,8 @@ int e2b_identify_envd(struct request *request, struct caller **ret_caller, struc
 
     if (!sandbox)
         return 1;
-    if (!e2b_is_secret(request_header(request, "x-access-token"), sandbox->access_token))
+    if (!e2b_is_debug(request) &&
+        !e2b_is_secret(request_header(request, "x-access-token"), sandbox->access_token))
         return error_set(err, E_AUTH, "the access token of the sandbox is missing or wrong");
     return let_in(request, sandbox, ret_caller, err);
 }
@@ -425,76 +505,76 @@ int e2b_identify_interpreter(struct request *request, struct caller **ret_caller
 
     if (!sandbox)
         return 1;
-    if (!e2b_is_secret(request_header(request, "e2b-traffic-access-token"),
+    if (!e2b_is_debug(request) && !sandbox->has_no_token &&
+        !e2b_is_secret(request_header(request, "e2b-traffic-access-token"),
                        sandbox->traffic_token) &&
         !e2b_is_secret(request_header(request, "x-access-token"), sandbox->access_token))
         return error_set(err, E_DENIED, "the access token of the sandbox is missing or wrong");
     return let_in(request, sandbox, ret_caller, err);
 }
 
-/* --- signed addresses --- */
-
-/* A field of the query, decoded. data NULL: there is none, or it is too long. */
-static struct span query_field(const struct request *request, const char *name, char text[PATH_MAX])
+/* A port of a program's own: for who has the token for that, or the owner's. */
+int e2b_identify_port(struct request *request, struct caller **ret_caller, struct error *err)
 {
-    struct span left = request->head.query;
-    size_t n = strlen(name);
+    const struct api *api = request->api;
+    const char *id = request->params[0];
+    struct e2b_sandbox *s;
 
-    while (left.len) {
-        struct span part = {left.data, span_until(left, "&")};
-
-        if (part.len > n && part.len < PATH_MAX && memcmp(part.data, name, n) == 0 &&
-            part.data[n] == '=')
-            return (struct span){
-                text,
-                schema_decode((struct span){part.data + n + 1, part.len - n - 1}, true, text)};
-        left.data += part.len + (part.len < left.len);
-        left.len -= part.len + (part.len < left.len);
+    auth_refresh(api->auth);
+    s = e2b_sandbox_find(api->e2b, id, strlen(id), NULL);
+    if (!s || !has_owner(s) || (e2b_sandbox_is_paused(s) && !s->resumes)) {
+        e2b_answer_gone(request, (struct span){id, strlen(id)}, "The sandbox was not found");
+        return 1;
     }
-    return (struct span){NULL, 0};
+    if (!e2b_is_secret(request_header(request, "e2b-traffic-access-token"), s->traffic_token)) {
+        if (!request_header(request, "x-api-key").data)
+            return error_set(err, E_DENIED,
+                             "the header `E2B-Traffic-Access-Token` is missing or wrong");
+        if (e2b_identify_owner(request, ret_caller, err) < 0)
+            return -1;
+        if (*ret_caller != s->caller)
+            return error_set(err, E_DENIED, "the sandbox belongs to another token");
+    }
+    if (!is_awake(s))
+        return error_set(err, E_NOT_FOUND, "the sandbox is paused");
+    *ret_caller = s->caller;
+    return 0;
 }
 
-/* "v1_" and the base64 of a hash, without its padding. */
-static bool is_signed(const struct request *request, const struct e2b_sandbox *sandbox)
+int e2b_port_begin(struct request *request, struct error *err)
 {
-    cleanup(buf_done) struct buf text = BUF_OF((size_t)4 * PATH_MAX), expected = BUF_OF(128);
-    char path[PATH_MAX], user[PATH_MAX], end[PATH_MAX], signature[PATH_MAX];
-    struct span p = query_field(request, "path", path), u = query_field(request, "username", user),
-                e = query_field(request, "signature_expiration", end),
-                s = query_field(request, "signature", signature);
-    uint8_t digest[SHA256_BYTES];
+    const struct api *api = request->api;
+    const char *id = request->params[0];
+    struct e2b_sandbox *s = e2b_sandbox_find(api->e2b, id, strlen(id), request->owner);
 
-    if (!s.data || (e.data && (uint64_t)strtoull(end, NULL, 10) * 1000 < now_ms()))
-        return false;
-    if (buf_printf(&text, NULL, "%.*s:%s:%.*s:%s%s%.*s", (int)p.len, p.data ? p.data : "",
-                   span_is(request->head.method, "GET") ? "read" : "write", (int)u.len,
-                   u.data ? u.data : "", sandbox->access_token, e.data ? ":" : "", (int)e.len,
-                   e.data ? e.data : "") < 0)
-        return false;
-    sha256(buf_str(&text), text.len, digest);
-    explicit_bzero(text.data, text.len);
-    if (buf_add_str(&expected, "v1_", NULL) < 0 ||
-        base64_add(&expected, digest, sizeof(digest), NULL) < 0)
-        return false;
-    while (expected.len && expected.data[expected.len - 1] == '=')
-        expected.data[--expected.len] = '\0';
-    return e2b_is_secret(s, buf_str(&expected));
+    if (!s)
+        return error_set(err, E_NOT_FOUND, "the sandbox has ended");
+    return api_port_begin(request, s->session, err);
 }
+
+/* --- signed addresses --- */
 
 /* Such an address may name no sandbox: then it is the one whose token made the signature. */
 int e2b_identify_files(struct request *request, struct caller **ret_caller, struct error *err)
 {
     const struct api *api = request->api;
-    struct span id = request_header(request, "e2b-sandbox-id");
+    struct span id = e2b_named_id(request);
+    cleanup_json json_t *query = NULL;
+    struct e2b_signed asked;
     struct e2b_sandbox *s;
 
     if (!span_contains(request->head.query, "signature="))
         return e2b_identify_envd(request, ret_caller, err);
+    if (schema_read_query(request->route->query, request->head.query, &query, err) < 0)
+        return -1;
+    if (!e2b_signature_read(query, span_is(request->head.method, "GET"), (uint64_t)date_now_ms(),
+                            &asked))
+        return error_set(err, E_AUTH, "the signature has expired, or is for no user");
+    auth_refresh(api->auth);
     TAILQ_FOREACH(s, &api->e2b->sandboxes, link)
-        if (!s->waiting && !s->is_ending && s->caller->is_known &&
-            s->caller->generation == s->generation &&
+        if (!s->waiting && !s->is_ending && has_owner(s) &&
             (!id.data || e2b_sandbox_find(api->e2b, id.data, id.len, NULL) == s) &&
-            is_signed(request, s))
+            e2b_signature_is_of(&asked, s->access_token))
             return let_in(request, s, ret_caller, err);
     error_set(err, E_AUTH, "the signature is wrong or has expired, or its sandbox has ended");
     return error_hint(err, "make a new address");
@@ -518,11 +598,19 @@ struct e2b_sandbox *e2b_sandbox_of(struct request *request)
 
 void e2b_show_health(struct request *request)
 {
-    bool is_interpreter =
-        e2b_header_number(request, "e2b-sandbox-port") == (uint64_t)E2B_PORT_INTERPRETER;
+    bool is_interpreter = named_port(request) == (uint64_t)E2B_PORT_INTERPRETER;
 
-    if (!find_named(request, is_interpreter ? E2B_PORT_INTERPRETER : E2B_PORT_ENVD))
+    const struct e2b_sandbox *sandbox =
+        find_named(request, is_interpreter ? E2B_PORT_INTERPRETER : E2B_PORT_ENVD);
+    struct session_info info;
+
+    if (!sandbox)
         return;
+    session_info(sandbox->session, &info);
+    if (info.state == SESSION_STARTING) { /* the one of the debug mode */
+        e2b_answer_gone(request, e2b_named_id(request), "The sandbox is starting");
+        return;
+    }
     if (is_interpreter)
         e2b_answer_plain(request, 200, "\"OK\"");
     else

@@ -22,7 +22,7 @@ void jupyter_answer_error(struct request *request, struct error *err)
 {
     int status = error_code_http(err->code);
     json_t *body = error_json(err, HINT_FOR_HTTP);
-    const char *text = err->message ? err->message : "out of memory";
+    const char *text = error_message(err);
 
     (void)json_object_set_new(body, "message", json_text_string(text, strlen(text)));
     error_done(err);
@@ -287,13 +287,15 @@ static void list_nothing(struct request *request)
     request_answer_json(request, 200, json_array());
 }
 
+/* Clients say of a body that it is text. */
 /* clang-format off */
+#define COMMON .identify = jupyter_identify, .passes_query = true, .is_unlisted = true
 #define ROW(method_, path_, handle_, status_, summary_)                                            \
-    {(method_), "/jupyter/api" path_, (handle_), .status = (status_), .takes_url_token = true,     \
-     .is_unlisted = true, .summary = (summary_)}
+    {(method_), "/jupyter/api" path_, (handle_), .status = (status_), COMMON,                      \
+     .summary = (summary_)}
 #define BODY_ROW(method_, path_, handle_, status_, summary_)                                       \
     {(method_), "/jupyter/api" path_, (handle_), .body = any_fields, .max_body = BODY_BYTES,       \
-     .reads_body = true, .status = (status_), .takes_url_token = true, .is_unlisted = true,        \
+     .reads_body = true, .body_type = ROUTE_ANY_TYPE, .status = (status_), COMMON,                 \
      .summary = (summary_)}
 
 const struct route jupyter_routes[] = {

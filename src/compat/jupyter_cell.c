@@ -1,5 +1,6 @@
 /* The work of a kernel: cells, and what a prompt wants to know (completion, inspection), which are
  * short cells of ours. All are jobs like any other: admitted, queued, recorded, masked. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,40 @@ static json_t *text_json(const char *text)
     return json_text_string(text, strlen(text));
 }
 
+/* Whether what follows a `<` may become an element that does something. `<module>` does not. */
+static bool begins_tag(struct span rest)
+{
+    size_t n = 0;
+
+    if (!rest.len || (!isalpha((unsigned char)*rest.data) && !memchr("/!?", *rest.data, 3)))
+        return false;
+    while (n < rest.len && (isalnum((unsigned char)rest.data[n]) || rest.data[n] == '_'))
+        n++;
+    return !n || n == rest.len || rest.data[n] != '>' ||
+           span_is_nocase((struct span){rest.data, n}, "style");
+}
+
+/* An editor takes the lines of a report for HTML, unless a sequence of a terminal stands within
+ * what would be a tag. Nobody sees that one. */
+static json_t *line_json(const char *text, size_t len)
+{
+    cleanup(buf_done) struct buf line = BUF_OF(8 * TRACE_MAX);
+    struct span rest = {text, len};
+
+    while (rest.len) {
+        size_t n = span_until(rest, "<");
+
+        n += n < rest.len;
+        if (buf_add(&line, rest.data, n, NULL) < 0)
+            return json_string("");
+        text = rest.data + n;
+        rest = (struct span){text, rest.len - n};
+        if (text[-1] == '<' && begins_tag(rest) && buf_add_str(&line, "\x1b[0m", NULL) < 0)
+            return json_string("");
+    }
+    return json_text_string(buf_str(&line), line.len);
+}
+
 /* Line by line, as notebooks show it. */
 static json_t *lines_json(const char *text)
 {
@@ -64,7 +99,7 @@ static json_t *lines_json(const char *text)
     for (size_t i = 0; text && *text && i < LINES_MAX; i++) {
         size_t n = strcspn(text, "\n");
 
-        (void)json_array_append_new(list, json_text_string(text, n));
+        (void)json_array_append_new(list, line_json(text, n));
         text += n + (text[n] == '\n');
     }
     return list;
@@ -483,8 +518,7 @@ static int start(struct jupyter_work *work, const struct buf *code, struct error
 
 static void end_unstarted(struct jupyter_work *work, struct error *err)
 {
-    const struct failure f = {"BelljarError", err->message ? err->message : "out of memory",
-                              err->hint ? err->hint : ""};
+    const struct failure f = {"BelljarError", error_message(err), err->hint ? err->hint : ""};
     bool is_cell = work->kind == JUPYTER_EXECUTE, has_failed = err->code != E_NONE && is_cell;
 
     if (err->code != E_NONE)

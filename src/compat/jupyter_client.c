@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/router.h"
 #include "base/cleanup.h"
 #include "base/config.h"
 #include "base/json.h"
@@ -269,6 +270,14 @@ static void read_bytes(void *arg)
                                           &client->message, &client->err);
 }
 
+static void refuse(struct jupyter_client *client, int code, const char *why)
+{
+    struct websocket *socket = client->socket;
+
+    on_closed(client);
+    websocket_close(socket, code, why);
+}
+
 static void end_reading(void *arg)
 {
     struct jupyter_client *client = arg;
@@ -279,8 +288,9 @@ static void end_reading(void *arg)
     client->message = (struct jupyter_message){0};
     error_move(&err, &client->err);
     if (client->result < 0) {
-        on_closed(client);
-        websocket_close(socket, WEBSOCKET_BAD_DATA, err.message ? err.message : "out of memory");
+        refuse(client, WEBSOCKET_BAD_DATA, error_message(&err));
+    } else if (!route_is_still_known(client->request)) {
+        refuse(client, WEBSOCKET_POLICY, "the token was removed");
     } else {
         handle(client, &m);
         websocket_next(socket); /* last: the next piece may be its end */
@@ -295,11 +305,8 @@ static void on_message(void *user, bool is_text, const char *data, size_t len)
     struct jupyter_client *client = user;
 
     if (is_text == client->is_binary) {
-        struct websocket *socket = client->socket;
-
-        on_closed(client);
-        websocket_close(socket, WEBSOCKET_POLICY,
-                        "texts without a subprotocol, binary messages with " JUPYTER_PROTOCOL);
+        refuse(client, WEBSOCKET_POLICY,
+               "texts without a subprotocol, binary messages with " JUPYTER_PROTOCOL);
         return;
     }
     client->bytes = (struct span){data, len};
@@ -344,6 +351,7 @@ void jupyter_connect(struct request *request)
         return;
     }
     client->kernel = kernel;
+    client->request = request;
     client->caller = request->caller;
     client->is_binary = is_binary;
     options.user = client;

@@ -1,11 +1,12 @@
-/* Shared by jupyter.c (the table of routes), jupyter_kernel.c (kernels and their queues),
- * jupyter_cell.c (what runs in them) and jupyter_client.c (who is connected). */
+/* Shared by jupyter.c (the table of routes), jupyter_token.c (who asks), jupyter_kernel.c (kernels
+ * and their queues), jupyter_cell.c (what runs in them) and jupyter_client.c (who is connected). */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/queue.h>
 
 #include "api/api.h"
+#include "base/id.h"
 #include "base/task.h"
 #include "compat/jupyter.h"
 #include "compat/jupyter_message.h"
@@ -45,6 +46,7 @@ struct jupyter_client {
     LIST_ENTRY(jupyter_client) link;
     struct jupyter_kernel *kernel;
     struct websocket *socket;
+    struct request *request; /* that the socket was */
     struct caller *caller;
     bool is_binary;
     bool is_behind;
@@ -60,7 +62,7 @@ struct jupyter_kernel {
     struct api *api;
     LIST_ENTRY(jupyter_kernel) link;
     struct session *session;
-    char id[32];
+    char id[ID_SIZE];
     char owner[REQUEST_OWNER_MAX];
     enum run_language language;
     LIST_HEAD(, jupyter_client) clients;
@@ -129,6 +131,11 @@ void jupyter_connect(struct request *request);
 
 /* The kernel is gone. */
 void jupyter_client_end(struct jupyter_client *client, const char *why);
+
+/* --- jupyter_token.c --- */
+
+/* For struct route. */
+int jupyter_identify(struct request *request, struct caller **ret_caller, struct error *err);
 
 /* --- jupyter.c --- */
 

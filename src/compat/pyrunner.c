@@ -198,6 +198,12 @@ static void show_service(struct request *request)
     const struct config *config = ((const struct api *)request->api)->config;
     bool is_pyrunner = strcmp(config->mcp_compat, "pyrunner") == 0;
 
+    if (((const struct api *)request->api)->has_console && route_wants_page(request)) {
+        request_begin(request, 303, NULL, "Location: /console/\r\nVary: Accept\r\n", 0);
+        request_end(request);
+        return;
+    }
+
     request_answer_json(
         request, 200,
         json_pack("{s:s, s:s, s:s, s:s, s:{s:I, s:I, s:[s,s,s,s,s,s]}}", "service",

@@ -67,7 +67,7 @@ static void on_event(struct bufferevent *outer, short what, void *arg)
 
         /* Another address would not be more trustworthy. */
         if (tls_client_explain_bufferevent(outer, &err)) {
-            proxy_client_refuse(g, 502, err.message ? err.message : "out of memory", false);
+            proxy_client_refuse(g, 502, error_message(&err), false);
             return;
         }
     }

@@ -12,6 +12,7 @@
 #include "base/span.h"
 #include "engine/place.h"
 #include "engine/removed_modules.h"
+#include "engine/substitutes.h"
 
 #define NAME_MAX_LEN  ((size_t)64)
 #define NAMES_LISTED  20
@@ -42,6 +43,8 @@ static bool is_module_name(struct span s)
 #define STARTS_WITH_SHELL "write the line `!command` in the cell, or run the command with Bash"
 
 #define STARTS_NOTHING "no program can be started here; do the work in Python"
+
+#define NO_NETWORK "there is no network here; put the data into the program"
 
 #define SHOWN(s) (int)(s).len, (s).data
 
@@ -90,6 +93,7 @@ static int add_missing_module(const struct wire_exception *e, const struct run_t
 {
     struct span nearest = e->names.count ? e->names.items[0] : (struct span){"", 0};
     const struct removed_module *removed = removed_module_in(e->message);
+    const char *instead = substitute_in(e->message, e->names.items, e->names.count);
     /* `httpx` is no slip for `http`. */
     bool is_slip = is_module_name(nearest) && !needs_network(e->message);
     unsigned listed = 0;
@@ -97,6 +101,10 @@ static int add_missing_module(const struct wire_exception *e, const struct run_t
     if (removed)
         return buf_printf(out, NULL, "`%s` left the standard library with Python %s; use %s",
                           removed->name, removed->since, removed->instead);
+    if (instead)
+        return buf_printf(out, NULL, NO_MODULE "; use %s", instead) < 0
+                   ? -1
+                   : add_more_modules(terms, out);
     if (is_slip) {
         if (buf_printf(out, NULL, "did you mean `%.*s`? ", SHOWN(nearest)) < 0)
             return -1;
@@ -117,6 +125,21 @@ static int add_missing_module(const struct wire_exception *e, const struct run_t
     return is_slip ? 0 : add_more_modules(terms, out);
 }
 
+/* Where pandas or a shell speaks, these may be recommended without asking which there are. */
+static const struct span usual_packages[] = {{"pandas", 6}, {"numpy", 5}};
+
+/* pandas says so of packages that it can do without. */
+static int add_optional(const struct wire_exception *e, const struct run_terms *terms,
+                        struct buf *out)
+{
+    const char *instead = substitute_in(e->message, usual_packages, ARRAY_SIZE(usual_packages));
+
+    if (!instead)
+        return -1;
+    return buf_printf(out, NULL, NO_MODULE "; use %s", instead) < 0 ? -1
+                                                                    : add_more_modules(terms, out);
+}
+
 static int add_import(const struct wire_exception *e, const struct run_terms *terms,
                       struct buf *out)
 {
@@ -129,6 +152,30 @@ static int add_import(const struct wire_exception *e, const struct run_terms *te
     if (is_module_name(alias))
         return buf_printf(out, NULL, "`import %.*s as %.*s` first", SHOWN(module), SHOWN(alias));
     return buf_printf(out, NULL, "`import %.*s` first", SHOWN(module));
+}
+
+/* "1.5.3": what a program may say here must not be a sentence. */
+static bool is_version(struct span s)
+{
+    if (!s.len || s.len > NAME_MAX_LEN || !isdigit((unsigned char)s.data[0]))
+        return false;
+    for (size_t i = 0; i < s.len; i++)
+        if (!isalnum((unsigned char)s.data[i]) && !strchr(".+", s.data[i]))
+            return false;
+    return true;
+}
+
+static int add_version(const struct wire_exception *e, const struct run_terms *terms,
+                       struct buf *out)
+{
+    struct span name = e->names.count > 0 ? e->names.items[0] : (struct span){"", 0};
+    struct span version = e->names.count > 1 ? e->names.items[1] : (struct span){"", 0};
+
+    (void)terms;
+    if (!is_module_name(name) || !is_version(version))
+        return -1;
+    return buf_printf(out, NULL, "%.*s %.*s is installed: write what that version has", SHOWN(name),
+                      SHOWN(version));
 }
 
 /* Of the C library, urllib, requests and httpx. */
@@ -229,6 +276,10 @@ static const struct {
     {"ModuleNotFoundError", WIRE_ADVICE_NONE, NULL,
      NO_MODULE "; `belljar doctor` lists the installed ones" MORE_MODULES},
     {"NameError", WIRE_ADVICE_IMPORT, add_import, NULL},
+    {"AttributeError", WIRE_ADVICE_VERSION, add_version, NULL},
+    {"ImportError", WIRE_ADVICE_VERSION, add_version, NULL},
+    {"ValueError", WIRE_ADVICE_VERSION, add_version, NULL},
+    {"SyntaxError", WIRE_ADVICE_VERSION, add_version, NULL},
     {"MemoryError", WIRE_ADVICE_NONE, NULL,
      "raise `memory_mb` (`--memory`), or work on the data in pieces"},
     {"RecursionError", WIRE_ADVICE_NONE, NULL,
@@ -291,6 +342,8 @@ static char *advice_on_refusal(const struct wire_exception *e, const struct run_
         {"`os.spawn`", STARTS_WITH_SHELL, STARTS_NOTHING},
         {"`os.posix_spawn`", STARTS_WITH_SHELL, STARTS_NOTHING},
         {"`pty.spawn`", STARTS_WITH_SHELL, STARTS_NOTHING},
+        {"`socket.", NO_NETWORK, NO_NETWORK},
+        {"`urllib.Request`", NO_NETWORK, NO_NETWORK},
         {"`", "run it as a script with Bash, where the profile does not judge it", NULL},
     };
     bool has_shell = place_has_shell(terms);
@@ -384,6 +437,16 @@ char *advice_on(const struct wire_exception *exception, const struct run_terms *
         return strdup("listen on a port above 1023");
     if (is_error(exception, "OSError", "Cannot save file into a non-existent directory"))
         return add_directory(terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
+    if (is_error(exception, "ImportError", "Missing optional dependency '"))
+        return add_optional(exception, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
+    if (is_error(exception, "ImportError",
+                 "Unable to find a usable engine; tried using: 'pyarrow'"))
+        return strdup(
+            "no package for such files is installed; use to_csv() and read_csv(), or sqlite3");
+    if (is_error(exception, "RuntimeError", "Failed to process string with tex"))
+        return strdup("delete the line that sets `text.usetex`: `$…$` is drawn without LaTeX");
+    if (is_error(exception, "ValueError", "unknown file extension: .mp4"))
+        return strdup("there is no ffmpeg: save the animation as .gif");
     if (is_error(exception, "ImportError", "Cannot load backend "))
         return strdup("delete the line that chooses a backend: plots are shown without a window");
     if (is_about_writing(exception))
@@ -395,8 +458,9 @@ char *advice_on(const struct wire_exception *exception, const struct run_terms *
         return strdup("raise `pids` (`--pids`), or start fewer at a time");
     if (is_error(exception, "OSError", "[Errno 24]"))
         return add_descriptors(exception->message, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
-    if (is_error(exception, "ImportError", "cannot import name "))
-        return add_names_of_api(exception, &out) == 0 ? strdup(buf_str(&out)) : NULL;
+    if (is_error(exception, "ImportError", "cannot import name ") &&
+        add_names_of_api(exception, &out) == 0)
+        return strdup(buf_str(&out));
     if (is_refused_host(exception))
         return add_hosts(exception, terms, &out) == 0 ? strdup(buf_str(&out)) : NULL;
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -426,6 +490,8 @@ static int on_command(struct span line, const struct run_terms *terms, struct bu
         {" rg: ", "it is not in this sandbox; `grep -rn` is"},
         {" fd: ", "it is not in this sandbox; `find` is"},
         {" tree: ", "it is not in this sandbox; `find` is"},
+        {" import: ", "these are lines of Python: run the program as Python"},
+        {" from: ", "these are lines of Python: run the program as Python"},
     };
 
     (void)terms;
@@ -468,8 +534,47 @@ static int on_denied(struct span line, const struct run_terms *terms, struct buf
     return add_writable(line, terms, out);
 }
 
+/* The kernel does not find what the first line of a script names. */
+static int on_interpreter(struct span line, const struct run_terms *terms, struct buf *out)
+{
+    (void)line;
+    (void)terms;
+    return buf_add_str(out,
+                       "the program that its first line names does not exist: write "
+                       "`#!/usr/bin/env python3` or `#!/bin/bash`, without a carriage return",
+                       NULL);
+}
+
+/* Services of a whole computer. */
+static int on_service(struct span line, const struct run_terms *terms, struct buf *out)
+{
+    static const struct {
+        const char *said, *instead;
+    } services[] = {
+        {"Docker", "containers cannot be started here: run the command itself"},
+        {"systemd", "there are no services here: start the program itself, with `&` behind it"},
+        {"PGSQL", "there is no database server here: use `python3` with sqlite3"},
+    };
+
+    (void)terms;
+    for (size_t i = 0; i < ARRAY_SIZE(services); i++)
+        if (has_text(line, services[i].said))
+            return buf_add_str(out, services[i].instead, NULL);
+    return -1;
+}
+
 static int on_module(struct span line, const struct run_terms *terms, struct buf *out)
 {
+    static const char begin[] = "No module named '";
+    const char *at = memmem(line.data, line.len, begin, sizeof(begin) - 1);
+    size_t before = at ? (size_t)(at - line.data) : line.len;
+    const char *instead = substitute_in((struct span){line.data + before, line.len - before},
+                                        usual_packages, ARRAY_SIZE(usual_packages));
+
+    if (instead && buf_printf(out, NULL, NO_MODULE "; use %s", instead) < 0)
+        return -1;
+    if (instead)
+        return add_more_modules(terms, out);
     return add_no_module(line, terms, out) < 0 ? -1 : add_more_modules(terms, out);
 }
 
@@ -525,6 +630,10 @@ static const struct {
     {"No private key found", on_signature},
     {"user.signingKey needs", on_signature},
     {"either user.signingkey", on_signature},
+    {"Cannot connect to the Docker daemon", on_service},
+    {"connect to the docker API", on_service},
+    {"System has not been booted with systemd", on_service},
+    {".s.PGSQL.", on_service},
     {"/var/lib/dpkg/", on_packages},
     {"/var/lib/apt/", on_packages},
     {"Too many open files", add_descriptors},
@@ -540,6 +649,8 @@ static const struct {
     {"unable to resolve host", on_host, true},
     {"Network is unreachable", on_host},
     {"the host is not granted", on_host},
+    {"cannot execute: required file not found", on_interpreter},
+    {"bad interpreter: ", on_interpreter},
     {"No module named", on_module},
     {"No such file or directory", on_path},
     {"no such file in the sandbox", on_path},

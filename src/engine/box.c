@@ -108,17 +108,21 @@ void box_close_kernel(struct box_kernel *k)
     box_unwatch_output(k);
     call_desk_free(k->calls);
     k->calls = NULL;
+    loop_watch_free(k->quiet);
+    k->quiet = NULL;
+    k->has_terminal = false;
     close_fd(&k->replies);
     close_fd(&k->out);
     close_fd(&k->err);
     k->is_alive = false;
 }
 
-static void cgroup_limits_of(const struct run_limits *limits, struct cgroup_limits *ret_limits)
+static void cgroup_limits_of(const struct box *b, const struct run_limits *limits,
+                             struct cgroup_limits *ret_limits)
 {
     *ret_limits = (struct cgroup_limits){
         .memory_bytes = limits->memory_bytes,
-        .processes = limits->processes + BOX_OWN_PROCESSES,
+        .processes = limits->processes + b->own_processes,
         .cpu_percent = limits->cpu_percent,
     };
 }
@@ -136,7 +140,7 @@ static int make_cgroup(struct box *b, const struct run_limits *limits, struct er
     struct cgroup_limits wanted;
     char name[BOX_GROUP_NAME];
 
-    cgroup_limits_of(limits, &wanted);
+    cgroup_limits_of(b, limits, &wanted);
     b->allowed = wanted;
     b->cgroup = cgroup_take(b->cgroups, &wanted);
     if (b->cgroup)
@@ -154,7 +158,7 @@ static void make_cgroup_ahead(struct box *b, const struct run_limits *limits)
 
     if (n_groups < 2)
         return;
-    cgroup_limits_of(limits, &wanted);
+    cgroup_limits_of(b, limits, &wanted);
     box_next_group(name);
     cgroup_prepare(b->cgroups, name, &wanted);
 }
@@ -284,12 +288,13 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
     if (open_init(b, &g.fds[0], err) < 0 ||
         box_open_kernel(&b->kernels[WIRE_KERNEL_PYTHON], &g.fds[1], err) < 0)
         return -1;
-    if (layers_new(spec->grants, spec->n_grants, &b->cow, err) < 0)
+    if (overlays_new(spec->grants, spec->n_grants, &b->cow, err) < 0)
         return -1;
     if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, &hidden, err) < 0)
         return -1;
-    b->init.extra_fds = 2 * layers_count(b->cow) + (spec->net ? 1 : 0) +
-                        (spec->has_terminal ? 1 : 0) + (b->broker ? 2 : 1);
+    b->init.extra_fds = 2 * overlays_count(b->cow) + (spec->net ? 1 : 0) + (b->broker ? 2 : 1);
+    if (!zygote_client_is_on_host(b->zygote))
+        b->init.extra_fds += 2; /* /tmp and the ptmx */
     if (zygote_client_spawn(b->zygote, &message, g.fds, g.count, err) < 0)
         return -1;
     make_cgroup_ahead(b, &spec->limits);
@@ -309,6 +314,22 @@ uint64_t box_memory(struct box *b)
                    : usage.memory_bytes + b->outside;
     monitor_read(box_pid(b), &seen);
     return seen.private_bytes + files_used(&b->files);
+}
+
+void box_usage(struct box *b, struct box_usage *ret_usage)
+{
+    struct cgroup_usage counted = {0};
+    struct monitor_usage seen = {0};
+    uint64_t files = files_used(&b->files);
+
+    if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
+        monitor_read(box_pid(b), &seen);
+        counted.memory_bytes = seen.private_bytes + files;
+        counted.cpu_ns = seen.cpu_ms * 1000000;
+    } else if (cgroup_read(b->cgroup, CGROUP_PRESENT | CGROUP_CPU_TIME, &counted, NULL) == 0) {
+        counted.memory_bytes += b->outside;
+    }
+    *ret_usage = (struct box_usage){counted.memory_bytes, files, counted.cpu_ns};
 }
 
 void box_sacrifice(struct box *b)
@@ -342,12 +363,13 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .limits = spec->limits,
         .net = net_ref(spec->net),
         .is_touched = spec->touch,
+        .own_processes = spec->touch || zygote_client_has_stack(zygote) ? BOX_OWN_PROCESSES : 1,
         .stock = spec->stock,
         .pidfd = -1,
         .refusals_fd = -1,
         .input.fd = -1,
         .has_terminal = spec->has_terminal,
-        .terminal = -1,
+        .ptmx = -1,
         .refresh_fd = -1,
         .files.fd = -1,
         .init.fd = -1,
@@ -398,11 +420,10 @@ void box_free(struct box *b)
     loop_watch_free(b->tick);
     loop_watch_free(b->output_timer);
     loop_watch_free(b->check_timer);
-    loop_watch_free(b->quiet);
     loop_watch_free(b->pause_timer);
     box_refresh_end(b);
     input_pipe_close(&b->input);
-    close_fd(&b->terminal);
+    close_fd(&b->ptmx);
     close_fd(&b->pidfd);
     box_refused_calls_end(b);
     masker_free(b->masks[0]);
@@ -411,7 +432,7 @@ void box_free(struct box *b)
     files_list_done(&b->seen);
     files_close_bill(&b->files);
     files_done(&b->files);
-    layers_unref(b->cow);
+    overlays_unref(b->cow);
     cgroup_discard(b->cgroup);
     for (size_t i = 0; i < BOX_IMAGE_GROUPS; i++)
         cgroup_discard(b->image_groups[i]);
@@ -559,8 +580,8 @@ void box_on_gone(struct box *b, const struct error *err)
 static void on_sealed(struct box *b, struct unpack *u)
 {
     if (b->failure.code != E_NONE || box_take_workspace(b, &b->failure) < 0 ||
-        box_take_layers(b, &b->failure) < 0 || box_open_gate(b, &b->failure) < 0 ||
-        box_take_terminal(b, &b->failure) < 0 || open_broker(b, &b->failure) < 0) {
+        box_take_overlays(b, &b->failure) < 0 || box_open_gate(b, &b->failure) < 0 ||
+        box_take_ptmx(b, &b->failure) < 0 || open_broker(b, &b->failure) < 0) {
         box_kill(b);
         return;
     }

@@ -19,7 +19,7 @@
 #include "engine/zygote_client.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/files.h"
-#include "sandbox/layer.h"
+#include "sandbox/overlay.h"
 
 struct box;
 struct pool_order;
@@ -110,23 +110,27 @@ void box_drop_context(struct box *box, const struct box_context *context);
 /* --- commands beside the kernels of a session (box_command.c) --- */
 
 /* Starts one, while a cell runs or not; on_command_done follows. E_BUSY: there are WIRE_COMMANDS of
- * them, or the box is ending. E_UNSUPPORTED: a directory is granted for writing. */
-int box_command(struct box *box, struct run *command, struct error *err);
+ * them, the box is not ready or ending, or the server has too many open files. */
+int box_command(struct box *box, struct run *run, struct error *err);
 
 /* Adds to the standard input of a command that is not answered yet, and closes that. It may still
  * wait for box_command(). E_BUSY: it has not read what came before.
  * E_INVALID: it has no standard input, or that is closed. */
-int box_command_input(struct run *command, const char *data, size_t len, bool closes,
+int box_command_input(struct run *run, const char *data, size_t len, bool closes,
                       struct error *err);
 
 /* Whether it takes so many bytes now. */
-int box_command_check_input(const struct run *command, size_t len, struct error *err);
+int box_command_check_input(const struct run *run, size_t len, bool closes, struct error *err);
 
-/* For the process group of a command that box_command() took and that is not answered yet. */
-void box_command_signal(struct run *command, int sig);
+/* For the process group of a command that box_command() took and that is not answered yet; SIGINT
+ * and SIGQUIT on a terminal for the one in its foreground, as the keys do. */
+void box_command_signal(struct run *run, int sig);
+
+/* The size of its terminal; it may still wait for box_command(). E_INVALID: it has none. */
+int box_command_resize(struct run *run, uint16_t columns, uint16_t rows, struct error *err);
 
 /* Ends it as cancelled. */
-void box_command_cancel(struct run *command);
+void box_command_cancel(struct run *run);
 
 /* Commands that are not answered yet, NULL past the end. */
 const struct run *box_command_at(const struct box *box, size_t index);
@@ -144,10 +148,12 @@ int box_resume(struct box *box, struct error *err);
  * socket that is connected and its taker's, or with -1 and why. E_BUSY: too many at once, or the
  * box is ending. */
 typedef void (*box_connected_fn)(void *user, int fd, const struct error *err);
-int box_connect(struct box *box, uint16_t port, box_connected_fn fn, void *user, struct error *err);
+struct box_port; /* a connection that is being made */
+int box_connect(struct box *box, uint16_t port, box_connected_fn fn, void *user,
+                struct box_port **ret_waiting, struct error *err);
 
-/* The callback of that user does not follow any more. */
-void box_connect_forget(struct box *box, const void *user);
+/* The callback does not follow any more. *ret_waiting holds until it is called. */
+void box_connect_forget(struct box_port *waiting);
 
 /* /workspace, or NULL when there is none (yet). Whoever asks may change it: what is there when the
  * next cell begins is not that cell's doing. */
@@ -157,7 +163,7 @@ struct files *box_files(struct box *box);
 uint64_t box_outside_bytes(const struct box *box);
 
 /* The changes in copy-on-write grants, or NULL: it has none, or not yet. */
-struct layers *box_layers(const struct box *box);
+struct overlays *box_overlays(const struct box *box);
 
 /* --- copies --- */
 
@@ -185,13 +191,22 @@ void box_cancel(struct box *box);
 
 /* Stops reading the run's output, or goes on. */
 void box_hold(struct box *box, bool is_held);
-void box_command_hold(struct run *command, bool is_held);
+void box_command_hold(struct run *run, bool is_held);
 
 /* Ends the sandbox; on_gone follows. */
 void box_kill(struct box *box);
 
 /* Memory that it takes, files from outside included. */
 uint64_t box_memory(struct box *box);
+
+/* Memory, files and CPU time of a sandbox, for its owner to see. */
+struct box_usage {
+    uint64_t memory_bytes; /* files included */
+    uint64_t files_bytes;
+    uint64_t cpu_ns; /* since it began */
+};
+
+void box_usage(struct box *box, struct box_usage *ret_usage);
 
 /* Ends it because memory is short and it has the most: what it runs is answered as
  * `memory_exceeded`, and a session ends. */

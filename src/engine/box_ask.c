@@ -93,8 +93,8 @@ struct host_question {
 };
 
 /* The trail has each answer, beside the connections themselves. */
-static int record(struct box *b, const char *grant, const char *answer, uint64_t since_ns,
-                  struct error *err)
+static int record(struct box *b, const char *grant, const char *answer, const char *by,
+                  uint64_t since_ns, struct error *err)
 {
     return recorder_net(
         b->recorder,
@@ -104,6 +104,7 @@ static int record(struct box *b, const char *grant, const char *answer, uint64_t
                                .host = grant,
                                .how = "ask",
                                .asked = answer,
+                               .decided_by = by,
                                .ms = since_ns ? (double)(loop_now_ns() - since_ns) / 1e6 : 0},
         err);
 }
@@ -145,7 +146,7 @@ static void on_answer(void *user, enum approval_answer answer)
 
     memcpy(grant, q->grant, sizeof(grant));
     /* A yes that cannot be recorded is none. */
-    if (record(b, grant, words[answer], q->begun_ns, NULL) < 0)
+    if (record(b, grant, words[answer], q->approval->by, q->begun_ns, NULL) < 0)
         is_yes = false;
     else if (answer == APPROVAL_ALWAYS)
         remember(q);
@@ -194,7 +195,7 @@ enum egress_consent box_ask_host(void *user, const char *grant, const char **ret
         return EGRESS_NO;
     }
     if (b->run->origin.is_operator && remembered_hosts_has(grant))
-        return record(b, grant, "remembered", 0, NULL) < 0 ? EGRESS_NO : EGRESS_YES;
+        return record(b, grant, "remembered", NULL, 0, NULL) < 0 ? EGRESS_NO : EGRESS_YES;
     if (!b->run->origin.can_ask)
         *ret_why = "the host is not granted, and nobody can be asked here";
     else if (b->gate.is_unheard)

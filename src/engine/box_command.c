@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
@@ -32,6 +33,11 @@
 /* A process that has been sent SIGKILL and is not gone by then is beyond help. */
 #define DEATH_PATIENCE_MS 10000
 
+/* Of our CPU time, what a command without a time limit may take at once, and then of each so many
+ * nanoseconds one. */
+#define REST_FREE_NS ((uint64_t)500000000)
+#define REST_SHARE   4
+
 /* Memory is looked at this often where no cgroup counts it. */
 #define TICK_MS 50
 
@@ -43,6 +49,7 @@ static void free_command(struct box_command *c)
     loop_work_cancel(&c->finishing);
     input_pipe_close(&c->input);
     loop_watch_free(c->deadline);
+    loop_watch_free(c->rest);
     box_close_kernel(&c->kernel);
     masker_free(c->masks[0]);
     masker_free(c->masks[1]);
@@ -127,10 +134,12 @@ static void end_answer(void *arg)
     struct box *b = c->kernel.box;
     struct run *run = c->run;
 
+    box_changes_end(c);
     run->result.server_cpu_ns += c->work_ns;
     run->command = NULL;
     b->is_seen_stale = true; /* it may have changed files */
     free_command(c);
+    box_changes_pass(b);
     b->events->on_command_done(b->owner, b, run);
 }
 
@@ -157,6 +166,9 @@ static void answer(struct box_command *c)
 {
     loop_work_cancel(&c->finishing);
     loop_timer_stop(c->deadline);
+    c->is_resting = false;
+    if (c->rest)
+        loop_timer_stop(c->rest);
     box_unwatch_output(&c->kernel);
     input_pipe_close(&c->input);
     task_begin(&c->answering, c->kernel.box->loop, &answer_steps, c);
@@ -228,9 +240,52 @@ static void end_command(struct box_command *c, enum box_verdict verdict)
         kill_command(c);
 }
 
+/* --- a share of our time --- */
+
+static void fail(struct box_command *c, struct error *err);
+
+static bool is_read(const struct box_command *c)
+{
+    return !c->is_held && !c->is_resting && c->kernel.peer.state >= WIRE_STATE_HANDED;
+}
+
+static void on_rested(void *arg)
+{
+    struct box_command *c = arg;
+    struct error err = {0};
+
+    c->is_resting = false;
+    if (c->has_exited || is_answering(c) || !is_read(c))
+        return;
+    if (box_watch_output(&c->kernel, &err) < 0)
+        fail(c, &err);
+    else if (c->kernel.has_terminal)
+        box_expect_quiet(&c->kernel);
+}
+
+/* A terminal without a time limit has no budget that could be used up. Where its output takes more
+ * than a share of our time, it waits, as for a slow terminal. */
+static void rest(struct box_command *c)
+{
+    uint64_t lived_ns = loop_now_ns() - c->began_ns,
+             due_ns = (c->work_ns - REST_FREE_NS) * REST_SHARE;
+
+    if (c->run->terms.limits.timeout_ms || c->work_ns < REST_FREE_NS || due_ns <= lived_ns ||
+        c->has_exited || c->is_resting)
+        return;
+    if (!c->rest)
+        c->rest = loop_timer(c->kernel.box->loop, on_rested, c);
+    if (!c->rest)
+        return;
+    c->is_resting = true;
+    box_unwatch_output(&c->kernel);
+    loop_timer_start(c->rest, (due_ns - lived_ns) / 1000000 + 1);
+}
+
 void box_command_spend(struct box_command *c, uint64_t cpu_ns)
 {
     c->work_ns += cpu_ns;
+    rest(c);
     if (!box_is_too_much_work(c->run, c->work_ns))
         return;
     if (c->has_exited && c->verdict == BOX_NO_VERDICT)
@@ -268,6 +323,15 @@ static void on_tick(void *arg)
 
 /* --- the kernel that becomes it --- */
 
+static int open_keyboard(struct box_command *c, struct error *err)
+{
+    int fd;
+
+    if (box_open_keyboard(&c->kernel, &fd, err) < 0)
+        return -1;
+    return input_pipe_use(&c->input, c->kernel.box->loop, &c->run->program.input, fd, err);
+}
+
 static int send_run(struct box_command *c, struct error *err)
 {
     struct run *run = c->run;
@@ -275,8 +339,9 @@ static int send_run(struct box_command *c, struct error *err)
     struct pack p;
     int r;
 
-    box_pack_run(c->kernel.box, &run->terms, &run->program, &p);
-    r = run->program.has_input
+    box_pack_run(&c->kernel, &run->terms, &run->program, &p);
+    r = c->kernel.has_terminal ? open_keyboard(c, err)
+        : run->program.has_input
             ? input_pipe_open(&c->input, c->kernel.box->loop, &run->program.input,
                               run->program.is_input_open, &theirs, err)
             : 0;
@@ -294,14 +359,27 @@ static void fail(struct box_command *c, struct error *err)
     end_command(c, BOX_BROKEN);
 }
 
+/* Not before what was left open for writing was saved, as with a cell. */
 static void hand_over(struct box_command *c)
 {
+    const struct box *b = c->kernel.box;
     struct error err = {0};
 
+    if (!c->is_due || (b->broker && !broker_client_has_begun(b->broker)))
+        return;
+    c->is_due = false;
     peer_enter(&c->kernel.peer, WIRE_STATE_HANDED);
     c->run->result.handed_ns = loop_now_ns();
-    if ((!c->is_held && box_watch_output(&c->kernel, &err) < 0) || send_run(c, &err) < 0)
+    if (box_use_terminal(&c->kernel, c->run, &err) < 0 ||
+        (is_read(c) && box_watch_output(&c->kernel, &err) < 0) || send_run(c, &err) < 0)
         fail(c, &err);
+}
+
+void box_commands_on_begun(struct box *b)
+{
+    for (uint32_t i = 0; i < WIRE_COMMANDS; i++)
+        if (b->commands[i])
+            hand_over(b->commands[i]);
 }
 
 /* The kernel is one that has run no program: its word is good until it becomes the command. */
@@ -338,6 +416,7 @@ static void on_message(void *owner, const struct frame *frame)
     if (c->verdict != BOX_NO_VERDICT)
         return;
     if (frame->type == WIRE_WAITING) {
+        c->is_due = true;
         hand_over(c);
     } else if (frame->type == WIRE_STARTED) {
         send_signals(c);
@@ -406,11 +485,6 @@ int box_command(struct box *b, struct run *run, struct error *err)
 
     if (b->state != BOX_KEPT && b->state != BOX_RUNNING)
         return error_set(err, E_BUSY, "the session's sandbox is not ready for a command");
-    if (b->broker) { /* changes belong to the cell that runs, and wait where there is none */
-        error_set(err, E_UNSUPPORTED,
-                  "a session with a directory granted for writing runs no commands");
-        return error_hint(err, "run it in a cell of Bash, or grant the directory `:cow`");
-    }
     if (find_slot(b, &slot, err) < 0)
         return -1;
     if (file_descriptors_are_scarce()) { /* each has six */
@@ -423,7 +497,9 @@ int box_command(struct box *b, struct run *run, struct error *err)
     if (run->terms.masking != RUN_MASK_ALL) /* it may ask for more than its session */
         run->terms.masking = b->terms->masking;
     run->result.handed_ns = loop_now_ns();
-    if (box_start_process(&c->kernel, WIRE_KERNELS + slot, err) < 0) {
+    if (box_changes_begin(c, err) < 0 ||
+        box_start_process(&c->kernel, WIRE_KERNELS + slot, err) < 0) {
+        box_changes_end(c);
         free_command(c);
         return -1;
     }
@@ -489,11 +565,22 @@ static struct input_pipe *pipe_of(const struct run *run)
     return run->command && run->command->input.data ? &run->command->input : NULL;
 }
 
-int box_command_check_input(const struct run *run, size_t len, struct error *err)
+static int check_terminal(const struct input_pipe *pipe, bool closes, struct error *err)
+{
+    if (closes) {
+        error_set(err, E_INVALID, "the input of a terminal cannot be closed");
+        return error_hint(err, "send the byte 4 (Ctrl-D) on a line of its own");
+    }
+    return pipe && pipe->fd < 0 ? error_set(err, E_INVALID, "the terminal is gone") : 0;
+}
+
+int box_command_check_input(const struct run *run, size_t len, bool closes, struct error *err)
 {
     const struct input_pipe *pipe = pipe_of(run);
 
-    if (!run->program.is_input_open || (pipe && pipe->fd < 0)) {
+    if (run->terms.has_terminal && check_terminal(pipe, closes, err) < 0)
+        return -1;
+    if (!run->terms.has_terminal && (!run->program.is_input_open || (pipe && pipe->fd < 0))) {
         error_set(err, E_INVALID, "the command has no standard input, or it is closed");
         return error_hint(err, "start it with `stdin_open`");
     }
@@ -508,24 +595,33 @@ int box_command_input(struct run *run, const char *data, size_t len, bool closes
 {
     struct input_pipe *pipe = pipe_of(run);
 
-    if (box_command_check_input(run, len, err) < 0)
+    if (box_command_check_input(run, len, closes, err) < 0)
         return -1;
     if (pipe)
         input_pipe_forget(pipe);
     if (buf_add(&run->program.input, data, len, err) < 0)
         return -1;
-    run->program.is_input_open = !closes;
+    if (!run->terms.has_terminal)
+        run->program.is_input_open = !closes;
     if (!pipe)
         return 0;
     pipe->stays_open = !closes;
     return input_pipe_go_on(pipe, err);
 }
 
+/* The job in the foreground gets it, as from Ctrl-C and Ctrl-\\. False: it is no key, or there is
+ * no terminal. */
+static bool press_key(const struct box_command *c, int sig)
+{
+    return c->kernel.has_terminal && c->kernel.peer.state == WIRE_STATE_RUNNING &&
+           (sig == SIGINT || sig == SIGQUIT) && ioctl(c->kernel.out, TIOCSIG, sig) == 0;
+}
+
 void box_command_signal(struct run *run, int sig)
 {
     struct box_command *c = run->command;
 
-    if (c->has_exited || is_answering(c))
+    if (c->has_exited || is_answering(c) || press_key(c, sig))
         return;
     if (c->kernel.peer.state == WIRE_STATE_RUNNING || sig == SIGKILL)
         box_signal_process(c->kernel.box, WIRE_KERNELS + c->slot, sig);
@@ -547,9 +643,12 @@ void box_command_hold(struct run *run, bool is_held)
     if (c->has_exited || is_answering(c))
         return;
     box_unwatch_output(&c->kernel);
-    if (!is_held && c->kernel.peer.state >= WIRE_STATE_HANDED &&
-        box_watch_output(&c->kernel, &err) < 0)
+    if (!is_read(c))
+        return;
+    if (box_watch_output(&c->kernel, &err) < 0)
         fail(c, &err);
+    else if (c->kernel.has_terminal)
+        box_expect_quiet(&c->kernel);
 }
 
 const struct run *box_command_at(const struct box *b, size_t index)

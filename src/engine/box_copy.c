@@ -21,7 +21,7 @@
 #define IMAGE_MS   60000
 #define RESTORE_MS 60000
 
-/* Of its message: every layer comes with its path. */
+/* Of its message: every overlay comes with its path. */
 #define RESTORE_BYTES (64 * KIB)
 
 /* Time for a Bash kernel to report its variables. */
@@ -40,12 +40,12 @@ struct box_copy {
     size_t len;
     bool is_holding; /* the program waits */
     bool is_flat;
-    struct layers_packer *packer; /* the layers are being packed, or it was tried */
+    struct overlays_packer *packer; /* the overlays are being packed, or it was tried */
     bool is_packing;
-    bool has_layers;     /* they are packed; true as well where there are none */
-    bool is_over;        /* the writer has said everything */
-    char *layers_fault;  /* they could not be packed: a program's words, or NULL */
-    bool waits_for_bash; /* for its variables; memory and files are next */
+    bool has_overlays;    /* they are packed; true as well where there are none */
+    bool is_over;         /* the writer has said everything */
+    char *overlays_fault; /* they could not be packed: a program's words, or NULL */
+    bool waits_for_bash;  /* for its variables; memory and files are next */
     const struct box_copy_events *events;
     void *user;
 };
@@ -87,8 +87,8 @@ static void free_copy(struct box_copy *c)
     loop_watch_free(c->deadline);
     close_fd(&c->status);
     close_fd(&c->theirs);
-    layers_packer_free(c->packer);
-    free(c->layers_fault);
+    overlays_packer_free(c->packer);
+    free(c->overlays_fault);
     if (c->group)
         leave_group(c);
     image_unref(c->image);
@@ -139,11 +139,11 @@ static void judge(struct box_copy *c)
         word++;
         len--;
     }
-    if (len && *word == WIRE_IMAGE_DONE && !c->has_layers) {
+    if (len && *word == WIRE_IMAGE_DONE && !c->has_overlays) {
         set_words(c->box, &err,
                   "the session could not be copied: the changes in its copy-on-write directories "
                   "could not be packed",
-                  span_of(c->layers_fault ? c->layers_fault : ""));
+                  span_of(c->overlays_fault ? c->overlays_fault : ""));
         error_hint(&err, "apply or discard them, then try again");
     } else if (len && *word == WIRE_IMAGE_DONE) {
         if (c->group)
@@ -178,20 +178,20 @@ static bool is_tight(struct box *b)
 
 static void may_let_go(struct box_copy *c)
 {
-    if (c->said[0] == WIRE_IMAGE_FILES && c->has_layers && !is_tight(c->box))
+    if (c->said[0] == WIRE_IMAGE_FILES && c->has_overlays && !is_tight(c->box))
         let_go(c, true);
 }
 
-/* --- layers of copy-on-write grants --- */
+/* --- overlays of copy-on-write grants --- */
 
 static void on_packed(void *user, bool is_packed, const char *why)
 {
     struct box_copy *c = user;
 
     c->is_packing = false;
-    c->has_layers = is_packed;
+    c->has_overlays = is_packed;
     if (!is_packed)
-        c->layers_fault = strdup(*why ? why : "the process that packs them died");
+        c->overlays_fault = strdup(*why ? why : "the process that packs them died");
     if (c->is_over)
         judge(c);
     else
@@ -199,16 +199,16 @@ static void on_packed(void *user, bool is_packed, const char *why)
 }
 
 /* Once the kernel has found that nothing else runs in the sandbox, and while it waits. */
-static void pack_layers(struct box_copy *c)
+static void pack_overlays(struct box_copy *c)
 {
     struct error err = {0};
 
-    if (c->has_layers || c->packer || c->layers_fault || c->said[0] != WIRE_IMAGE_FILES)
+    if (c->has_overlays || c->packer || c->overlays_fault || c->said[0] != WIRE_IMAGE_FILES)
         return;
-    c->is_packing = layers_packer_new(c->box->loop, c->box->cow, c->image->layers, c->group,
-                                      on_packed, c, &c->packer, &err) == 0;
+    c->is_packing = overlays_packer_new(c->box->loop, c->box->cow, c->image->overlays, c->group,
+                                        on_packed, c, &c->packer, &err) == 0;
     if (!c->is_packing)
-        c->layers_fault = strdup(err.message ? err.message : "out of memory");
+        c->overlays_fault = strdup(error_message(&err));
     error_done(&err);
 }
 
@@ -237,7 +237,7 @@ static void on_status(void *arg)
     }
     if (room)
         c->len += (size_t)n;
-    pack_layers(c);
+    pack_overlays(c);
     may_let_go(c);
 }
 
@@ -434,7 +434,7 @@ static int begin(struct box_copy *c, struct memory_image *origin, struct error *
     int pair[2];
 
     if (image_new(&b->limits, origin, &c->image, &c->is_flat, err) < 0 ||
-        image_add_layers(c->image, &b->limits, b->cow, err) < 0 ||
+        image_add_overlays(c->image, &b->limits, b->cow, err) < 0 ||
         make_group(c, &b->limits, err) < 0)
         return -1;
     c->image->cells = b->cells;
@@ -494,7 +494,7 @@ int box_image(struct box *b, struct memory_image *origin, bool is_flat,
         .theirs = -1,
         .is_holding = true,
         .is_flat = is_flat,
-        .has_layers = !b->cow,
+        .has_overlays = !b->cow,
         .events = events,
         .user = user,
     };
@@ -522,10 +522,10 @@ static int send_restore(struct box *b, const struct memory_image *image, uint32_
         fds[1 + message.images++] = image->parents[i]->memory;
     fds[1 + message.images++] = image->memory;
     n_fds = 1 + message.images;
-    for (size_t i = 0; i < layers_count(image->past); i++)
-        message.layers.items[message.layers.count++] = span_of(layers_path(image->past, i));
-    if (message.layers.count)
-        fds[n_fds++] = image->layers;
+    for (size_t i = 0; i < overlays_count(image->past); i++)
+        message.overlays.items[message.overlays.count++] = span_of(overlays_path(image->past, i));
+    if (message.overlays.count)
+        fds[n_fds++] = image->overlays;
     pack_init(&p, RESTORE_BYTES);
     wire_pack_restore(&p, &message);
     r = told(peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_RESTORE, &p, fds, n_fds, err),
@@ -543,7 +543,7 @@ int box_restore(struct box *b, const struct memory_image *image, uint32_t flags,
     if (b->state != BOX_KEPT || peer->state != WIRE_STATE_READY || b->on_restored)
         return error_set(err, E_BUSY, "the sandbox is not fresh");
     peer_enter(peer, WIRE_STATE_HANDED);
-    if (layers_inherit(b->cow, image->past, image->taken_ns, err) < 0 ||
+    if (overlays_inherit(b->cow, image->past, image->taken_ns, err) < 0 ||
         send_restore(b, image, flags, err) < 0)
         return -1;
     buf_init(&b->bash, WIRE_BASH_STATE_MAX);

@@ -69,8 +69,18 @@ static void note_processes(struct box *b, struct run *run)
     b->forks_refused = usage.forks_refused;
 }
 
-/* Full now, at the end: what a program has removed again is not seen. A cell that goes well on a
- * disk that was full before it is not refused anything. */
+/* A cell that goes well on a disk that was full before it is not refused anything, and neither is
+ * one that ends with an exception about something else. */
+static bool is_about_space(const struct run *run)
+{
+    const struct run_exception *e = &run->result.exception;
+
+    if (run->result.status == RUN_SUCCESS)
+        return false;
+    return !e->name || e->is_ours || !e->message || strstr(e->message, "No space left on device");
+}
+
+/* Full now, at the end: what a program has removed again is not seen. */
 static void note_disk(struct box *b, struct run *run)
 {
     struct statfs st;
@@ -80,7 +90,7 @@ static void note_disk(struct box *b, struct run *run)
     if (b->files.fd < 0 || b->files.is_on_host || fstatfs(b->files.fd, &st) < 0)
         return;
     b->is_disk_full = (st.f_blocks && !st.f_bfree) || (st.f_files && !st.f_ffree);
-    if (was_full && run->result.status == RUN_SUCCESS)
+    if (was_full && !is_about_space(run))
         return;
     if (st.f_blocks && !st.f_bfree) {
         (void)snprintf(what, sizeof(what),

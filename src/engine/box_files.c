@@ -75,6 +75,11 @@ int box_take_workspace(struct box *b, struct error *err)
         return files_init_on_host(&b->files, fd, err);
     if (files_init(&b->files, fd, err) < 0)
         return -1;
+    fd = frame_take_fd(&b->init.decoder);
+    if (fd < 0)
+        return error_set(err, E_PROTOCOL, "the sandbox came without its /tmp");
+    if (files_add_tmp(&b->files, fd, err) < 0)
+        return -1;
     return files_open_bill(&b->files, reserve, b, err);
 }
 
@@ -88,18 +93,18 @@ uint64_t box_outside_bytes(const struct box *b)
     return b->outside;
 }
 
-int box_take_layers(struct box *b, struct error *err)
+int box_take_overlays(struct box *b, struct error *err)
 {
-    for (size_t i = 0; i < layers_count(b->cow); i++) {
-        int layer = frame_take_fd(&b->init.decoder), seen = frame_take_fd(&b->init.decoder);
+    for (size_t i = 0; i < overlays_count(b->cow); i++) {
+        int upper = frame_take_fd(&b->init.decoder), seen = frame_take_fd(&b->init.decoder);
 
-        if (layers_take(b->cow, i, layer, seen, err) < 0)
+        if (overlays_take(b->cow, i, upper, seen, err) < 0)
             return -1;
     }
     return 0;
 }
 
-struct layers *box_layers(const struct box *b)
+struct overlays *box_overlays(const struct box *b)
 {
     return b->was_idle ? b->cow : NULL;
 }

@@ -2,6 +2,7 @@
  * its kernels say), box_session.c (one that is kept) and box_files.c (what it leaves). */
 #pragma once
 
+#include "base/id.h"
 #include "base/task.h"
 #include "calls/call.h"
 #include "egress/egress.h"
@@ -11,10 +12,10 @@
 #include "engine/input_pipe.h"
 #include "engine/peer.h"
 #include "sandbox/files.h"
-#include "sandbox/layer.h"
+#include "sandbox/overlay.h"
 
 /* Processes in a sandbox that are ours and not the program's: pid 1 and the holder of the kernel's
- * memory. */
+ * memory, where there is one. */
 #define BOX_OWN_PROCESSES 2
 
 /* A writer that was killed takes a moment to be gone. Beyond as many nobody waits: see box_copy.c.
@@ -28,8 +29,11 @@ struct box_kernel {
     const struct box_context *context; /* it is one besides those of the languages; else NULL */
     struct peer peer;
     int out, err;
-    int replies;             /* our end, until there is a desk */
-    struct call_desk *calls; /* since its first call */
+    bool has_terminal;        /* `out` is the master of one */
+    unsigned terminal;        /* its number */
+    struct loop_watch *quiet; /* what the masker holds of it is shown soon, or NULL */
+    int replies;              /* our end, until there is a desk */
+    struct call_desk *calls;  /* since its first call */
     struct loop_watch *out_watch, *err_watch;
     struct loop_work reading; /* of both */
     size_t ahead;             /* read of them since a message came */
@@ -52,19 +56,23 @@ struct box_command {
     enum box_verdict verdict;
     bool has_exited;
     bool is_held;     /* its output is not read for now */
+    bool is_due;      /* it waits for the write broker */
+    bool had_record;  /* its changes were, or are, recorded as its own */
     uint64_t signals; /* a bit for each that waits until it has begun */
     struct wire_exited exited;
-    uint64_t oom_before; /* processes that were killed for memory when it began */
-    uint64_t work_ns;    /* CPU time of ours that it has taken so far */
-    size_t drained;      /* bytes read of its output since its end */
-    uint64_t began_ns;   /* pauses of the session left out */
+    uint64_t oom_before;     /* processes that were killed for memory when it began */
+    uint64_t work_ns;        /* CPU time of ours that it has taken so far */
+    struct loop_watch *rest; /* its output has taken more than its share, and waits; or NULL */
+    bool is_resting;
+    size_t drained;    /* bytes read of its output since its end */
+    uint64_t began_ns; /* pauses of the session left out */
 };
 
 /* The gate to granted hosts, and what went through it. */
 struct box_net {
     struct egress *egress;
-    struct egress_totals before; /* when the last answer was given */
-    char run[32], session[32];   /* the last that ran here */
+    struct egress_totals before;         /* when the last answer was given */
+    char run[ID_SIZE], session[ID_SIZE]; /* the last that ran here */
     char *owner;
     uint64_t records; /* connections that were written down */
     uint64_t more;    /* those beyond */
@@ -95,9 +103,10 @@ struct box {
     struct box_kernel *active;                   /* the one that runs, or ran last */
     struct box_command *commands[WIRE_COMMANDS]; /* NULL: the slot is free */
     struct loop_watch *commands_tick;            /* looks at memory where no cgroup counts it */
-    bool had_commands; /* since the last cell began: see box_leave_out_commands() */
+    bool had_commands;            /* since the last cell began: see box_leave_out_commands() */
+    struct box_command *recorded; /* whose changes are recorded (box_changes.c), or NULL */
     int pidfd;
-    struct files files;     /* /workspace */
+    struct files files;     /* /workspace and /tmp */
     struct files_list seen; /* what was in it when the last cell ended */
     bool is_seen_stale;     /* somebody else may have changed it since */
     struct cgroup *cgroup;
@@ -107,7 +116,7 @@ struct box {
     int refusals_fd;              /* of refused system calls; -1: nobody is told */
     struct loop_watch *refusals_watch, *refusals_timer;
     unsigned n_refusals;
-    struct layers *cow;           /* of copy-on-write grants, or NULL */
+    struct overlays *cow;         /* of copy-on-write grants, or NULL */
     struct run_limits limits;     /* what it was made for */
     struct cgroup_limits allowed; /* what it may have now, files from outside included */
     uint64_t outside;             /* for those files */
@@ -115,9 +124,10 @@ struct box {
     uint64_t own_memory_ns;       /* and when that was read */
     uint32_t layers;
     bool is_touched;
-    unsigned stock;       /* as in struct box_spec */
-    struct error failure; /* why it could not be made */
-    bool is_given_up;     /* killed in every way we know */
+    uint32_t own_processes; /* 1, or BOX_OWN_PROCESSES with a holder */
+    unsigned stock;         /* as in struct box_spec */
+    struct error failure;   /* why it could not be made */
+    bool is_given_up;       /* killed in every way we know */
 
     struct run *run;      /* the program that is here, or NULL */
     struct box_cell cell; /* and how far it is */
@@ -138,9 +148,8 @@ struct box {
     struct loop_watch *tick;     /* looks at counters where the kernel does not enforce a limit */
     struct loop_watch *output_timer; /* the program has just begun: its output is watched then */
     struct input_pipe input;
-    bool has_terminal;          /* it was made with one */
-    int terminal;               /* its master, until a program gets it in place of pipes; -1 */
-    struct loop_watch *quiet;   /* of a terminal: what the masker holds is shown soon, or NULL */
+    bool has_terminal;          /* it was made for a program with one */
+    int ptmx;                   /* where its terminals come from; -1: nowhere */
     struct loop_work finishing; /* it has ended, and what it wrote is still read */
     struct loop_work going;     /* it is gone, which is to be told */
 
@@ -194,22 +203,26 @@ void box_end_run(struct box *b, enum box_verdict verdict);
 /* The descriptor of /workspace that came with pid 1's first word. */
 int box_take_workspace(struct box *b, struct error *err);
 
-/* And those of its layers. */
-int box_take_layers(struct box *b, struct error *err);
+/* And those of its overlays. */
+int box_take_overlays(struct box *b, struct error *err);
 
 /* --- box_terminal.c --- */
 
-/* The master came with pid 1's first word, where it was asked for. */
-int box_take_terminal(struct box *b, struct error *err);
+/* The descriptor for them came with pid 1's first word. */
+int box_take_ptmx(struct box *b, struct error *err);
 
-/* From here on the terminal is the program's output, in place of the pipe. */
-void box_use_terminal(struct box *b);
+/* The program is about to be sent: a terminal is its output from here on, in place of the pipe, if
+ * it wants one. */
+int box_use_terminal(struct box_kernel *k, const struct run *run, struct error *err);
 
-/* The program is about to be sent: the door gets a master of its own. */
+/* The door gets a master of its own. */
 int box_lend_terminal(const struct box *b, struct run *run, struct error *err);
 
+/* A master to type on. */
+int box_open_keyboard(const struct box_kernel *k, int *ret_fd, struct error *err);
+
 /* Something was read of a terminal: what the masker holds back of it is not held for long. */
-void box_expect_quiet(struct box *b);
+void box_expect_quiet(struct box_kernel *k);
 
 /* --- box_net.c --- */
 
@@ -366,6 +379,23 @@ void box_resume_commands(struct box *b, uint64_t paused_ns);
 /* A cell is about to begin: what commands have used until now is not its doing. */
 void box_leave_out_commands(struct box *b);
 
+/* The write broker knows of the present run. */
+void box_commands_on_begun(struct box *b);
+
+/* --- box_changes.c --- */
+
+/* A command begins, and its record, if nobody else has one. */
+int box_changes_begin(struct box_command *c, struct error *err);
+
+/* A cell is about to begin, and its record. */
+void box_changes_leave(struct box *b);
+
+/* The command is answered. */
+void box_changes_end(struct box_command *c);
+
+/* A record has ended: a command that runs may have the next one. */
+void box_changes_pass(struct box *b);
+
 /* --- box_refresh.c --- */
 
 /* Begins, where there is something to refresh; the cell waits while box_is_refreshing(). */
@@ -403,17 +433,17 @@ void box_go_on(struct box *b);
 
 bool box_take_violations(struct run *run, struct unpack *u);
 
-/* --- box_layers.c --- */
+/* --- box_overlays.c --- */
 
-struct layers_packer;
+struct overlays_packer;
 
-/* Packs the layers into `file` in a process of its own, which `group` pays for, if there is one.
+/* Packs the overlays into `file` in a process of its own, which `group` pays for, if there is one.
  * on_done follows, once, from the loop; `why` is a program's words. */
-int layers_packer_new(struct loop *loop, const struct layers *layers, int file,
-                      const struct cgroup *group,
-                      void (*on_done)(void *user, bool is_packed, const char *why), void *user,
-                      struct layers_packer **ret_packer, struct error *err);
-void layers_packer_free(struct layers_packer *packer); /* accepts NULL; also before its end */
+int overlays_packer_new(struct loop *loop, const struct overlays *overlays, int file,
+                        const struct cgroup *group,
+                        void (*on_done)(void *user, bool is_packed, const char *why), void *user,
+                        struct overlays_packer **ret_packer, struct error *err);
+void overlays_packer_free(struct overlays_packer *packer); /* accepts NULL; also before its end */
 
 /* --- box_copy.c --- */
 
@@ -477,7 +507,7 @@ int box_check_layers(const struct box *b, const struct run_terms *terms, struct 
 /* `crowd` as in struct run_origin. */
 int box_adjust_cgroup(struct box *b, const struct run_terms *terms, uint32_t crowd,
                       struct error *err);
-void box_pack_run(const struct box *b, const struct run_terms *terms,
+void box_pack_run(const struct box_kernel *k, const struct run_terms *terms,
                   const struct run_program *program, struct pack *p);
 
 /* The program is the sandbox's from here on, and waits (box_cell.h). */

@@ -139,8 +139,8 @@ static size_t pump(struct box_kernel *k, int fd, struct loop_watch **watch, int 
     if (run) {
         box_deliver(run, stream,
                     mask_stream(mask_context_of(run), &masks[stream - 1], data, (size_t)n));
-        if (k->box->has_terminal)
-            box_expect_quiet(k->box);
+        if (k->has_terminal)
+            box_expect_quiet(k);
         if (stream == 2)
             display_take_bar(run, data, (size_t)n);
     }
@@ -214,7 +214,7 @@ void box_hold(struct box *b, bool is_held)
 
 int box_watch_output_soon(struct box *b, struct error *err)
 {
-    if (b->has_terminal) /* somebody looks at it */
+    if (b->active->has_terminal) /* somebody looks at it */
         return box_watch_output(b->active, err);
     loop_timer_start(b->output_timer, WATCH_MS);
     return 0;

@@ -151,7 +151,8 @@ void box_drop_ports(struct box *b)
         fail(b->ports, ECONNRESET);
 }
 
-int box_connect(struct box *b, uint16_t port, box_connected_fn fn, void *user, struct error *err)
+int box_connect(struct box *b, uint16_t port, box_connected_fn fn, void *user,
+                struct box_port **ret_waiting, struct error *err)
 {
     const uint32_t word = port;
     struct box_port *p, **end = &b->ports;
@@ -174,12 +175,11 @@ int box_connect(struct box *b, uint16_t port, box_connected_fn fn, void *user, s
         return -1;
     }
     b->init.awaited_fds++;
+    *ret_waiting = p;
     return 0;
 }
 
-void box_connect_forget(struct box *b, const void *user)
+void box_connect_forget(struct box_port *waiting)
 {
-    for (struct box_port *p = b->ports; p; p = p->next)
-        if (p->user == user)
-            p->fn = NULL;
+    waiting->fn = NULL;
 }

@@ -3,7 +3,7 @@
  *
  * A child does it, which moves into the sandbox's namespaces for that, and for nothing else. The
  * cell waits for its end. When it fails, the cell sees what it would have seen without; what
- * changed on the disk is a conflict in any case when changes are applied (sandbox/layer.h).
+ * changed on the disk is a conflict in any case when changes are applied (sandbox/overlay.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/child.h"
 #include "engine/box_internal.h"
-#include "sandbox/ns.h"
 
 /* An overlay with very many names in memory takes a while; longer than this nobody waits. */
 #define PATIENCE_S 10
@@ -23,11 +23,11 @@ static void __attribute__((noreturn)) refresh(const struct box *b, pid_t server)
 {
     struct error err = {0};
 
-    ns_reset_signals();
+    child_reset_signals();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != server)
         _exit(1);
     (void)alarm(PATIENCE_S);
-    _exit(layers_refresh(b->cow, b->pidfd, &err) < 0 ? 1 : 0);
+    _exit(overlays_refresh(b->cow, b->pidfd, &err) < 0 ? 1 : 0);
 }
 
 void box_refresh_end(struct box *b)

@@ -69,7 +69,7 @@ int box_adjust_cgroup(struct box *b, const struct run_terms *terms, uint32_t cro
         return 0;
     return cgroup_set_limits(b->cgroup,
                              &(struct cgroup_limits){want->memory_bytes,
-                                                     want->processes + BOX_OWN_PROCESSES,
+                                                     want->processes + b->own_processes,
                                                      want->cpu_percent, cpu_weight(crowd)},
                              err);
 }
@@ -109,7 +109,7 @@ static struct span pack_words(char **words, struct buf *out)
  * namespace, and at the level `process` both are those of others as well. */
 static uint32_t other_processes(const struct box *b)
 {
-    return b->files.is_on_host ? monitor_user_processes(b->files.uid) : BOX_OWN_PROCESSES;
+    return b->files.is_on_host ? monitor_user_processes(b->files.uid) : b->own_processes;
 }
 
 static void add_variables(struct wire_strings *env, const struct run_terms *terms)
@@ -121,9 +121,10 @@ static void add_variables(struct wire_strings *env, const struct run_terms *term
         env->items[env->count++] = span_of(*v);
 }
 
-void box_pack_run(const struct box *b, const struct run_terms *terms,
+void box_pack_run(const struct box_kernel *k, const struct run_terms *terms,
                   const struct run_program *program, struct pack *p)
 {
+    const struct box *b = k->box;
     static struct wire_run message; /* too large for a stack; filled and packed here and now */
     cleanup(buf_done) struct buf words = BUF_OF(2 * LIMIT_COMMAND_BYTES);
     bool has_cgroup = cgroup_host_kind(b->cgroups) != CGROUP_NONE;
@@ -156,6 +157,7 @@ void box_pack_run(const struct box *b, const struct run_terms *terms,
         .language = program->language,
         .memory_mb = (uint32_t)(terms->limits.memory_bytes / MIB),
         .directory = span_of(is_command && b->terms ? terms->workdir : program->directory),
+        .terminal = k->terminal,
     };
     /* Our look at the counter comes first; the kernel's own limit, per process and in whole
      * seconds, is behind it. In a session each cell has its own, so there is only our look. */
@@ -179,7 +181,7 @@ static int send_run(struct box *b, struct run *run, struct error *err)
     struct pack p;
     int r;
 
-    box_pack_run(b, &run->terms, &run->program, &p);
+    box_pack_run(b->active, &run->terms, &run->program, &p);
     r = run->program.has_input && !run->program.is_input_passed
             ? input_pipe_open(&b->input, b->loop, &run->program.input, false, &theirs, err)
             : 0;
@@ -213,8 +215,7 @@ static int start_program(struct box *b, struct run *run, struct error *err)
 {
     if (run->program.n_given)
         box_look_at_files(b);
-    box_use_terminal(b);
-    if (box_lend_terminal(b, run, err) < 0)
+    if (box_use_terminal(b->active, run, err) < 0 || box_lend_terminal(b, run, err) < 0)
         return -1;
 
     if (b->broker && broker_client_begin(b->broker, run, err) < 0)
@@ -371,8 +372,8 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
         run->result.usage.memory_peak_bytes = usage.memory_peak_bytes;
         run->result.usage.processes_peak = usage.processes_peak;
     }
-    run->result.usage.processes_peak = run->result.usage.processes_peak > BOX_OWN_PROCESSES
-                                           ? run->result.usage.processes_peak - BOX_OWN_PROCESSES
+    run->result.usage.processes_peak = run->result.usage.processes_peak > b->own_processes
+                                           ? run->result.usage.processes_peak - b->own_processes
                                            : 1;
 }
 
@@ -487,8 +488,8 @@ static void note_leftovers(struct box *b, struct run *run)
 {
     box_note_files(b, run);
     box_collect_files(b, run);
-    if (run->terms.keeps_layers && b->cow)
-        run->result.cow = layers_ref(b->cow);
+    if (run->terms.keeps_overlays && b->cow)
+        run->result.cow = overlays_ref(b->cow);
     box_note_traffic(b, run);
     if (!b->terms)
         box_close_gate(b); /* before the run's own record, which is its last */
@@ -567,6 +568,7 @@ static void end_answer(void *arg)
         box_session_after(b);
     b->cell = (struct box_cell){0};
     b->events->on_done(b->owner, b, run);
+    box_changes_pass(b);
     if (b->is_gone_due) {
         box_on_gone(b, NULL);
         return;

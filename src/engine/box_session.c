@@ -127,7 +127,7 @@ static int open_cells(struct box_kernel *k, struct error *err)
     if (peer_redirect(&k->peer, pair[1], err) < 0)
         return -1;
     k->peer.channel = WIRE_CHANNEL_CELLS;
-    box_pack_run(b, b->terms, &program, &p);
+    box_pack_run(k, b->terms, &program, &p);
     r = peer_send(&k->peer, WIRE_RUN, &p, NULL, 0, err);
     pack_done(&p);
     return r == 0 && index_of(k) == WIRE_KERNEL_BASH ? send_state(k, err) : r;
@@ -314,6 +314,7 @@ static int begin_cell(struct box *b, struct run *cell, struct error *err)
     run_drop_given(cell);
     if (!k->is_alive && box_start_kernel(k, err) < 0)
         return -1;
+    box_changes_leave(b);
     if (b->broker && broker_client_begin(b->broker, cell, err) < 0)
         return -1;
     if (cell->terms.masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
@@ -351,8 +352,10 @@ void box_session_on_refreshed(struct box *b)
 
 void box_session_on_begun(struct box *b)
 {
-    if (b->terms)
-        try_to_hand_over(b);
+    if (!b->terms)
+        return;
+    try_to_hand_over(b);
+    box_commands_on_begun(b);
 }
 
 void box_session_on_waiting(struct box_kernel *k)

@@ -1,4 +1,6 @@
 #include "engine/broker_client.h"
+#include "base/child.h"
+#include "base/id.h"
 #include "engine/masking.h"
 
 #include <errno.h>
@@ -54,10 +56,10 @@ struct broker_client {
     struct run_grant grants[LIMIT_GRANTS]; /* copies; the run they came with may be gone */
     size_t n_grants;
     uint32_t uid, gid;
-    int journal;     /* the directory of the present run's changes; -1: they are not kept */
-    char run[32];    /* its id */
-    uint64_t number; /* of the present run, from 1 on */
-    uint64_t begun;  /* the one that the broker knows of */
+    int journal;       /* the directory of the present run's changes; -1: they are not kept */
+    char run[ID_SIZE]; /* its id */
+    uint64_t number;   /* of the present run, from 1 on */
+    uint64_t begun;    /* the one that the broker knows of */
     bool is_ready;
     bool has_run; /* since broker_client_begin(), until broker_client_end() */
 };
@@ -294,7 +296,7 @@ static int become_broker(void *arg)
     int control = fcntl(start->control, F_DUPFD, 16);
     int null = open("/dev/null", O_RDWR);
 
-    ns_reset_signals();
+    child_reset_signals();
     if (control < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
         dup2(control, BROKER_CONTROL_FD) < 0 || chdir("/") < 0 ||
         syscall(SYS_close_range, BROKER_CONTROL_FD + 1U, ~0U, 0U) < 0)
@@ -326,7 +328,7 @@ static int start_process(struct broker_client *c, struct error *err)
     start.control = pair[1];
     add_variable(&start, 0, "HOME");
     add_variable(&start, start.environment[0] ? 1 : 0, "XDG_CONFIG_HOME");
-    c->pid = ns_vfork(0, become_broker, &start);
+    c->pid = child_vfork(0, become_broker, &start);
     free(start.environment[0]);
     free(start.environment[1]);
     (void)close(pair[1]);

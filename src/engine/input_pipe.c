@@ -78,3 +78,10 @@ int input_pipe_open(struct input_pipe *p, struct loop *loop, struct buf *data, b
         return error_errno(err, "fcntl");
     return input_pipe_go_on(p, err);
 }
+
+int input_pipe_use(struct input_pipe *p, struct loop *loop, struct buf *data, int fd,
+                   struct error *err)
+{
+    *p = (struct input_pipe){.fd = fd, .loop = loop, .data = data, .stays_open = true};
+    return input_pipe_go_on(p, err);
+}

@@ -24,6 +24,11 @@ struct input_pipe {
 int input_pipe_open(struct input_pipe *pipe, struct loop *loop, struct buf *data, bool stays_open,
                     int *ret_theirs, struct error *err);
 
+/* Like input_pipe_open(), but for a terminal, whose master `fd` is the pipe's from here on. It
+ * stays open. */
+int input_pipe_use(struct input_pipe *pipe, struct loop *loop, struct buf *data, int fd,
+                   struct error *err);
+
 /* There is more to write, or no more will come. */
 int input_pipe_go_on(struct input_pipe *pipe, struct error *err);
 

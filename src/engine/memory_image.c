@@ -46,7 +46,7 @@ int image_new(const struct run_limits *limits, struct memory_image *origin,
     if (!image)
         return error_memory(err);
     *image = (struct memory_image){
-        .refs = 1, .memory = -1, .files = -1, .layers = -1, .taken_ns = layers_now_ns()};
+        .refs = 1, .memory = -1, .files = -1, .overlays = -1, .taken_ns = overlays_now_ns()};
     buf_init(&image->bash, WIRE_BASH_STATE_MAX);
     image->memory = make_file("belljar-image", image_memory_max(limits), err);
     if (image->memory >= 0)
@@ -66,13 +66,13 @@ int image_new(const struct run_limits *limits, struct memory_image *origin,
     return 0;
 }
 
-int image_add_layers(struct memory_image *image, const struct run_limits *limits,
-                     const struct layers *layers, struct error *err)
+int image_add_overlays(struct memory_image *image, const struct run_limits *limits,
+                       const struct overlays *overlays, struct error *err)
 {
-    if (!layers)
+    if (!overlays)
         return 0;
-    image->layers = make_file("belljar-layers", image_files_max(limits), err);
-    return image->layers < 0 ? -1 : layers_past(layers, &image->past, err);
+    image->overlays = make_file("belljar-overlays", image_files_max(limits), err);
+    return image->overlays < 0 ? -1 : overlays_past(overlays, &image->past, err);
 }
 
 struct memory_image *image_ref(struct memory_image *image)
@@ -91,9 +91,9 @@ void image_unref(struct memory_image *image)
     buf_done(&image->bash);
     closer_close_file(&image->memory);
     closer_close_file(&image->files);
-    if (image->layers >= 0)
-        closer_close_file(&image->layers);
-    layers_unref(image->past);
+    if (image->overlays >= 0)
+        closer_close_file(&image->overlays);
+    overlays_unref(image->past);
     free(image);
 }
 
@@ -103,7 +103,7 @@ int image_seal(struct memory_image *image, struct error *err)
 
     if (fcntl(image->memory, F_ADD_SEALS, seals) < 0 ||
         fcntl(image->files, F_ADD_SEALS, seals) < 0 ||
-        (image->layers >= 0 && fcntl(image->layers, F_ADD_SEALS, seals) < 0))
+        (image->overlays >= 0 && fcntl(image->overlays, F_ADD_SEALS, seals) < 0))
         return error_errno(err, "seal the image");
     return 0;
 }
@@ -117,7 +117,7 @@ static uint64_t bytes_of(int fd)
 
 uint64_t image_bytes(const struct memory_image *image)
 {
-    return bytes_of(image->memory) + bytes_of(image->files) + bytes_of(image->layers);
+    return bytes_of(image->memory) + bytes_of(image->files) + bytes_of(image->overlays);
 }
 
 uint64_t image_count(struct memory_image *image, uint64_t mark)

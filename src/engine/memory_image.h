@@ -1,6 +1,6 @@
 /* An image as the supervisor has it: sealed files, one with the memory of a quiet Python kernel,
- * one with its sandbox's files, one with its layers, and the earlier images its pages refer to. The
- * supervisor never maps or parses them.
+ * one with its sandbox's files, one with its overlays, and the earlier images its pages refer to.
+ * The supervisor never maps or parses them.
  *
  * An image holds everything the session saw, secrets included. It is never offered to a client,
  * lives in memory only, and goes with the last session or snapshot that refers to it.
@@ -14,15 +14,15 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/run.h"
-#include "sandbox/layer.h"
+#include "sandbox/overlay.h"
 
 struct memory_image {
     uint64_t mark; /* of who counted it last */
     unsigned refs;
     int memory, files;
-    int layers;          /* packed, of copy-on-write grants; -1: there are none */
-    struct layers *past; /* what was known of them (sandbox/layer.h), or NULL */
-    int64_t taken_ns;    /* by the clock of conflicts */
+    int overlays;          /* packed, of copy-on-write grants; -1: there are none */
+    struct overlays *past; /* what was known of them (sandbox/overlay.h), or NULL */
+    int64_t taken_ns;      /* by the clock of conflicts */
     struct memory_image *parents[WIRE_IMAGES_MAX]; /* oldest first */
     size_t n_parents;
     uint32_t cells;              /* the source had run by then */
@@ -37,9 +37,9 @@ struct memory_image {
 int image_new(const struct run_limits *limits, struct memory_image *origin,
               struct memory_image **ret_image, bool *is_flat, struct error *err);
 
-/* Room for the layers of the source. Accepts NULL: it has none. */
-int image_add_layers(struct memory_image *image, const struct run_limits *limits,
-                     const struct layers *layers, struct error *err);
+/* Room for the overlays of the source. Accepts NULL: it has none. */
+int image_add_overlays(struct memory_image *image, const struct run_limits *limits,
+                       const struct overlays *overlays, struct error *err);
 
 struct memory_image *image_ref(struct memory_image *image);
 void image_unref(struct memory_image *image); /* accepts NULL */

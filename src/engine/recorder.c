@@ -16,6 +16,13 @@
 
 /* --- opening --- */
 
+static enum trail_patience patience_of(const struct recorder_options *options)
+{
+    if (strcmp(options->config->trail_sync, "before_answer") != 0)
+        return TRAIL_WITHOUT_DISK;
+    return options->has_doors ? TRAIL_BY_GROUP : TRAIL_AT_ONCE;
+}
+
 static enum keep keep_of(const char *word)
 {
     return strcmp(word, "all") == 0 ? KEEP_ALL : strcmp(word, "none") == 0 ? KEEP_NONE : KEEP_CODE;
@@ -33,6 +40,7 @@ static int open_trail(struct recorder *recorder, const struct recorder_options *
         .max_bytes = recorder->max_bytes,
         .max_days = (uint64_t)config->trail_max_days,
         .loop = options->loop,
+        .patience = patience_of(options),
         .is_brief = options->is_brief,
         .on_note = options->on_note,
         .user = options->user,
@@ -49,6 +57,7 @@ static int open_trail(struct recorder *recorder, const struct recorder_options *
     trail.dir = dir;
     trail.key_dir = key_dir;
     trail.key_name = key_name;
+    recorder->patience = trail.patience;
     return trail_open(&trail, &recorder->trail, err);
 }
 
@@ -101,6 +110,11 @@ void recorder_close(struct recorder *recorder)
     recorder_free_shares(recorder);
     masks_free(recorder->own_masks);
     free(recorder);
+}
+
+struct group_sync *recorder_disk(const struct recorder *recorder)
+{
+    return recorder && recorder->patience == TRAIL_BY_GROUP ? trail_group(recorder->trail) : NULL;
 }
 
 bool recorder_wrote(const struct recorder *recorder, const char *line, size_t len)
@@ -336,6 +350,12 @@ static void add_grants(struct recorder *recorder, struct record *r, const struct
     record_close(r);
 }
 
+static bool keeps_code(const struct recorder *recorder, const struct run *run)
+{
+    return recorder->keep == KEEP_ALL ||
+           (recorder->keep != KEEP_NONE && !run->program.holds_variables);
+}
+
 static int write_start(struct recorder *recorder, struct run *run, struct error *err)
 {
     cleanup(record_done) struct record r = {0};
@@ -344,7 +364,7 @@ static int write_start(struct recorder *recorder, struct run *run, struct error 
     add_who(recorder, &r, run);
     add_bytes(recorder, &r, "code",
               (struct span){buf_str(&run->program.code), run->program.code.len},
-              recorder->keep != KEEP_NONE, run->result.code_sha256);
+              keeps_code(recorder, run), run->result.code_sha256);
     if (run->terms.has_terminal)
         record_bool(&r, "terminal", true);
     if (run->terms.has_one_stream)

@@ -15,6 +15,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/group_sync.h"
 #include "base/loop.h"
 #include "base/run.h"
 
@@ -26,6 +27,7 @@ struct recorder_options {
     struct loop *loop;
     struct masks *masks; /* of the engine; NULL: there is none, and no rules of the operator */
     bool is_brief;       /* audit/trail.h */
+    bool has_doors;      /* they hold answers back: recorder_disk() */
     void (*on_note)(void *user, const char *text); /* audit/trail.h */
     /* So many bytes were written down on behalf of somebody. Optional. */
     void (*on_written)(void *user, const char *owner, size_t bytes);
@@ -43,6 +45,9 @@ void recorder_settle(struct recorder *recorder);
 
 /* Waits for the disk. Accepts NULL. */
 void recorder_close(struct recorder *recorder);
+
+/* For struct disk_hold of a door (base/disk_hold.h); NULL: answers do not wait for the disk. */
+struct group_sync *recorder_disk(const struct recorder *recorder);
 
 /* Whether a line of the trail is a record as it was written by who has the key. */
 bool recorder_wrote(const struct recorder *recorder, const char *line, size_t len);
@@ -104,6 +109,7 @@ struct recorder_net {
     /* Somebody was asked for the host, and this is the answer: "yes", "always", "no", "late" (there
      * was none) or "remembered"; NULL: it is a connection. */
     const char *asked;
+    const char *decided_by; /* whose answer it is, if not the owner's; or NULL */
     uint64_t sent, received;
     double ms;
     uint64_t more; /* others before it that have no record of their own */

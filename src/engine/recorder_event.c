@@ -102,6 +102,8 @@ int recorder_call(struct recorder *recorder, const struct call_record *call, str
     if (call->approval) {
         record_word(&r, "approval", call->approval);
         record_number(&r, "hidden_bytes", call->hidden);
+        if (*call->decided_by)
+            recorder_add(recorder, &r, "decided_by", call->decided_by);
     }
     record_ms(&r, "ms", call->ms);
     record_word(&r, "status", call->error->code == E_NONE ? "success" : "failed");
@@ -130,6 +132,8 @@ int recorder_net(struct recorder *recorder, const struct recorder_net *event, st
     record_word(&r, "how", event->how);
     if (event->asked)
         record_word(&r, "answer", event->asked);
+    if (event->decided_by && *event->decided_by)
+        recorder_add(recorder, &r, "decided_by", event->decided_by);
     if (!event->why && !event->asked) {
         record_number(&r, "sent_bytes", event->sent);
         record_number(&r, "received_bytes", event->received);

@@ -29,6 +29,7 @@ struct recorder_owner; /* recorder_share.c */
 
 struct recorder {
     struct trail *trail;
+    enum trail_patience patience;
     uint64_t max_bytes; /* of the trail; 0: any amount */
     bool (*has_others)(void *user);
     struct recorder_owner *owners;

@@ -307,9 +307,9 @@ struct files *session_files(struct session *s)
     return !session_is_starting(s) ? box_files(s->box) : NULL;
 }
 
-struct layers *session_layers(struct session *s)
+struct overlays *session_overlays(struct session *s)
 {
-    return !session_is_starting(s) ? box_layers(s->box) : NULL;
+    return !session_is_starting(s) ? box_overlays(s->box) : NULL;
 }
 
 struct mask_context session_masks(const struct session *s)
@@ -375,7 +375,20 @@ int session_tell(const struct session *s, const char *event, const char *key, co
         .error = error,
     };
 
-    return recorder_session(s->table->recorder, &told, err);
+    if (recorder_session(s->table->recorder, &told, err) < 0)
+        return -1;
+    if (!error || error->code == E_NONE)
+        session_announce(s, event, detail);
+    return 0;
+}
+
+void session_announce(const struct session *s, const char *event, const char *detail)
+{
+    const struct sessions_options *options = &s->table->options;
+    const struct session_event happened = {event, detail, s};
+
+    if (options->on_event)
+        options->on_event(options->user, &happened);
 }
 
 /* From here on the session cannot be found, and its waiting cells are answered. */
@@ -386,6 +399,7 @@ void session_begin_end(struct session *s, const char *why)
     s->is_closing = true;
     s->why = strdup(why ? why : "it was closed");
     unlink_session(s);
+    session_end_watches(s, s->why ? s->why : "the session ended");
     session_copy_leave(s);
     loop_timer_stop(s->idle);
     loop_timer_stop(s->lifetime);
@@ -475,6 +489,7 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
     s->box = NULL;
     if (is_replaceable(s)) {
         s->losses++;
+        session_end_watches(s, "its sandbox died");
         pool_order(s->table->pool, &s->order);
         return;
     }
@@ -685,6 +700,13 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .lifetime_ms = s->lifetime_ms,
         .limits = &s->terms.limits,
     };
+}
+
+void session_usage(const struct session *s, struct box_usage *ret_usage)
+{
+    *ret_usage = (struct box_usage){0};
+    if (s->box)
+        box_usage(s->box, ret_usage);
 }
 
 int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_options *options,

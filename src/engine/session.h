@@ -29,10 +29,17 @@
 #include "engine/masking.h"
 #include "engine/pool.h"
 #include "sandbox/files.h"
-#include "sandbox/layer.h"
+#include "sandbox/overlay.h"
 
 struct sessions; /* the table */
 struct session;
+
+/* Something happened to a session; it is only lent. */
+struct session_event {
+    const char *event; /* as in the trail: "open", "end", "applied", ...; or "paused", "resumed" */
+    const char *detail;
+    const struct session *session;
+};
 
 struct sessions_options {
     size_t max_total;     /* sessions alive at once */
@@ -42,6 +49,8 @@ struct sessions_options {
     uint64_t kept_bytes;
     /* Whether anybody else may want something. Optional: without it there is one owner. */
     bool (*has_others)(void *user);
+    /* Something of docs/guide/audit.md happened to one, and went well. Optional. */
+    void (*on_event)(void *user, const struct session_event *event);
     void *user;
     bool
         has_names; /* personal data in them gets names, which are turned back (mask/pseudonyms.h) */
@@ -91,7 +100,7 @@ struct session *sessions_next(const struct sessions *sessions, const struct sess
 enum session_state { SESSION_STARTING, SESSION_IDLE, SESSION_BUSY, SESSION_PAUSED };
 
 struct session_info {
-    const char *id;      /* "ses_" + 26 characters */
+    const char *id;      /* base/id.h, "ses_…" */
     const char *parent;  /* the id of the session of which it is a fork, or NULL */
     const char *evicted; /* the ids of sessions that ended to make room for it, or NULL */
     bool is_kept;        /* session_keep(), or it has a name */
@@ -112,27 +121,35 @@ struct session_info {
 
 void session_info(const struct session *session, struct session_info *ret_info);
 
-/* `cell` has been admitted like any run (admit/admit.h). Its time, CPU and output limits are its
- * own, everything else is the session's. Its on_done follows; it stays the caller's. -1: out of
- * memory, which cell->result.error says, and no on_done follows. */
-int session_submit(struct session *session, struct run *cell);
+/* The usage of its sandbox now; zeros before it has one. Reads files of Linux: for a request, not
+ * for a loop over all sessions. */
+void session_usage(const struct session *session, struct box_usage *ret_usage);
+
+/* `run`, a cell, has been admitted like any run (admit/admit.h). Its time, CPU and output limits
+ * are its own, everything else is the session's. Its on_done follows; it stays the caller's. -1:
+ * out of memory, which run->result.error says, and no on_done follows. */
+int session_submit(struct session *session, struct run *run);
 
 /* Interrupts the cell that runs, as Ctrl-C does; it is answered as cancelled. False: none runs. */
 bool session_interrupt(struct session *session);
 
 /* Cancels one cell, wherever it is. */
-void session_cancel(struct session *session, struct run *cell);
+void session_cancel(struct session *session, struct run *run);
 
-/* The next two are for a run of the language RUN_COMMAND that was submitted and is not answered: a
- * command beside the kernels, which runs at once, while a cell runs or not.
+/* The next three are for a run of the language RUN_COMMAND that was submitted and is not answered:
+ * a command beside the kernels, which runs at once, while a cell runs or not.
  *
  * Adds to its standard input, and closes that. E_BUSY: it has not read what came before.
  * E_INVALID: it has no standard input, or that is closed. */
-int session_input(struct session *session, struct run *command, const char *data, size_t len,
+int session_input(struct session *session, struct run *run, const char *data, size_t len,
                   bool closes, struct error *err);
 
 /* For its process group. E_BUSY: it has not begun. */
-int session_signal(struct session *session, struct run *command, int sig, struct error *err);
+int session_signal(struct session *session, struct run *run, int sig, struct error *err);
+
+/* The size of its terminal. E_INVALID: it has none. */
+int session_resize(struct session *session, struct run *run, uint16_t columns, uint16_t rows,
+                   struct error *err);
 
 /* Stops everything in its sandbox, or lets it go on (session_pause.c). Memory, variables and files
  * stay; cells, commands and copies are refused meanwhile. The idle clock and the clocks of commands
@@ -145,13 +162,12 @@ int session_resume(struct session *session, struct error *err);
  * E_DENIED: they do not. E_BUSY: it is starting, or too many connect at once. The first use of each
  * port is recorded. */
 int session_connect(struct session *session, uint16_t port, box_connected_fn fn, void *user,
-                    struct error *err);
-void session_connect_forget(struct session *session, const void *user);
+                    struct box_port **ret_waiting, struct error *err);
 
 /* --- contexts: kernels besides those of the languages (session_context.c) --- */
 
 struct context_info {
-    const char *id; /* "ctx_" + 26 characters */
+    const char *id; /* base/id.h, "ctx_…" */
     enum run_language language;
     const char *directory; /* as it was asked for, or "" */
 };
@@ -183,9 +199,9 @@ pid_t session_pid(const struct session *session);
  * not listed as a cell's doing. */
 struct files *session_files(struct session *session);
 
-/* The changes in its copy-on-write grants (sandbox/layer.h), or NULL: it has none, or is still
+/* The changes in its copy-on-write grants (sandbox/overlay.h), or NULL: it has none, or is still
  * starting. */
-struct layers *session_layers(struct session *session);
+struct overlays *session_overlays(struct session *session);
 
 /* The secrets that are masked in its texts. */
 struct mask_context session_masks(const struct session *session);

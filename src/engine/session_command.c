@@ -71,11 +71,50 @@ void session_start_commands(struct session *s)
     }
 }
 
+/* Keys come one by one. They are written down in lines, or in pieces of so many bytes. */
+#define TYPED_BYTES ((size_t)256)
+
+static bool ends_piece(struct span keys, size_t more)
+{
+    static const char ends[] = "\r\n\3\4\32";
+
+    if (keys.len + more >= TYPED_BYTES)
+        return true;
+    for (size_t i = 0; i < keys.len; i++)
+        if (memchr(ends, keys.data[i], sizeof(ends) - 1))
+            return true;
+    return false;
+}
+
+static int record_typed(struct session *s, struct run *run, struct error *err)
+{
+    struct buf *typed = &run->program.typed;
+    int r = recorder_input(s->table->recorder, run, (struct span){buf_str(typed), typed->len}, err);
+
+    buf_clear(typed);
+    return r;
+}
+
+/* Written down as it came: what the names stand for is not for the disk. */
+static int record_input(struct session *s, struct run *run, struct span data, struct error *err)
+{
+    size_t before = run->program.typed.len;
+
+    if (!run->terms.has_terminal)
+        return recorder_input(s->table->recorder, run, data, err);
+    if (buf_add(&run->program.typed, data.data, data.len, err) < 0)
+        return -1;
+    return ends_piece(data, before) ? record_typed(s, run, err) : 0;
+}
+
 void session_on_command_done(void *owner, struct box *box, struct run *command)
 {
     struct session *s = owner;
 
+    cleanup_error struct error ignored = {0};
+
     (void)box;
+    (void)record_typed(s, command, &ignored); /* it has been typed, and had its effect */
     command->box = NULL;
     s->n_commands--;
     if (s->is_closing)
@@ -101,13 +140,18 @@ int session_input(struct session *s, struct run *run, const char *data, size_t l
 {
     cleanup(buf_done) struct buf text = BUF_OF(LIMIT_STDIN_BYTES);
 
-    /* Written down as it came: what the names stand for is not for the disk. */
-    if (box_command_check_input(run, len, err) < 0 ||
-        recorder_input(s->table->recorder, run, (struct span){data, len}, err) < 0 ||
+    if (box_command_check_input(run, len, closes, err) < 0 ||
+        record_input(s, run, (struct span){data, len}, err) < 0 ||
         buf_add(&text, data, len, err) < 0 ||
         (s->names && pseudonyms_back(s->names, &text, err) < 0))
         return -1;
     return box_command_input(run, buf_str(&text), text.len, closes, err);
+}
+
+int session_resize(struct session *s, struct run *run, uint16_t columns, uint16_t rows,
+                   struct error *err)
+{
+    return session_check_awake(s, err) < 0 ? -1 : box_command_resize(run, columns, rows, err);
 }
 
 int session_signal(struct session *s, struct run *run, int sig, struct error *err)

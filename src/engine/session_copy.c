@@ -7,7 +7,8 @@
  * 2. guest/image/check.c names everything that cannot be copied. Nothing has happened until then.
  * 3. guest/image/write.c clones a writer, which packs the files and writes the changed pages. The
  *    program goes on when the files are packed.
- *    Layers of copy-on-write grants are packed by a process of ours (box_layers.c) before it does.
+ *    Overlays of copy-on-write grants are packed by a process of ours (box_overlays.c) before it
+ * does.
  * 4. The supervisor seals the memfds and keeps them. It never maps or parses them.
  * 5. A fresh sandbox of the same zygote, under its own limits and filters, gets WIRE_RESTORE. It
  *    unpacks the files, checks the index and opens what has to be opened; any failure until here is
@@ -398,8 +399,9 @@ static void on_restored(void *owner, struct box *box, struct error *err)
     }
     /* The new one is the session from here on, the old one goes. Whoever looked at its changes has
      * not seen those of the new one. */
-    if (box_layers(box) && box_layers(s->box))
-        layers_note_shown(box_layers(box), layers_shown(box_layers(s->box)));
+    if (box_overlays(box) && box_overlays(s->box))
+        overlays_note_shown(box_overlays(box), overlays_shown(box_overlays(s->box)));
+    session_end_watches(s, "the session went back to a checkpoint");
     c->has_taken_over = true;
     c->box = s->box;
     s->box = box;
@@ -586,13 +588,13 @@ static void make_sessions(struct session_copy *c)
             error_done(&err);
             continue;
         }
+        (void)snprintf(s->parent, sizeof(s->parent), "%s", c->session->id);
         if (session_tell(s, "open", "from", c->session->id, NULL, &err) < 0) {
             session_discard(s);
             fail(c, &err);
             error_done(&err);
             continue;
         }
-        (void)snprintf(s->parent, sizeof(s->parent), "%s", c->session->id);
         pseudonyms_free(s->names);
         s->names = pseudonyms_ref(c->session->names);
         s->fork = c;

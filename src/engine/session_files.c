@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "base/sha256.h"
 #include "engine/recorder.h"
 #include "engine/session_internal.h"
@@ -89,27 +90,55 @@ int session_write_commit(struct session_writer *writer, struct error *err)
     return r;
 }
 
-int session_delete_file(struct session *session, const char *path, bool is_recursive,
-                        struct error *err)
+/* Work that may pause, recorded before: the session may end meanwhile. */
+static int act_slowly(struct session *session, const struct recorder_file *asked,
+                      int (*fn)(const struct files *files, const struct recorder_file *event,
+                                struct error *err),
+                      struct error *err)
 {
     cleanup(files_done) struct files own = {.fd = -1};
     cleanup_free char *owner = NULL;
     const struct files *files = session_need_files(session, err);
     struct recorder *recorder = session->table->recorder;
+    struct recorder_file event = *asked;
     struct session_info info;
-    char id[32];
-    struct recorder_file event = {.event = "delete", .path = path, .session = id};
+    char id[ID_SIZE];
 
     session_info(session, &info);
     (void)snprintf(id, sizeof(id), "%s", info.id);
     owner = strdup(info.owner ? info.owner : "");
     if (!owner)
         return error_memory(err);
+    event.session = id;
     event.owner = owner;
     if (!files || files_copy(files, &own, err) < 0 || recorder_file(recorder, &event, err) < 0)
         return -1;
-    return files_delete(&own, path, is_recursive, err) < 0 ? tell_failure(recorder, &event, err)
-                                                           : 0;
+    return fn(&own, &event, err) < 0 ? tell_failure(recorder, &event, err) : 0;
+}
+
+static int delete_one(const struct files *files, const struct recorder_file *event,
+                      struct error *err)
+{
+    return files_delete(files, event->path, false, err);
+}
+
+static int delete_all(const struct files *files, const struct recorder_file *event,
+                      struct error *err)
+{
+    return files_delete(files, event->path, true, err);
+}
+
+int session_delete_file(struct session *session, const char *path, bool is_recursive,
+                        struct error *err)
+{
+    struct recorder_file event = {.event = "delete", .path = path};
+
+    return act_slowly(session, &event, is_recursive ? delete_all : delete_one, err);
+}
+
+static int move(const struct files *files, const struct recorder_file *event, struct error *err)
+{
+    return files_move(files, event->path, event->to, err);
 }
 
 /* Work that is done in one go, recorded before. */
@@ -143,14 +172,9 @@ int session_make_directory(struct session *session, const char *path, struct err
     return act(session, &event, make_directory, err);
 }
 
-static int move(const struct files *files, const struct recorder_file *event, struct error *err)
-{
-    return files_move(files, event->path, event->to, err);
-}
-
 int session_move_file(struct session *session, const char *from, const char *to, struct error *err)
 {
     struct recorder_file event = {.event = "move", .path = from, .to = to};
 
-    return act(session, &event, move, err);
+    return act_slowly(session, &event, move, err);
 }

@@ -1,10 +1,11 @@
-/* Changes in a session's /workspace that come from outside, for every door: each is recorded before
- * it takes effect, and once more when it fails.
+/* Changes in a session's /workspace and /tmp that come from outside, for every door: each is
+ * recorded before it takes effect, and once more when it fails.
  */
 #pragma once
 
 #include <limits.h>
 
+#include "base/id.h"
 #include "engine/session.h"
 #include "sandbox/files.h"
 
@@ -16,11 +17,11 @@ struct session_writer {
     struct sha256_stream *hash;
     struct recorder *recorder;
     char *owner;
-    char session[32];
+    char session[ID_SIZE];
     char path[PATH_MAX];
 };
 
-/* `path` is one that files_path_check() has checked. E_BUSY: the session is starting. */
+/* Paths are those that files_path_check_tmp() has checked. E_BUSY: the session is starting. */
 int session_write_begin(struct session_writer *writer, struct session *session, const char *path,
                         const struct files_write_options *options, struct error *err);
 int session_write_feed(struct session_writer *writer, const void *data, size_t len,
@@ -36,6 +37,8 @@ int session_delete_file(struct session *session, const char *path, bool is_recur
                         struct error *err);
 
 int session_make_directory(struct session *session, const char *path, struct error *err);
+
+/* As session_delete_file(): it may pause where a file is copied (files_move()). */
 int session_move_file(struct session *session, const char *from, const char *to, struct error *err);
 
 /* session_files(); NULL with E_BUSY while the session starts. */

@@ -4,6 +4,7 @@
 
 #include <sys/queue.h>
 
+#include "base/id.h"
 #include "base/share.h"
 #include "engine/box.h"
 #include "engine/memory_image.h"
@@ -28,7 +29,7 @@ struct session_cell {
 TAILQ_HEAD(session_cells, session_cell);
 
 struct session_context {
-    char id[32]; /* "": the slot is free */
+    char id[ID_SIZE]; /* "": the slot is free */
     struct box_context kernel;
     char *directory, *path; /* as it was asked for, and as the kernel takes it */
 };
@@ -36,8 +37,8 @@ struct session_context {
 struct session {
     struct sessions *table;
     TAILQ_ENTRY(session) link; /* in order of their age */
-    char id[32];
-    char parent[32]; /* whose fork it is, or "" */
+    char id[ID_SIZE];
+    char parent[ID_SIZE]; /* whose fork it is, or "" */
     char *name, *owner;
     struct key by_name, by_id;
     struct run_terms terms;     /* of every cell */
@@ -67,6 +68,8 @@ struct session {
     struct memory_image *seed;   /* what it is to become a copy of when it has its sandbox */
     struct session_checkpoint *checkpoints;
     struct session_context contexts[WIRE_CONTEXTS];
+    LIST_HEAD(, session_watch) watches; /* of its /workspace (engine/session_watch.h) */
+    size_t n_watches;
     struct session_copy *copy; /* what is being done with it, or NULL */
     struct session_copy *fork; /* of another one: this one is to become a copy */
     bool awaits_image;         /* of it: it has its sandbox */
@@ -85,6 +88,7 @@ struct sessions {
     TAILQ_HEAD(, session) all;
     size_t count;
     TAILQ_HEAD(, session_snapshot) snapshots; /* newest first */
+    size_t n_watches;                         /* of all sessions */
     uint64_t marks;            /* of images that are counted (engine/memory_image.h) */
     struct masks *masks;       /* of the pool, which they outlive */
     struct session_cells done; /* their on_done is due */
@@ -126,6 +130,10 @@ void session_discard(struct session *s);
 /* Writes an event of the session down (engine/recorder.h). */
 int session_tell(const struct session *s, const char *event, const char *key, const char *detail,
                  const struct error *error, struct error *err);
+
+/* Says it to those who watch (struct sessions_options). session_tell() does, but for pauses, which
+ * may fail after they were written down. */
+void session_announce(const struct session *s, const char *event, const char *detail);
 void session_begin_end(struct session *s, const char *why);
 void session_finish_end(struct session *s);
 
@@ -169,6 +177,11 @@ void session_free_context(struct session_context *context); /* accepts an empty 
 /* E_INVALID: it has some, and cannot be copied. */
 int session_check_contexts(const struct session *s, struct error *err);
 
+/* --- session_watch.c --- */
+
+/* Its sandbox goes: whoever watches it is told. */
+void session_end_watches(struct session *s, const char *why);
+
 /* --- session_pause.c --- */
 
 /* E_INVALID: it is paused. */
@@ -178,6 +191,9 @@ int session_check_awake(const struct session *s, struct error *err);
 
 /* Ids, with a space between them, of all that can end at once. */
 #define SESSION_EVICTED_MAX (64 * KIB)
+
+/* Whether there are other owners, who should find room. */
+bool sessions_have_others(const struct sessions *table);
 
 /* A place for `n` sessions, copies of `source` unless that is NULL. Sessions may end for them;
  * their ids are added to `evicted`. */

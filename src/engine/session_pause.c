@@ -35,6 +35,7 @@ int session_pause(struct session *s, struct error *err)
     s->is_paused = true;
     s->is_used = true;
     loop_timer_stop(s->idle);
+    session_announce(s, "paused", NULL);
     return 0;
 }
 
@@ -45,6 +46,7 @@ int session_resume(struct session *s, struct error *err)
     if (session_tell(s, "resume", NULL, NULL, NULL, err) < 0 || box_resume(s->box, err) < 0)
         return -1;
     s->is_paused = false;
+    session_announce(s, "resumed", NULL);
     session_go_on(s);
     return 0;
 }

@@ -30,19 +30,13 @@ static int record(struct session *s, size_t index, struct error *err)
 }
 
 int session_connect(struct session *s, uint16_t port, box_connected_fn fn, void *user,
-                    struct error *err)
+                    struct box_port **ret_waiting, struct error *err)
 {
     size_t index = 0;
 
-    if (find(s, port, &index, err) < 0)
+    if (find(s, port, &index, err) < 0 || session_check_awake(s, err) < 0)
         return -1;
     if (!s->box || s->is_closing || !box_is_kept(s->box))
         return error_set(err, E_BUSY, "the session is starting");
-    return record(s, index, err) < 0 ? -1 : box_connect(s->box, port, fn, user, err);
-}
-
-void session_connect_forget(struct session *s, const void *user)
-{
-    if (s->box)
-        box_connect_forget(s->box, user);
+    return record(s, index, err) < 0 ? -1 : box_connect(s->box, port, fn, user, ret_waiting, err);
 }

@@ -29,7 +29,7 @@ static struct session *longest_idle(const struct sessions *table, const char *ow
     return best;
 }
 
-static bool has_others(const struct sessions *table)
+bool sessions_have_others(const struct sessions *table)
 {
     return table->options.has_others && table->options.has_others(table->options.user);
 }
@@ -142,7 +142,7 @@ int session_make_room(struct sessions *table, const struct session_options *opti
 {
     struct room room = {.share = {.total = table->options.max_total,
                                   .used = table->count,
-                                  .has_others = has_others(table)},
+                                  .has_others = sessions_have_others(table)},
                         .own_max = table->options.max_per_owner};
     long max_own = options->max_own;
     size_t own;
@@ -181,7 +181,8 @@ int session_check_kept(const struct session *s, uint64_t more, struct error *err
 {
     struct sessions *table = s->table;
     uint64_t own_images = session_copy_bytes(s, ++table->marks), mark = ++table->marks;
-    struct share share = {.total = table->options.kept_bytes, .has_others = has_others(table)};
+    struct share share = {.total = table->options.kept_bytes,
+                          .has_others = sessions_have_others(table)};
 
     for (const struct session *other = TAILQ_FIRST(&table->all); other;
          other = TAILQ_NEXT(other, link)) {

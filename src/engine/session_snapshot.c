@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "engine/session_internal.h"
 #include "mask/pseudonyms.h"
 
 struct session_snapshot {
     TAILQ_ENTRY(session_snapshot) link;
     char name[SESSION_NAME_MAX + 1];
-    char source[32]; /* the id of its session */
+    char source[ID_SIZE]; /* the id of its session */
     char *owner;
     struct run_terms terms;
     struct pseudonyms *names;

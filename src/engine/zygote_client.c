@@ -60,7 +60,8 @@ struct zygote_client {
     size_t n_missing;
     LIST_HEAD(, zygote_pin) pins;
     bool is_ending;
-    bool is_on_host;       /* the level `process` */
+    bool is_on_host; /* the level `process` */
+    bool has_stack;
     const char *directory; /* then: where its sandboxes have their files */
 };
 
@@ -424,7 +425,8 @@ int zygote_client_new(struct loop *loop, struct masks *masks, const struct envir
                                 .owner = owner,
                                 .peer.fd = -1,
                                 .child = {-1, -1},
-                                .started_ns = loop_now_ns()};
+                                .started_ns = loop_now_ns(),
+                                .has_stack = environment->warm && environment->n_preload > 0};
     memcpy(z->version, environment->version, sizeof(z->version));
     if (start(z, environment, err) < 0) {
         zygote_client_free(z);
@@ -505,6 +507,11 @@ int zygote_client_spawn(struct zygote_client *z, const struct wire_spawn *spec, 
     if (r == 0)
         z->spawned++;
     return r;
+}
+
+bool zygote_client_has_stack(const struct zygote_client *z)
+{
+    return z->has_stack;
 }
 
 bool zygote_client_is_on_host(const struct zygote_client *z)

@@ -47,6 +47,9 @@ bool zygote_client_is_ending(const struct zygote_client *zygote); /* on_end will
 /* The level `process`: its sandboxes have no namespaces. */
 bool zygote_client_is_on_host(const struct zygote_client *zygote);
 
+/* Are modules imported in advance? Then each first kernel has a holder of its memory. */
+bool zygote_client_has_stack(const struct zygote_client *zygote);
+
 /* The signal that ends it, or the first process of one of its sandboxes, with all they started. */
 int zygote_client_end_signal(const struct zygote_client *zygote);
 

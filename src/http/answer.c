@@ -110,6 +110,15 @@ static void put_cors(const struct request *request, char *text, size_t size)
         text[0] = '\0';
 }
 
+/* Whether one of the lines begins so: what is in a value counts for nothing. */
+static bool has_line(const char *headers, const char *beginning)
+{
+    for (; headers && *headers; headers += strcspn(headers, "\n"), headers += *headers != '\0')
+        if (strncmp(headers, beginning, strlen(beginning)) == 0)
+            return true;
+    return false;
+}
+
 /* `length` UINT64_MAX: chunks, or the end of the connection for those who know none. */
 static void put_head(struct http_connection *c, int status, const char *type, const char *headers,
                      uint64_t length)
@@ -136,11 +145,12 @@ static void put_head(struct http_connection *c, int status, const char *type, co
                        c->request->retry_s ? c->request->retry_s : 1);
     put_cors(c->request, cors, sizeof(cors));
     n = snprintf(head, sizeof(head),
-                 "HTTP/1.1 %d %s\r\nDate: %s\r\n%s%s%s%sCache-Control: no-store\r\n"
+                 "HTTP/1.1 %d %s\r\nDate: %s\r\n%s%s%s%s%s"
                  "X-Content-Type-Options: nosniff\r\n%s%s%s%s%s%s\r\n",
                  status, reason_of(status), date, type ? "Content-Type: " : "", type ? type : "",
-                 type ? "\r\n" : "", framing, retry, trace,
-                 c->request->is_repeat ? "Idempotency-Replayed: true\r\n" : "",
+                 type ? "\r\n" : "", framing,
+                 has_line(headers, "Cache-Control:") ? "" : "Cache-Control: no-store\r\n", retry,
+                 trace, c->request->is_repeat ? "Idempotency-Replayed: true\r\n" : "",
                  headers ? headers : "", cors,
                  c->is_closing             ? "Connection: close\r\n"
                  : c->request->head.is_old ? "Connection: keep-alive\r\n"
@@ -161,6 +171,9 @@ static void finish(struct http_connection *c)
     }
     http_enter(c, HTTP_WRITING);
     http_pump(c);
+    /* The end of a relayed answer may come after all of its bytes were written: then nothing more
+     * is written that would tell. */
+    http_settle(c);
     if (http_waiting(c) > LARGE_BYTES)
         loop_timer_start(c->server->tick, 0); /* the sum of all is looked at now */
 }
@@ -254,6 +267,34 @@ void request_begin(struct request *request, int status, const char *type, const 
     struct http_connection *c = request->connection;
 
     put_head(c, status, type, headers, length);
+    http_enter(c, HTTP_STREAMING);
+    http_pump(c);
+}
+
+void request_relay(struct request *request, int status, const char *headers, uint64_t length)
+{
+    struct http_connection *c = request->connection;
+    bool has_body = !c->omits_body && status != 204 && status != 304;
+    char line[64], framing[64] = "";
+
+    c->is_chunked = has_body && length == REQUEST_UNKNOWN_LENGTH && !request->head.is_old;
+    c->owed = has_body ? length : 0;
+    if (length != REQUEST_UNKNOWN_LENGTH && status != 204)
+        (void)snprintf(framing, sizeof(framing), "Content-Length: %llu\r\n",
+                       (unsigned long long)length);
+    else if (c->is_chunked)
+        (void)snprintf(framing, sizeof(framing), "Transfer-Encoding: chunked\r\n");
+    else if (has_body)
+        c->is_closing = true;
+    http_put(c, line,
+             (size_t)snprintf(line, sizeof(line), "HTTP/1.1 %d %s\r\n", status, reason_of(status)));
+    http_put(c, headers, strlen(headers));
+    http_put(c, framing, strlen(framing));
+    if (c->is_closing)
+        http_put(c, "Connection: close\r\n", 19);
+    else if (request->head.is_old)
+        http_put(c, "Connection: keep-alive\r\n", 24);
+    http_put(c, "\r\n", 2);
     http_enter(c, HTTP_STREAMING);
     http_pump(c);
 }

@@ -1,4 +1,4 @@
-/* Shared by server.c (connections, requests in) and answer.c (answers out). */
+/* Shared by accept.c (connections), server.c (requests in) and answer.c (answers out). */
 #pragma once
 
 #include <event2/buffer.h>
@@ -30,7 +30,8 @@ struct http_listener {
     struct http_server *server;
     struct evconnlistener *socket;
     struct http_link **link;
-    bool is_tls;
+    bool is_tls, is_cluster;
+    uint16_t service;
 };
 
 struct http_connection {
@@ -40,6 +41,7 @@ struct http_connection {
     uint64_t id;
     int fd; /* until the listener has it, or -1 */
     bool is_tls;
+    uint16_t service; /* as in struct request */
     enum http_state state;
     uint64_t since_ns;    /* in this state */
     uint64_t added;       /* bytes of answers, all of them */
@@ -51,7 +53,7 @@ struct http_connection {
     uint64_t untaken;     /* of a request that takes itself, or after 101: what waits here */
     bool is_open_body;    /* the listener has not said that the body is over */
     bool is_ended;        /* the listener knows that the answer is over */
-    bool is_unix;
+    bool is_unix, is_cluster;
     uid_t peer_uid;
     struct http_peer *peer;
     bool is_surplus;  /* one too many from its place, when it came */
@@ -130,10 +132,24 @@ int http_on_upgraded(struct http_connection *c, const struct listener_frame *fra
 /* Handlers of such connections are told that the server stops. */
 void http_stop_upgraded(struct http_server *server);
 
+/* --- accept.c --- */
+
+/* Takes new connections, or rests while there are as many as there may be. */
+void http_rest_or_listen(struct http_server *server);
+
 /* --- server.c --- */
+
+/* For struct http_link_events. */
+int http_on_frame(void *user, struct http_link *link, const struct listener_frame *frame);
+
+/* One that is in no list any more. */
+void http_free_connection(struct http_connection *c);
 
 /* Gives the listener what there is room for. */
 void http_pump(struct http_connection *c);
+
+/* Ready for the next request, or for the end, once all of an answer that has ended is written. */
+void http_settle(struct http_connection *c);
 
 /* Frees the request without an answer, after on_gone where somebody holds it. */
 void http_drop_request(struct http_connection *c, bool is_gone);

@@ -15,10 +15,11 @@
 #include <event2/buffer.h>
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/cleanup.h"
+#include "base/disk_hold.h"
 #include "base/log.h"
 #include "base/paths.h"
-#include "sandbox/ns.h"
 #include "wire/fds.h"
 
 /* How long it may take to become ready. */
@@ -43,6 +44,7 @@ struct http_link {
     struct loop_watch *reading, *writing, *passing, *restart;
     struct loop_work work; /* frames that wait for a turn of the loop */
     struct evbuffer *out;
+    struct disk_hold hold; /* of `out` */
     struct buf in;
     size_t at; /* of `in`: before it all is done */
     uint64_t started_ns;
@@ -50,6 +52,7 @@ struct http_link {
     bool is_up;
     bool is_reading; /* a frame is being handled: what it breaks ends behind it */
     bool is_broken;
+    bool is_lost; /* by no fault of its own: what it was to be told is */
 };
 
 static void start_later(struct http_link *link);
@@ -72,10 +75,11 @@ static void end_process(struct http_link *link)
     }
     link->pid = 0;
     link->is_up = false;
-    link->is_broken = false;
+    link->is_broken = link->is_lost = false;
     link->at = 0;
     buf_clear(&link->in);
     (void)evbuffer_drain(link->out, evbuffer_get_length(link->out));
+    disk_hold_reset(&link->hold);
 }
 
 static void go_down(struct http_link *link, const char *why)
@@ -131,7 +135,8 @@ static void handle_all(struct http_link *link)
     buf_consume(&link->in, link->at);
     link->at = 0;
     if (n < 0 || link->is_broken)
-        go_down(link, "a listener broke the rules and was ended");
+        go_down(link, link->is_lost ? "the disk failed: answers were withheld"
+                                    : "a listener broke the rules and was ended");
     else if (is_late)
         loop_work_post(link->loop, &link->work, go_on, link);
 }
@@ -181,10 +186,33 @@ static void on_writable(void *arg)
     http_link_flush(arg);
 }
 
+static void on_free(void *user)
+{
+    http_link_flush(user);
+}
+
+/* Clients must not learn what a power failure would undo. */
+static void on_lost(void *user)
+{
+    struct http_link *link = user;
+
+    link->is_lost = true;
+    fail(link);
+}
+
+static const struct disk_hold_events hold_events = {on_free, on_lost};
+
 void http_link_flush(struct http_link *link)
 {
-    while (link->pid && evbuffer_get_length(link->out)) {
-        if (evbuffer_write(link->out, link->sock) > 0 || errno == EINTR)
+    size_t free;
+
+    while (link->pid && !link->is_broken &&
+           (free = disk_hold_ask(&link->hold, evbuffer_get_length(link->out))) > 0) {
+        int n = evbuffer_write_atmost(link->out, link->sock, (ev_ssize_t)free);
+
+        if (n > 0)
+            disk_hold_left(&link->hold, (size_t)n);
+        if (n > 0 || errno == EINTR)
             continue;
         if (errno != EAGAIN) {
             fail(link);
@@ -273,7 +301,7 @@ static int become_listener(void *arg)
     int connections = fcntl(start->connections, F_DUPFD, 16);
     int null = open("/dev/null", O_RDWR);
 
-    ns_reset_signals();
+    child_reset_signals();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || sock < 0 || connections < 0 || null < 0 ||
         dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
         dup2(sock, LISTENER_LINK) < 0 || dup2(connections, LISTENER_CONNECTIONS) < 0 ||
@@ -305,7 +333,7 @@ static int start_process(struct http_link *link, struct error *err)
     link->connections = packets[0];
     start.connections = packets[1];
     link->started_ns = loop_now_ns();
-    link->pid = ns_vfork(0, become_listener, &start);
+    link->pid = child_vfork(0, become_listener, &start);
     if (link->pid < 0) {
         link->pid = 0;
         (void)error_errno(err, "start the listener");
@@ -320,6 +348,7 @@ static int start(struct http_link *link, struct error *err)
     if (start_process(link, err) < 0)
         return -1;
     http_link_say(link, LISTENER_SETUP, 0, link->setup.data, link->setup.len);
+    disk_hold_release(&link->hold, evbuffer_get_length(link->out)); /* no loop runs yet */
     if (fcntl(link->sock, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
         return error_errno(err, "fcntl");
     http_link_flush(link);
@@ -373,7 +402,7 @@ static void on_restart(void *arg)
     struct error err = {0};
 
     if (start(link, &err) < 0) {
-        go_down(link, err.message ? err.message : "out of memory");
+        go_down(link, error_message(&err));
         error_done(&err);
         return;
     }
@@ -392,8 +421,8 @@ static void start_later(struct http_link *link)
 }
 
 int http_link_open(struct loop *loop, const struct listener_setup *setup,
-                   const struct http_link_events *events, void *user, struct http_link **ret_link,
-                   struct error *err)
+                   const struct http_link_events *events, void *user, struct group_sync *disk,
+                   struct http_link **ret_link, struct error *err)
 {
     struct http_link *link = calloc(1, sizeof(*link));
 
@@ -401,6 +430,7 @@ int http_link_open(struct loop *loop, const struct listener_setup *setup,
         return error_memory(err);
     *link = (struct http_link){
         .loop = loop, .events = events, .user = user, .sock = -1, .connections = -1};
+    disk_hold_init(&link->hold, disk, &hold_events, link);
     buf_init(&link->in, READ_BYTES + LISTENER_FRAME_MAX);
     pack_init(&link->setup, LISTENER_FRAME_MAX);
     listener_setup_write(&link->setup, setup);
@@ -423,6 +453,7 @@ void http_link_free(struct http_link *link)
         return;
     if (link->out)
         end_process(link);
+    disk_hold_done(&link->hold);
     loop_watch_free(link->restart);
     if (link->out)
         evbuffer_free(link->out);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/group_sync.h"
 #include "base/loop.h"
 #include "http/listener_message.h"
 
@@ -23,10 +24,11 @@ struct http_link_events {
     void (*on_room)(void *user, struct http_link *link);
 };
 
-/* Starts it and waits until it is confined. The settings are copied. */
+/* Starts it and waits until it is confined. The settings are copied. `disk`: what it is told waits
+ * for that (base/disk_hold.h), or NULL. */
 int http_link_open(struct loop *loop, const struct listener_setup *setup,
-                   const struct http_link_events *events, void *user, struct http_link **ret_link,
-                   struct error *err);
+                   const struct http_link_events *events, void *user, struct group_sync *disk,
+                   struct http_link **ret_link, struct error *err);
 
 /* Ends it and waits for its end; on_down is not called. Accepts NULL. */
 void http_link_free(struct http_link *link);

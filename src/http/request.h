@@ -43,8 +43,14 @@ struct request {
     struct http_connection *connection;
     char *head_text; /* what `head` points into: the fields as the listener sent them */
     struct http_head head;
-    bool is_unix; /* came over the Unix socket, from a process of this user */
+    char *path_text;    /* of head.path, where the name of the host stands for a path; or NULL */
+    size_t path_added;  /* bytes at its beginning that the client did not send */
+    uint16_t host_port; /* that the name of the host has (api/host_name.h); 0: none */
+    char host_id[64];   /* the sandbox that it names; "": none */
+    bool is_unix;       /* came over the Unix socket, from a process of this user */
+    bool is_cluster;    /* came from the cluster: is_unix is false */
     uid_t peer_uid;
+    uint16_t service; /* of the socket by which it came (http_listen_for()); 0: the usual ones */
 
     /* --- filled by routing (api/router.c) --- */
     const struct route *route;
@@ -57,6 +63,7 @@ struct request {
     char owner[REQUEST_OWNER_MAX];
     struct caller *caller; /* who asks (admit/caller.h); NULL: the route is for everybody */
     unsigned generation;   /* of the caller, when the token was checked */
+    unsigned page;         /* the number of a page's token (admit/page_tokens.h), or 0 */
     char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */
     struct idempotency_key idempotency;   /* under which it is asked; is_set: there is one */
     bool is_repeat;                       /* the answer says that it was given before */
@@ -124,6 +131,10 @@ void request_answer_empty(struct request *request, int status);
 void request_begin(struct request *request, int status, const char *type, const char *headers,
                    uint64_t length);
 
+/* Begins an answer that another server has given: its status and headers, without those of the
+ * connection and of the length. HEAD, 204 and 304 have no body, whatever the length. */
+void request_relay(struct request *request, int status, const char *headers, uint64_t length);
+
 /* Returns false when the reader is behind and should be given nothing more until on_drained. */
 bool request_write(struct request *request, const void *data, size_t len);
 
@@ -149,6 +160,12 @@ void request_upgrade(struct request *request, const char *headers, uint32_t max_
 void request_taken(struct request *request, size_t len);
 
 struct span request_header(const struct request *request, const char *name);
+
+/* A text of the query, or NULL. */
+static inline const char *request_query(const struct request *request, const char *name)
+{
+    return json_string_value(json_object_get(request->query, name));
+}
 
 /* The reader of its hints: `belljar` itself, which sends this, shows them at a terminal. */
 #define REQUEST_AGENT "belljar-cli"

@@ -72,7 +72,11 @@ static int check_repeats(const struct http_head *head, struct http_refusal *why)
                                        "content-encoding",
                                        "traceparent",
                                        "idempotency-key",
-                                       "x-api-key"};
+                                       "x-api-key",
+                                       "x-access-token",
+                                       "e2b-traffic-access-token",
+                                       "e2b-sandbox-id",
+                                       "e2b-sandbox-port"};
 
     for (size_t i = 0; i < ARRAY_SIZE(once); i++) {
         if (http_head_count(head, once[i]) > 1)

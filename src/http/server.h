@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/group_sync.h"
 #include "base/loop.h"
 #include "http/request.h"
 
@@ -22,11 +23,12 @@ struct http_server;
 
 struct http_options {
     size_t max_connections;
-    size_t max_per_peer;   /* from one place (http/peer.h) */
-    uint64_t idle_ms;      /* between requests */
-    uint64_t body_total;   /* bytes of bodies held for all requests together */
-    size_t answers_total;  /* bytes of answers that wait for their readers */
-    struct span cert, key; /* PEM, for TLS, or empty; copied with the first socket */
+    size_t max_per_peer;     /* from one place (http/peer.h) */
+    uint64_t idle_ms;        /* between requests */
+    uint64_t body_total;     /* bytes of bodies held for all requests together */
+    size_t answers_total;    /* bytes of answers that wait for their readers */
+    struct group_sync *disk; /* answers wait for it (base/disk_hold.h); NULL: they do not */
+    struct span cert, key;   /* PEM, for TLS, or empty; copied with the first socket */
 
     /* The head is whole. 0: go on with the body (request->body_limit and on_piece count from here);
      * -1: it has been answered. */
@@ -35,17 +37,24 @@ struct http_options {
     bool (*has_others)(void *user);
     /* The body too. It has to be answered, now or later. */
     void (*on_whole)(void *user, struct request *request);
+    /* Whether who asked is still known; looked at now and then, while a page's request goes on. */
+    bool (*is_known)(const struct request *request);
     void *user;
 };
 
 int http_new(struct loop *loop, const struct http_options *options, struct http_server **ret_server,
              struct error *err);
 
-enum http_socket { HTTP_PLAIN, HTTP_TLS, HTTP_UNIX };
+/* HTTP_CLUSTER: a Unix socket behind which are clients of other machines, whoever connects: nobody
+ * is believed to be a user of this one, and one peer may have all connections. */
+enum http_socket { HTTP_PLAIN, HTTP_TLS, HTTP_UNIX, HTTP_CLUSTER };
 
 /* Takes a listening socket over, also on failure. Starts the listener for its kind, and fails when
  * that cannot be confined. */
 int http_listen(struct http_server *server, int fd, enum http_socket kind, struct error *err);
+
+/* A plain one whose requests are for one service only, whatever they say (struct request). */
+int http_listen_for(struct http_server *server, int fd, uint16_t service, struct error *err);
 
 /* Takes no new connection and ends each existing one after its answer. `on_idle` is called from the
  * loop when the last one is gone. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 
 struct sse_event {
     struct sse_event *next;
@@ -45,6 +46,14 @@ void sse_done(struct sse *sse)
         free_event(event);
     }
     *sse = (struct sse){0};
+}
+
+int sse_text_add(struct buf *out, const char *name, const json_t *data, struct error *err)
+{
+    if (buf_printf(out, err, "event: %s\ndata: ", name) < 0 ||
+        json_text_dump(data, JSON_TEXT_COMPACT, out, err) < 0)
+        return -1;
+    return buf_add_str(out, "\n\n", err);
 }
 
 /* The lines before the data: at most so many bytes beside the name. */

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "http/request.h"
@@ -38,6 +39,10 @@ struct sse {
 
 void sse_init(struct sse *sse);
 void sse_done(struct sse *sse);
+
+/* Adds the text of an event without an id to `out`: for streams that are not kept, and have no
+ * struct sse. */
+int sse_text_add(struct buf *out, const char *name, const json_t *data, struct error *err);
 
 /* Adds an event and passes it on. `data` is one line of JSON. */
 int sse_add(struct sse *sse, const char *name, const char *data, size_t len, struct error *err);

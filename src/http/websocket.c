@@ -17,6 +17,10 @@
 /* Pieces with their lengths, while a message is being handled. */
 #define WAITING_MAX ((size_t)(2 * (LISTENER_WINDOW + 2 * LISTENER_PIECE)))
 
+/* Frames for a client that does not read, beyond what a connection holds. Who sends waits for it,
+ * but messages that others cause do not. */
+#define UNREAD_MAX ((size_t)(4 * MIB))
+
 struct websocket {
     struct request *request;
     struct websocket_options options;
@@ -25,7 +29,9 @@ struct websocket {
     struct buf waiting;    /* struct waiting and its bytes, one behind the other */
     bool is_text;          /* the message */
     bool is_busy;          /* the message is whole and not done with */
-    bool is_behind;        /* the client does not read */
+    bool is_behind;        /* the client does not read, */
+    size_t unread;         /* and so much was sent since then; */
+    bool is_lost;          /* it was too much, and the end comes from the loop */
     struct loop_work work; /* the message waits for its turn */
     struct loop_watch *timer;
     uint64_t heard_ns;
@@ -120,7 +126,16 @@ static void tell_end(struct websocket *ws)
 static bool send_frame(struct websocket *ws, unsigned opcode, const void *data, size_t len)
 {
     uint8_t header[WEBSOCKET_HEADER_MAX];
-    bool has_room = request_write(ws->request, header, websocket_header(header, opcode, len));
+    bool has_room;
+
+    if (!ws->is_lost && ws->unread > UNREAD_MAX) {
+        ws->is_lost = true;
+        loop_timer_start(ws->timer, 0);
+    }
+    if (ws->is_lost)
+        return false;
+    ws->unread += ws->is_behind ? sizeof(header) + len : 0;
+    has_room = request_write(ws->request, header, websocket_header(header, opcode, len));
 
     if (len)
         has_room = request_write(ws->request, data, len);
@@ -140,7 +155,10 @@ static void say_close(struct websocket *ws, int code, const char *why)
     (void)snprintf(text + sizeof(number), len + 1, "%s", why);
     (void)send_frame(ws, WEBSOCKET_CLOSE, text, sizeof(number) + len);
     ws->request->on_gone = NULL;
-    request_end(ws->request);
+    if (ws->is_lost)
+        request_abort(ws->request);
+    else
+        request_end(ws->request);
 }
 
 void websocket_close(struct websocket *ws, int code, const char *why)
@@ -281,6 +299,8 @@ static void on_drained(struct request *request)
     if (!ws->is_behind)
         return;
     ws->is_behind = false;
+    ws->unread = 0;
+    ws->heard_ns = loop_now_ns(); /* it reads, and was not pinged meanwhile */
     if (ws->options.on_drained)
         ws->options.on_drained(ws->options.user);
     if (!ws->is_busy)
@@ -302,7 +322,7 @@ static void on_timer(void *arg)
 {
     struct websocket *ws = arg;
 
-    if ((loop_now_ns() - ws->heard_ns) / 1000000 >= ws->options.idle_ms) {
+    if (ws->is_lost || (loop_now_ns() - ws->heard_ns) / 1000000 >= ws->options.idle_ms) {
         end(ws, WEBSOCKET_GOING_AWAY, "the client was silent for too long");
         return;
     }

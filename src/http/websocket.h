@@ -5,8 +5,8 @@
  * offered. Messages come one at a time: the next one when websocket_next() was called. What comes
  * meanwhile waits within the window of the connection, and so does the client.
  *
- * A client that does not read is not read either. Texts are not checked to be UTF-8: whoever reads
- * them does (base/json.h).
+ * A client that does not read is not read either, and its connection ends where it leaves too much
+ * unread. Texts are not checked to be UTF-8: whoever reads them does (base/json.h).
  */
 #pragma once
 

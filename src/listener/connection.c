@@ -337,14 +337,16 @@ static void on_read(struct bufferevent *socket, void *arg)
 
 /* --- answers --- */
 
-/* The engine learns what has left. */
+/* The engine learns what has left: at once where it may wait for room. */
 static void tell_written(struct connection *c)
 {
     uint64_t written = c->added - waiting(c);
+    const uint32_t value = htole32((uint32_t)(written - c->told));
 
-    if (written == c->told)
+    if (!value)
         return;
-    say_number(c, LISTENER_WRITTEN, written - c->told);
+    (written - c->told < LOW_BYTES ? say_later : say)(c->listener, LISTENER_WRITTEN, c->id, &value,
+                                                      sizeof(value));
     c->told = written;
 }
 

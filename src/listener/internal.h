@@ -75,6 +75,9 @@ struct listener {
     struct evbuffer *out; /* for the engine */
     struct buf in;        /* from it */
     struct loop_watch *writing;
+    bool is_urgent; /* some of `out` does not wait for `later` */
+    struct loop_watch *later;
+    bool has_timer;   /* `later` is running */
     bool has_stalled; /* bodies wait until the engine has caught up */
     struct loop_work catching_up;
 };
@@ -85,6 +88,9 @@ struct listener {
  * nothing to do here: the process ends. */
 void say(struct listener *listener, enum listener_type type, uint64_t connection, const void *data,
          size_t len);
+/* Goes with the next frame that does not wait, or a moment later. */
+void say_later(struct listener *listener, enum listener_type type, uint64_t connection,
+               const void *data, size_t len);
 void flush(struct listener *listener);
 
 /* The engine is behind: bodies wait. */

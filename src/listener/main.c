@@ -30,6 +30,10 @@
 
 #define TICK_MS 500
 
+/* Of frames that the engine does not need at once (say_later()). */
+#define LATER_MS    20
+#define LATER_BYTES (16 * KIB)
+
 /* Memory that is kept for the next piece of a body: to give it back and take it again costs more
  * than to read the piece. */
 #define KEPT_BYTES (4 * (int)MIB)
@@ -38,8 +42,8 @@
 
 /* --- to the engine --- */
 
-void say(struct listener *listener, enum listener_type type, uint64_t connection, const void *data,
-         size_t len)
+void say_later(struct listener *listener, enum listener_type type, uint64_t connection,
+               const void *data, size_t len)
 {
     uint8_t header[LISTENER_HEADER_BYTES];
 
@@ -47,6 +51,13 @@ void say(struct listener *listener, enum listener_type type, uint64_t connection
     if (evbuffer_add(listener->out, header, sizeof(header)) < 0 ||
         (len && evbuffer_add(listener->out, data, len) < 0))
         _exit(1);
+}
+
+void say(struct listener *listener, enum listener_type type, uint64_t connection, const void *data,
+         size_t len)
+{
+    say_later(listener, type, connection, data, len);
+    listener->is_urgent = true;
 }
 
 bool is_behind(const struct listener *listener)
@@ -64,8 +75,32 @@ static void on_writable(void *arg)
     flush(arg);
 }
 
+static void on_later(void *arg)
+{
+    struct listener *listener = arg;
+
+    listener->has_timer = false;
+    listener->is_urgent = true;
+    flush(listener);
+}
+
+/* Each frame that comes alone wakes the engine: what can wait goes with the next request. */
+static bool waits(struct listener *listener)
+{
+    size_t len = evbuffer_get_length(listener->out);
+
+    if (len == 0 || len > LATER_BYTES || listener->is_urgent)
+        return false;
+    if (!listener->has_timer)
+        loop_timer_start(listener->later, LATER_MS);
+    listener->has_timer = true;
+    return true;
+}
+
 void flush(struct listener *listener)
 {
+    if (waits(listener))
+        return;
     while (evbuffer_get_length(listener->out)) {
         if (evbuffer_write(listener->out, LISTENER_LINK) > 0 || errno == EINTR)
             continue;
@@ -78,8 +113,10 @@ void flush(struct listener *listener)
             _exit(1);
         break;
     }
-    if (evbuffer_get_length(listener->out) == 0)
+    if (evbuffer_get_length(listener->out) == 0) {
         loop_watch_free(take_ptr(listener->writing));
+        listener->is_urgent = false;
+    }
     /* Bodies that waited go on. Not at once, since they flush, too. */
     if (listener->has_stalled && evbuffer_get_length(listener->out) < BEHIND_BYTES / 2) {
         listener->has_stalled = false;
@@ -173,7 +210,7 @@ static void on_readable(void *arg)
 
 static void __attribute__((noreturn)) fail(struct listener *listener, const struct error *err)
 {
-    const char *message = err->message ? err->message : "out of memory";
+    const char *message = error_message(err);
 
     say(listener, LISTENER_FAILED, 0, message, strlen(message));
     (void)evbuffer_write(listener->out, LISTENER_LINK);
@@ -216,7 +253,9 @@ static int open_loop(struct listener *listener, struct error *err)
         return -1;
     listener->loop = loop;
     listener->tick = loop_timer(loop, on_tick, listener);
-    if (!listener->tick || !loop_watch_fd(loop, LISTENER_LINK, LOOP_READ, on_readable, listener) ||
+    listener->later = loop_timer(loop, on_later, listener);
+    if (!listener->tick || !listener->later ||
+        !loop_watch_fd(loop, LISTENER_LINK, LOOP_READ, on_readable, listener) ||
         !loop_watch_fd(loop, LISTENER_CONNECTIONS, LOOP_READ, on_connections, listener))
         return error_memory(err);
     loop_timer_start(listener->tick, TICK_MS);

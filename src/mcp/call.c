@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/suggest.h"
 #include "mcp/internal.h"
@@ -113,7 +114,7 @@ void mcp_call_refuse(struct mcp_call *call, int code, const char *message, json_
 void mcp_call_fail(struct mcp_call *call, struct error *err)
 {
     cleanup(buf_done) struct buf text = BUF_OF(64 * KIB);
-    const char *message = err->message ? err->message : "out of memory";
+    const char *message = error_message(err);
 
     if (call->tool) {
         (void)buf_printf(&text, NULL, "error (%s): %s", error_code_name(err->code), message);
@@ -282,7 +283,7 @@ static void ask_on_stream(struct mcp_call *call, json_t *requests)
 {
     const char *key;
     json_t *request;
-    char id[32];
+    char id[ID_SIZE];
 
     json_decref(call->questions);
     call->questions = json_object();
@@ -465,8 +466,7 @@ static bool take_answers(struct mcp_call *call)
     if (!state)
         return true;
     if (mcp_state_open(call, json_string_value(state), &call->state, &err) < 0) {
-        mcp_call_refuse(call, MCP_INVALID_PARAMS, err.message ? err.message : "out of memory",
-                        NULL);
+        mcp_call_refuse(call, MCP_INVALID_PARAMS, error_message(&err), NULL);
         return false;
     }
     return true;

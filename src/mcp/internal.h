@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/id.h"
 #include "base/sha256.h"
 #include "base/spool.h"
 #include "mcp/call.h"
@@ -236,8 +237,8 @@ enum mcp_task_status { TASK_WORKING, TASK_INPUT, TASK_COMPLETED, TASK_FAILED, TA
 struct mcp_task {
     TAILQ_ENTRY(mcp_task) link;
     struct mcp_server *server;
-    char id[32];
-    char name[32];         /* by which a tool finds it (mcp_call_leave), or "" */
+    char id[ID_SIZE];
+    char name[ID_SIZE];    /* by which a tool finds it (mcp_call_leave), or "" */
     struct mcp_peer *peer; /* with which it ends, or NULL */
     char owner[REQUEST_OWNER_MAX];
     enum mcp_task_status status;

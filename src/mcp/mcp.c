@@ -104,8 +104,7 @@ json_t *mcp_load(const char *text, size_t len, json_t **ret_answer)
 
     if (json_text_load(text, len, &limits, &message, &err) == 0)
         return message;
-    *ret_answer =
-        mcp_error_json(NULL, MCP_PARSE_ERROR, err.message ? err.message : "out of memory");
+    *ret_answer = mcp_error_json(NULL, MCP_PARSE_ERROR, error_message(&err));
     return NULL;
 }
 

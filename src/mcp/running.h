@@ -2,6 +2,7 @@
  * come back for it (tool_wait.c). */
 #pragma once
 
+#include "base/id.h"
 #include "mcp/tools.h"
 
 /* Clients give up on a request after a minute in which they heard nothing. */
@@ -21,9 +22,9 @@ struct mcp_running {
     double done, total;
     uint64_t reported_ns;
     unsigned n_reports;
-    char approval[32]; /* what the client is asked; "": nothing */
-    uint64_t hidden;   /* bytes of it that masks hide */
-    uint64_t unseen;   /* bytes that the question does not show: a yes has to repeat the number */
+    char approval[ID_SIZE]; /* what the client is asked; "": nothing */
+    uint64_t hidden;        /* bytes of it that masks hide */
+    uint64_t unseen; /* bytes that the question does not show: a yes has to repeat the number */
 
     /* --- for calls with `wait_s` (tool_wait.c) --- */
     struct loop_watch *limit; /* NULL: the call waits for the end */

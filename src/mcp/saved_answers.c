@@ -14,7 +14,7 @@
 
 struct mcp_saved_answer {
     TAILQ_ENTRY(mcp_saved_answer) link; /* in order of their age */
-    char id[32];
+    char id[ID_SIZE];
     char owner[REQUEST_OWNER_MAX];
     struct spool *spool;
     size_t len;

@@ -204,7 +204,7 @@ static struct old_exchange *exchange_new(struct mcp_old *client)
 
 static struct mcp_old *named_client(const struct request *request)
 {
-    const char *id = json_string_value(json_object_get(request->query, "sessionId"));
+    const char *id = request_query(request, "sessionId");
     struct mcp_old *client;
 
     LIST_FOREACH(client, &mcp_http_of(request)->old, link)

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/disk_hold.h"
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -33,6 +34,7 @@ struct mcp_stdio {
     bool is_reported; /* on_end was called */
     struct buf out;
     size_t written;          /* of `out` */
+    struct disk_hold hold;   /* of the rest */
     int flags;               /* of the output, as they were */
     LIST_HEAD(, line) lines; /* whose exchanges are open */
     bool is_reading;         /* now: nothing of ours is freed in between */
@@ -75,25 +77,51 @@ static void on_writable(void *arg)
     flush(arg);
 }
 
+static void give_up(struct mcp_stdio *stdio)
+{
+    stdio->written = stdio->out.len;
+    disk_hold_reset(&stdio->hold);
+    stdio->is_over = true;
+    end(stdio);
+}
+
+static void on_free(void *user)
+{
+    flush(user);
+}
+
+/* The client must not learn what a power failure would undo. */
+static void on_lost(void *user)
+{
+    give_up(user);
+}
+
+static const struct disk_hold_events hold_events = {on_free, on_lost};
+
 /* As much as the pipe takes; the rest when it has room again. */
 static void flush(struct mcp_stdio *stdio)
 {
-    while (unwritten(stdio)) {
-        ssize_t n = write(stdio->options.out, stdio->out.data + stdio->written, unwritten(stdio));
+    size_t free = 0;
+
+    while (unwritten(stdio) && (free = disk_hold_ask(&stdio->hold, unwritten(stdio))) > 0) {
+        ssize_t n = write(stdio->options.out, stdio->out.data + stdio->written, free);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN) { /* nobody reads any more */
-            stdio->written = stdio->out.len;
-            stdio->is_over = true;
-            end(stdio);
+            give_up(stdio);
             return;
         }
         if (n < 0)
             break;
         stdio->written += (size_t)n;
+        disk_hold_left(&stdio->hold, (size_t)n);
     }
     if (unwritten(stdio)) {
+        if (!free) { /* on_free() follows */
+            loop_watch_free(take_ptr(stdio->writable));
+            return;
+        }
         if (!stdio->writable)
             stdio->writable = loop_watch_fd(stdio->options.loop, stdio->options.out, LOOP_WRITE,
                                             on_writable, stdio);
@@ -302,6 +330,7 @@ int mcp_stdio_open(const struct mcp_stdio_options *options, struct mcp_stdio **r
     buf_init(&stdio->in, MCP_MESSAGE_BYTES + 2 * PIECE);
     buf_init(&stdio->out,
              SIZE_MAX / 2); /* bounded by what may run at once, and not read while full */
+    disk_hold_init(&stdio->hold, options->disk, &hold_events, stdio);
     stdio->flags = fcntl(options->out, F_GETFL);
     stdio->again = loop_timer(options->loop, on_readable, stdio);
     stdio->grace = loop_timer(options->loop, on_grace, stdio);
@@ -322,6 +351,7 @@ void mcp_stdio_free(struct mcp_stdio *stdio)
     if (!stdio)
         return;
     stdio->is_reported = true;
+    disk_hold_done(&stdio->hold);
     mcp_peer_free(stdio->peer);
     while (!LIST_EMPTY(&stdio->lines))
         free_line(LIST_FIRST(&stdio->lines));

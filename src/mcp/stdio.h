@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/group_sync.h"
 #include "base/loop.h"
 #include "mcp/mcp.h"
 
@@ -15,7 +16,8 @@ struct mcp_stdio;
 struct mcp_stdio_options {
     struct loop *loop;
     struct mcp_server *server;
-    int in, out; /* `out` does not block while this is open; both stay the caller's */
+    struct group_sync *disk; /* answers wait for it (base/disk_hold.h); NULL: they do not */
+    int in, out;             /* `out` does not block while this is open; both stay the caller's */
     const char *owner;
     struct caller *caller;
     void (*on_end)(void *user); /* once, from the loop; not the moment to free this */

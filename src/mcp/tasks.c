@@ -253,7 +253,7 @@ void mcp_tasks_part(struct mcp_peer *peer)
 
 /* --- methods --- */
 
-/* The task that is asked for, or NULL and the request was refused. */
+/* The task that is asked for. NULL: the answer has been given. */
 static struct mcp_task *find(struct mcp_request *request)
 {
     const char *id = json_string_value(json_object_get(request->params, "taskId"));
@@ -285,13 +285,14 @@ static void get_task(struct mcp_request *request)
 static void update_task(struct mcp_request *request)
 {
     struct mcp_task *task = find(request);
-    const json_t *given = json_object_get(request->params, "inputResponses");
     struct mcp_call *call = NULL;
+    const json_t *given;
     const char *key;
     json_t *answer;
 
     if (!task)
         return;
+    given = json_object_get(request->params, "inputResponses");
     if (!json_is_object(given)) {
         mcp_request_error(request, MCP_INVALID_PARAMS, "`inputResponses`: expected an object",
                           NULL);

@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/closer.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/task.h"
 #include "base/utf8.h"
@@ -40,7 +41,7 @@
 
 struct waiting {
     struct mcp_call *call;
-    char session_id[32];
+    char session_id[ID_SIZE];
     struct loop_watch *timer;
     void (*then)(struct mcp_call *call, const char *session_id, const struct files *files);
 };
@@ -64,7 +65,7 @@ static void look(void *arg)
     struct session *session =
         sessions_find(mcp_host_of(call)->api->sessions, call->owner, w->session_id, &err);
     const struct files *files = session ? session_files(session) : NULL;
-    char id[32];
+    char id[ID_SIZE];
 
     if (session && !files) {
         loop_timer_start(w->timer, LOOK_MS);

@@ -75,6 +75,8 @@ static const struct topic topics[] = {
      "`wait_s` in the arguments of the call that runs code: it is answered after so many seconds at "
      "the latest, and the code goes on, until `timeout_s`.\n",
      NULL, {&mcp_door_run, &mcp_tool_wait, &mcp_tool_interrupt}},
+    {"commands", "programs beside the code, such as servers: start, output, input, kill",
+     NULL, NULL, {&mcp_tool_command}},
     {"check", "problems of code before it runs",
      NULL, NULL, {&mcp_tool_check}},
     {"state", "JSON that outlives sessions and conversations",
@@ -270,13 +272,14 @@ static void add_tools(const struct mcp_call *call, struct buf *out)
 static const struct {
     const char *word, *topic;
 } other_words[] = {
-    {"background", "long"},   {"code", "api"},           {"directories", "files"},
-    {"environment", "files"}, {"fork", "sessions"},      {"git", "api"},
-    {"hosts", "network"},     {"languages", "files"},    {"libraries", "files"},
-    {"limits", "files"},      {"memory", "files"},       {"modules", "files"},
-    {"packages", "files"},    {"refactor", "api"},       {"rename", "api"},
-    {"review", "changes"},    {"search", "api"},         {"timeout", "long"},
-    {"undo", "changes"},      {"variables", "sessions"}, {"wait", "long"},
+    {"background", "long"},    {"code", "api"},          {"directories", "files"},
+    {"environment", "files"},  {"fork", "sessions"},     {"git", "api"},
+    {"hosts", "network"},      {"languages", "files"},   {"libraries", "files"},
+    {"limits", "files"},       {"memory", "files"},      {"modules", "files"},
+    {"server", "commands"},    {"terminal", "commands"}, {"packages", "files"},
+    {"refactor", "api"},       {"rename", "api"},        {"review", "changes"},
+    {"search", "api"},         {"timeout", "long"},      {"undo", "changes"},
+    {"variables", "sessions"}, {"wait", "long"},
 };
 
 static const struct topic *find_topic(const char *name)

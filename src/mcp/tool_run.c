@@ -5,6 +5,7 @@
 
 #include "admit/admit.h"
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/net.h"
 #include "base/terminal_text.h"
@@ -220,7 +221,7 @@ static void ask_next(struct mcp_running *r)
 
 static void pass_answer(struct mcp_running *r)
 {
-    char approval[32];
+    char approval[ID_SIZE];
     bool is_yes = said_yes(r), is_always = said_always(r);
 
     memcpy(approval, r->approval, sizeof(approval));

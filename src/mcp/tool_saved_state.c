@@ -134,9 +134,8 @@ void mcp_answer_object(struct mcp_call *call, json_t *object)
 
 void mcp_answer_error(struct mcp_call *call, struct error *err)
 {
-    json_t *object =
-        json_pack("{s:s, s:s, s:s}", "status", "error", "code", error_code_name(err->code), "error",
-                  err->message ? err->message : "out of memory");
+    json_t *object = json_pack("{s:s, s:s, s:s}", "status", "error", "code",
+                               error_code_name(err->code), "error", error_message(err));
 
     if (err->hint)
         (void)json_object_set_new(object, "hint", mcp_hint_json(call, err->hint));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "base/language.h"
 #include "engine/place.h"
 #include "mcp/tools.h"
@@ -56,7 +57,7 @@ struct admission mcp_admission(const struct mcp_call *call)
 
 /* The peer's own, by its id: it may have ended since. */
 struct own {
-    char id[32];
+    char id[ID_SIZE];
 };
 
 static int open_session(struct mcp_call *call, bool is_own, struct session **ret_session,

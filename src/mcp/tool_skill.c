@@ -31,9 +31,8 @@ static int compose(const struct mcp_call *call, struct buf *text, struct error *
 
 static json_t *failure(struct mcp_call *call, struct error *err)
 {
-    json_t *object =
-        json_pack("{s:s, s:s, s:s}", "status", "error", "code", error_code_name(err->code), "error",
-                  err->message ? err->message : "out of memory");
+    json_t *object = json_pack("{s:s, s:s, s:s}", "status", "error", "code",
+                               error_code_name(err->code), "error", error_message(err));
 
     if (err->hint)
         (void)json_object_set_new(object, "hint", mcp_hint_json(call, err->hint));

@@ -63,6 +63,7 @@ static const struct {
     {&mcp_tool_open_sessions,     NULL         },
     {&mcp_tool_end,               NULL         },
     {&mcp_tool_keep,              UNLISTED     },
+    {&mcp_tool_command,           UNLISTED     },
     {&mcp_tool_wait,              NULL         },
     {&mcp_tool_check,             UNLISTED     },
     {&mcp_tool_changes,           NULL         },

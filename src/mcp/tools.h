@@ -252,8 +252,8 @@ json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files
 
 extern const struct mcp_tool mcp_tool_python, mcp_tool_bash, mcp_tool_status, mcp_tool_interrupt,
     mcp_tool_restart, mcp_tool_fork, mcp_tool_wait, mcp_tool_check, mcp_tool_open_sessions,
-    mcp_tool_end, mcp_tool_keep, mcp_tool_output, mcp_tool_read, mcp_tool_write, mcp_tool_list,
-    mcp_tool_changes, mcp_tool_undo;
+    mcp_tool_end, mcp_tool_keep, mcp_tool_command, mcp_tool_output, mcp_tool_read, mcp_tool_write,
+    mcp_tool_list, mcp_tool_changes, mcp_tool_undo;
 extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_work_load,
     mcp_tool_work_list, mcp_tool_work_delete, mcp_tool_skill_save, mcp_tool_skill_list,
     mcp_tool_skill_info, mcp_tool_skill_file, mcp_tool_apis;

@@ -52,13 +52,37 @@ int files_init_on_host(struct files *files, int fd, struct error *err)
     return take(files, fd, true, err);
 }
 
+int files_add_tmp(struct files *files, int fd, struct error *err)
+{
+    cleanup_close int dir = fd;
+    struct stat st, workspace;
+
+    if (fstat(dir, &st) < 0 || fstat(files->fd, &workspace) < 0)
+        return error_errno(err, "look at /tmp");
+    if (!S_ISDIR(st.st_mode) || st.st_dev != workspace.st_dev || st.st_uid != workspace.st_uid)
+        return error_set(err, E_PROTOCOL, "received an invalid /tmp");
+    files->tmp_fd = take_fd(dir);
+    files->has_tmp = true;
+    return 0;
+}
+
 int files_copy(const struct files *files, struct files *ret_copy, struct error *err)
 {
     *ret_copy = *files;
     ret_copy->bill = NULL;
+    ret_copy->has_tmp = false;
     ret_copy->fd = fcntl(files->fd, F_DUPFD_CLOEXEC, 3);
     if (ret_copy->fd < 0)
         return error_errno(err, "fcntl");
+    if (files->has_tmp) {
+        ret_copy->tmp_fd = fcntl(files->tmp_fd, F_DUPFD_CLOEXEC, 3);
+        if (ret_copy->tmp_fd < 0) {
+            (void)error_errno(err, "fcntl");
+            files_done(ret_copy);
+            return -1;
+        }
+        ret_copy->has_tmp = true;
+    }
     ret_copy->bill = files_bill_ref(files->bill);
     return 0;
 }
@@ -66,6 +90,9 @@ int files_copy(const struct files *files, struct files *ret_copy, struct error *
 void files_done(struct files *files)
 {
     closer_close(&files->fd); /* it may be all that holds the file system */
+    if (files->has_tmp)
+        closer_close(&files->tmp_fd);
+    files->has_tmp = false;
     files_bill_unref(files->bill);
     files->bill = NULL;
 }
@@ -142,6 +169,26 @@ int files_openat(int dir, const char *path, int flags, mode_t mode)
     return fd;
 }
 
+int files_find_root(const struct files *files, const char **path)
+{
+    if (!files_path_is_tmp(*path))
+        return files->fd;
+    if (!files->has_tmp) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    *path += strlen("/tmp");
+    *path += **path == '/';
+    return files->tmp_fd;
+}
+
+int files_open_path(const struct files *files, const char *path, int flags, mode_t mode)
+{
+    int root = files_find_root(files, &path);
+
+    return root < 0 ? -1 : files_openat(root, path, flags, mode);
+}
+
 int files_open_parent(const struct files *files, const char *path, int *ret_dir,
                       char ret_name[NAME_MAX + 1], struct error *err)
 {
@@ -150,14 +197,14 @@ int files_open_parent(const struct files *files, const char *path, int *ret_dir,
     char parent[PATH_MAX];
     int dir;
 
-    if (!*name)
-        return error_set(err, E_INVALID, "the path names /workspace itself");
+    if (!*name || strcmp(path, "/tmp") == 0)
+        return error_set(err, E_INVALID, "the path names %s itself", *name ? "/tmp" : "/workspace");
     if (strlen(name) > NAME_MAX || strlen(path) >= PATH_MAX) {
         errno = ENAMETOOLONG;
         return files_fail(err, "open", path);
     }
     (void)snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 0, path);
-    dir = files_openat(files->fd, parent, O_PATH | O_DIRECTORY, 0);
+    dir = files_open_path(files, parent, O_PATH | O_DIRECTORY, 0);
     if (dir < 0)
         return files_fail(err, "open the directory of", path);
     *ret_dir = dir;
@@ -180,7 +227,8 @@ static const struct {
     {ENAMETOOLONG, E_INVALID, "the path is too long", NULL},
     {ELOOP, E_DENIED, "the path leads through a symbolic link",
      "name the file itself; links are not followed"},
-    {EXDEV, E_DENIED, "the path leads out of /workspace", NULL},
+    {EXDEV, E_DENIED, "the path leads out of /workspace or /tmp", NULL},
+    {EOPNOTSUPP, E_UNSUPPORTED, "this sandbox has no /tmp of its own", "use a path in /workspace"},
     {EACCES, E_DENIED, "its mode forbids it", "the program can change the mode with `chmod`"},
     {EPERM, E_DENIED, "its mode forbids it", "the program can change the mode with `chmod`"},
     {EAGAIN, E_BUSY, "the program is using or moving it", "try again"},
@@ -196,7 +244,7 @@ int files_fail(struct error *err, const char *what, const char *path)
     cleanup(buf_done) struct buf shown = BUF_OF(4 * PATH_MAX + 1);
     int errnum = errno;
 
-    (void)files_path_escape(path, &shown, NULL);
+    (void)files_path_escape(*path ? path : "/workspace", &shown, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
         if (meanings[i].errnum != errnum)
             continue;
@@ -259,11 +307,32 @@ int files_stat(const struct files *files, const char *path, struct files_entry *
 
     if (files_enter(&guard, files, err) < 0)
         return -1;
-    fd = files_openat(files->fd, path, O_PATH, 0);
+    fd = files_open_path(files, path, O_PATH, 0);
     if (fd < 0 || fstat(fd, &st) < 0)
         return files_fail(err, "look at", path);
     *ret_entry = (struct files_entry){.path = path};
     files_fill(ret_entry, &st);
+    return 0;
+}
+
+int files_read_link(const struct files *files, const char *path, char ret_target[PATH_MAX],
+                    struct error *err)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    cleanup(closer_close_file) int fd = -1;
+    char target[PATH_MAX];
+    ssize_t n;
+
+    if (files_enter(&guard, files, err) < 0)
+        return -1;
+    fd = files_open_path(files, path, O_PATH, 0);
+    if (fd < 0)
+        return files_fail(err, "look at", path);
+    n = readlinkat(fd, "", target, sizeof(target) - 1);
+    if (n < 0)
+        return error_set(err, E_INVALID, "it is not a symbolic link");
+    target[n] = '\0';
+    memcpy(ret_target, target, (size_t)n + 1);
     return 0;
 }
 
@@ -278,7 +347,7 @@ int files_open(const struct files *files, const char *path, int *ret_fd,
     if (files_enter(&guard, files, err) < 0)
         return -1;
     /* Without waiting for the writer of a FIFO or for the holder of a lease. */
-    fd = files_openat(files->fd, path, O_RDONLY, 0);
+    fd = files_open_path(files, path, O_RDONLY, 0);
     if (fd < 0 || fstat(fd, &st) < 0)
         return files_fail(err, "open", path);
     files_fill(&entry, &st);

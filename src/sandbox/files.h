@@ -1,4 +1,5 @@
-/* The /workspace of a sandbox, worked on from outside while its program works on it from inside.
+/* The /workspace and the /tmp of a sandbox, worked on from outside while its program works on it
+ * from inside.
  *
  * Everything here is a trap until shown otherwise: names are the program's, and so are the moments
  * at which a directory turns into a link. Paths are resolved by Linux below one
@@ -9,8 +10,9 @@
  * Linux counts the memory of files written from outside as the supervisor's. A bill for each
  * sandbox keeps count (files_open_bill()), and the limit of its cgroup is lowered by as much.
  *
- * Paths are relative to /workspace, "" is /workspace itself. They are bytes: a name that is no text
- * can be read and deleted, and is shown escaped; new names must be text.
+ * Paths are relative to /workspace, "" is /workspace itself; those in /tmp are absolute (`/tmp/x`).
+ * Both are parts of one file system, so that one bill and one limit cover them. Paths are bytes: a
+ * name that is no text can be read and deleted, and is shown escaped; new names must be text.
  */
 #pragma once
 
@@ -26,7 +28,9 @@
 struct files_bill;
 
 struct files {
-    int fd; /* O_PATH; -1: none */
+    int fd;       /* O_PATH; -1: none */
+    int tmp_fd;   /* O_PATH, of /tmp, */
+    bool has_tmp; /* if it is the sandbox's own */
     uid_t uid;
     gid_t gid;
     bool is_on_host;         /* the file system has others' files, too: the level `process` */
@@ -41,6 +45,10 @@ int files_init(struct files *files, int fd, struct error *err);
 /* Like files_init(), but at the level `process`, where it is a directory of any file system. */
 int files_init_on_host(struct files *files, int fd, struct error *err);
 void files_done(struct files *files);
+
+/* Adds /tmp. Takes the descriptor over, also on failure. Anything but a directory of the same file
+ * system is refused: the bill would not count it. */
+int files_add_tmp(struct files *files, int fd, struct error *err);
 
 /* Copies the handle for work in later turns of the loop: the sandbox may end meanwhile.
  */
@@ -77,6 +85,12 @@ void files_close_bill(const struct files *files);
  * E_INVALID: absolute and elsewhere, `..`, a NUL, or too long. */
 int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err);
 
+/* The same, but a path in /tmp is allowed, too, and stays absolute. */
+int files_path_check_tmp(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err);
+
+/* /tmp, or written from /tmp on. */
+bool files_path_is_tmp(const char *path);
+
 /* Relative, or written from /workspace or /home/user on. */
 bool files_path_is_inside(const char *path);
 
@@ -103,7 +117,7 @@ enum files_kind {
 const char *files_kind_name(enum files_kind kind);
 
 struct files_entry {
-    const char *path; /* from /workspace on */
+    const char *path; /* from /workspace on, or absolute in /tmp */
     enum files_kind kind;
     unsigned mode; /* permission bits */
     uint64_t size; /* as the file says: a sparse one may say anything */
@@ -142,6 +156,10 @@ int files_list(const struct files *files, const char *path, const struct files_p
                struct files_list *ret_list, struct error *err);
 
 /* --- reading --- */
+
+/* What a link says, which may be anything and is not checked. E_INVALID: it is no link. */
+int files_read_link(const struct files *files, const char *path, char ret_target[PATH_MAX],
+                    struct error *err);
 
 /* Opens a regular file. Reads of it never wait. The size is of now: the program may change it. */
 int files_open(const struct files *files, const char *path, int *ret_fd,
@@ -185,7 +203,8 @@ void files_write_abort(struct files_writer *writer); /* leaves nothing; harmless
 int files_make_directory(const struct files *files, const char *path, struct error *err);
 
 /* Gives it another path, in one step and in place of a file that is there. Missing directories are
- * made. */
+ * made. Between /workspace and /tmp, which are two mounts, a regular file is copied and then
+ * deleted, and in a fiber this pauses; anything else is E_INVALID. */
 int files_move(const struct files *files, const char *from, const char *to, struct error *err);
 
 /* A file, a link (not what it points to), an empty directory or, with `recursive`, all below one.

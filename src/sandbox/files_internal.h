@@ -25,8 +25,14 @@ int files_pause(struct files_guard *guard, const struct files *files, struct err
  * becomes a terminal, and every descriptor is close-on-exec. Returns it or -1 with errno. */
 int files_openat(int dir, const char *path, int flags, mode_t mode);
 
+/* The same for a path as callers give it, in /workspace or in /tmp. */
+int files_open_path(const struct files *files, const char *path, int flags, mode_t mode);
+
+/* The directory that the path starts from, and the rest. Returns -1 with errno. */
+int files_find_root(const struct files *files, const char **path);
+
 /* Opens the directory that holds the last part of `path`, which is copied to `ret_name`. The path
- * must not be "". */
+ * must be neither "" nor "/tmp". */
 int files_open_parent(const struct files *files, const char *path, int *ret_dir,
                       char ret_name[NAME_MAX + 1], struct error *err);
 

@@ -52,16 +52,15 @@ bool files_path_is_inside(const char *path)
     return path[0] != '/' || root_len(path, strlen(path)) > 0;
 }
 
-int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err)
+/* Brings what follows the first `root` bytes into its form, behind `prefix`. */
+static int check(const char *path, size_t len, size_t root, const char *prefix,
+                 char ret_path[PATH_MAX], struct error *err)
 {
     char clean[PATH_MAX];
-    size_t at = 0;
+    size_t at = strlen(prefix);
 
-    if (memchr(path, '\0', len))
-        return refuse(err, "a path must not contain NUL");
-    if (len && path[0] == '/' && !root_len(path, len))
-        return refuse(err, "the path is absolute, and not in /workspace");
-    for (size_t from = root_len(path, len); from < len;) {
+    memcpy(clean, prefix, at);
+    for (size_t from = root; from < len;) {
         const char *slash = memchr(path + from, '/', len - from);
         size_t part = slash ? (size_t)(slash - path) - from : len - from;
         int n = add_part(path + from, part, clean, at, err);
@@ -74,6 +73,40 @@ int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], stru
     clean[at] = '\0';
     memcpy(ret_path, clean, at + 1);
     return 0;
+}
+
+int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err)
+{
+    size_t root = root_len(path, len);
+
+    if (memchr(path, '\0', len))
+        return refuse(err, "a path must not contain NUL");
+    if (len && path[0] == '/' && !root)
+        return refuse(err, "the path is absolute, and not in /workspace");
+    return check(path, len, root, "", ret_path, err);
+}
+
+static size_t tmp_len(const char *path, size_t len)
+{
+    static const char tmp[] = "/tmp";
+    size_t root = strlen(tmp);
+
+    return len >= root && memcmp(path, tmp, root) == 0 && (len == root || path[root] == '/') ? root
+                                                                                             : 0;
+}
+
+bool files_path_is_tmp(const char *path)
+{
+    return tmp_len(path, strlen(path)) > 0;
+}
+
+int files_path_check_tmp(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err)
+{
+    size_t root = tmp_len(path, len);
+
+    if (!root || memchr(path, '\0', len))
+        return files_path_check(path, len, ret_path, err);
+    return check(path, len, root, "/tmp", ret_path, err);
 }
 
 /* Whether the character may stand in a line of text as it is. */

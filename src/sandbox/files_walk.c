@@ -147,7 +147,7 @@ static int descend(struct walk *walk, size_t index, struct error *err)
         walk->list.is_partial = true;
         return 0;
     }
-    fd = files_openat(walk->files->fd, walk->list.paths.data + path_at, O_RDONLY | O_DIRECTORY, 0);
+    fd = files_open_path(walk->files, walk->list.paths.data + path_at, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0) {
         /* Gone, or no directory any more: then there is nothing to see. Closed to us: there is. */
         if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
@@ -244,7 +244,7 @@ int files_list(const struct files *files, const char *path, const struct files_p
 
     if (files_enter(&walk.guard, files, err) < 0)
         return -1;
-    top = files_openat(files->fd, path, O_RDONLY | O_DIRECTORY, 0);
+    top = files_open_path(files, path, O_RDONLY | O_DIRECTORY, 0);
     r = top < 0 ? files_fail(err, "list", path) : walk_from(&walk, top, path, err);
     files_leave(&walk.guard);
     if (r < 0) {

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/closer.h"
+#include "base/fiber.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "sandbox/files_internal.h"
@@ -157,7 +158,8 @@ static int step_into(const struct files *files, int dir, const char *name)
 /* Returns the last directory of `path`, or -1 with errno. */
 static int make_directories(const struct files *files, const char *path)
 {
-    cleanup_close int dir = files_openat(files->fd, "", O_PATH | O_DIRECTORY, 0);
+    int root = files_find_root(files, &path);
+    cleanup_close int dir = root < 0 ? -1 : files_openat(root, "", O_PATH | O_DIRECTORY, 0);
     mode_t mask = umask(022);
 
     while (dir >= 0 && *path) {
@@ -235,6 +237,7 @@ int files_write_begin(struct files_writer *writer, const struct files *files, co
         .is_new = options->is_new,
     };
     writer->dir.fd = -1;
+    writer->dir.has_tmp = false;
     writer->dir.bill = files_bill_ref(files->bill);
     if (check_new_name(path, err) < 0 || charge(files->bill, files->fd, PAGE, err) < 0 ||
         files_enter(&guard, files, err) < 0 ||
@@ -331,12 +334,81 @@ int files_write_commit(struct files_writer *writer, struct error *err)
     return r;
 }
 
+/* Freed in our turn, a few milliseconds: the sender of a file that was too large may send a small
+ * one at once, before the closer has freed the rest. */
+#define FREED_AT_ONCE ((off_t)16 << 20)
+
 void files_write_abort(struct files_writer *writer)
 {
+    off_t written = (off_t)writer->written;
+
+    if (writer->fd >= 0 && written)
+        (void)!ftruncate(writer->fd, written > FREED_AT_ONCE ? written - FREED_AT_ONCE : 0);
     writer_done(writer);
 }
 
 /* --- another name --- */
+
+/* Copied between two pauses: less than a millisecond. */
+#define COPY_BYTES ((size_t)256 << 10)
+
+static int copy_into(struct files_writer *writer, int fd, struct error *err)
+{
+    cleanup_free char *data = malloc(COPY_BYTES);
+    ssize_t n;
+
+    if (!data)
+        return error_memory(err);
+    while ((n = files_read(fd, writer->written, data, COPY_BYTES, err)) > 0) {
+        if (fiber_is_cancelled())
+            return error_set(err, E_SYSTEM, "nobody waits for it");
+        if (files_write_feed(writer, data, (size_t)n, err) < 0)
+            return -1;
+        fiber_pause();
+    }
+    return n < 0 ? -1 : 0;
+}
+
+/* The program may have put something else there while the file was copied: that stays. */
+static int delete_copied(const struct files *files, const char *path, uint64_t inode,
+                         struct error *err)
+{
+    struct files_entry now;
+
+    if (files_stat(files, path, &now, NULL) < 0)
+        return 0;
+    return now.inode == inode ? files_delete(files, path, false, err) : 0;
+}
+
+/* Linux renames nothing from one mount to another. */
+static int move_across(const struct files *files, const char *from, const char *to,
+                       struct error *err)
+{
+    struct files_write_options options = {.makes_parents = true, .has_mode = true};
+    cleanup(closer_close_file) int fd = -1;
+    struct files_writer writer;
+    struct files_entry entry;
+
+    if (files_stat(files, from, &entry, err) < 0)
+        return -1;
+    if (entry.kind != FILES_REGULAR) {
+        error_set(err, E_INVALID,
+                  "only regular files can be moved between /workspace and /tmp from outside");
+        return error_hint(err, "let a command move it: `mv`");
+    }
+    if (files_open(files, from, &fd, &entry, err) < 0)
+        return -1;
+    options.mode = entry.mode;
+    if (files_write_begin(&writer, files, to, &options, err) < 0)
+        return -1;
+    if (copy_into(&writer, fd, err) < 0) {
+        files_write_abort(&writer);
+        return -1;
+    }
+    if (files_write_commit(&writer, err) < 0)
+        return -1;
+    return delete_copied(files, from, entry.inode, err);
+}
 
 int files_move(const struct files *files, const char *from, const char *to, struct error *err)
 {
@@ -347,6 +419,8 @@ int files_move(const struct files *files, const char *from, const char *to, stru
     char name[NAME_MAX + 1];
     int r = 0;
 
+    if (files_path_is_tmp(from) != files_path_is_tmp(to))
+        return move_across(files, from, to, err);
     if (check_new_name(to, err) < 0 || charge(files->bill, files->fd, PAGE, err) < 0 ||
         files_enter(&guard, files, err) < 0 ||
         files_open_parent(files, from, &source, name, err) < 0)

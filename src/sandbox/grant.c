@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/paths.h"
 #include "sandbox/mount.h"
@@ -252,9 +253,9 @@ struct helper {
     struct ns_map map;
 };
 
-/* In the helper, which shares our memory (ns_vfork): nothing is allocated or kept. The descriptor's
- * mount is not of this namespace, so the path is opened again here and must lead to the same
- * directory. All mounts fit into the socket, which nobody reads yet. */
+/* In the helper, which shares our memory (child_vfork): nothing is allocated or kept. The
+ * descriptor's mount is not of this namespace, so the path is opened again here and must lead to
+ * the same directory. All mounts fit into the socket, which nobody reads yet. */
 static int clone_grants(void *arg)
 {
     const struct helper *h = arg;
@@ -290,7 +291,7 @@ static int mount_as_user(const struct wish *wishes, size_t count, int *mounts, s
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "socketpair");
     h.sock = pair[1];
-    pid = ns_vfork(CLONE_NEWUSER | CLONE_NEWNS, clone_grants, &h);
+    pid = child_vfork(CLONE_NEWUSER | CLONE_NEWNS, clone_grants, &h);
     if (pid < 0)
         r = error_errno(err, "create namespaces");
     (void)close(pair[1]);

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 
@@ -35,9 +36,6 @@
 
 #define ZYGOTE_SOCKET 3
 #define ZYGOTE_STEADY 4
-
-/* For what runs in ns_vfork(): a few calls with small buffers. */
-#define VFORK_STACK 32768
 
 /* The program's whole environment, and so the sandbox's. One BLAS thread: a process that forks has
  * no threads. */
@@ -96,23 +94,6 @@ pid_t ns_clone(uint64_t flags, int *ret_pidfd)
     /* A time namespace shares its bit with the exit signal of the older call. */
     if (pid < 0 && errno == ENOSYS && !(flags & CSIGNAL))
         pid = clone_by_registers(&args);
-    return pid;
-}
-
-pid_t ns_vfork(uint64_t flags, int (*fn)(void *arg), void *arg)
-{
-    char stack[VFORK_STACK] __attribute__((aligned(16)));
-    sigset_t all, before;
-    int saved;
-    pid_t pid;
-
-    /* A handler of ours would run in the child, too, on our memory. */
-    (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, &before);
-    pid = clone(fn, stack + sizeof(stack), (int)flags | CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
-    saved = errno;
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    errno = saved;
     return pid;
 }
 
@@ -213,16 +194,6 @@ int ns_write_map(pid_t pid, const struct ns_map *map, struct error *err)
     return write_proc(pid, "gid_map", gids, err);
 }
 
-void ns_reset_signals(void)
-{
-    sigset_t none;
-
-    for (int sig = 1; sig < NSIG; sig++)
-        (void)signal(sig, SIG_DFL);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* A handle on the program through a read-only mount of its own: what /proc/self/exe leads to inside
  * a sandbox can then not be opened for writing, whoever owns the file (CVE-2019-5736). Needs
  * Linux 5.12; without it Landlock and the inode's mode are left. */
@@ -284,7 +255,7 @@ static void leave_callers_world(bool is_steady, bool is_on_host)
     /* The handlers of a zygote on the host end what it has started. Executing keeps this. */
     if (prctl(PR_SET_PDEATHSIG, is_on_host ? SIGTERM : SIGKILL) < 0 || setsid() < 0)
         _exit(NS_EXIT_PREPARE);
-    ns_reset_signals();
+    child_reset_signals();
     if (is_steady && personality(ADDR_NO_RANDOMIZE) < 0)
         _exit(NS_EXIT_PREPARE);
     (void)umask(022);
@@ -435,7 +406,7 @@ int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_
                 int *ret_fd, struct error *err)
 {
     char path[64];
-    pid_t pid = ns_vfork(CLONE_NEWUSER, leave, NULL);
+    pid_t pid = child_vfork(CLONE_NEWUSER, leave, NULL);
     int fd = -1, r;
 
     if (pid < 0)

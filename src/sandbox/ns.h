@@ -86,16 +86,6 @@ int ns_spawn_zygote(const struct ns_program *program, int sock, const struct ns_
 int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid,
                 int *ret_fd, struct error *err);
 
-/* In a new process: none is handled, ignored or held back. What the parent's handlers write would
- * be read by the parent. Allocates nothing. */
-void ns_reset_signals(void);
-
-/* Calls `fn` in a process in new namespaces that shares our memory, while we stand still until it
- * ends: the cost does not grow with what we hold, as that of a fork does. `fn` must not touch what
- * it was not given, and must end soon. Its process has ended when this returns, and is the caller's
- * to wait for. -1 with errno. */
-pid_t ns_vfork(uint64_t flags, int (*fn)(void *arg), void *arg);
-
 /* clone3(2) without a new stack; the child continues behind the call, as after fork(2). Sets the
  * cached thread id of the C library right, which a raw clone does not. Returns the pid, 0 in the
  * child, -1 with errno. */

@@ -147,10 +147,11 @@ static int enter_workdir(const struct wire_spawn *spec, struct error *err)
 
 static int enter_root(struct recipe *r, struct error *err)
 {
-    r->terminal_fd = -1;
-    if (root_enter(r->spec, r->grant_fds, r->layer_fds, err) < 0)
+    r->ptmx_fd = -1;
+    if (root_enter(r->spec, r->grant_fds, r->overlay_fds, err) < 0)
         return -1;
-    if ((r->spec->flags & WIRE_SPAWN_TERMINAL) && terminal_make(&r->terminal_fd, err) < 0)
+    if (terminal_mount(r->spec->flags & WIRE_SPAWN_TERMINAL ? 1 : WIRE_TERMINALS, &r->ptmx_fd,
+                       err) < 0)
         return -1;
     for (uint32_t i = 0; i < r->spec->n_grants; i++)
         close_fd(&r->grant_fds[i]);
@@ -217,12 +218,9 @@ static int restrict_paths(struct recipe *r, struct error *err)
         {"/proc", LANDLOCK_WRITE},        {"/dev/null", LANDLOCK_DEVICE},
         {"/dev/zero", LANDLOCK_DEVICE},   {"/dev/full", LANDLOCK_DEVICE},
         {"/dev/random", LANDLOCK_DEVICE}, {"/dev/urandom", LANDLOCK_DEVICE},
+        {"/dev/tty", LANDLOCK_TERMINAL},  {TERMINAL_PLACE, LANDLOCK_TERMINAL},
     };
-    static const struct landlock_path terminal[] = {
-        {TERMINAL_SLAVE, LANDLOCK_TERMINAL},
-        {"/dev/tty", LANDLOCK_TERMINAL},
-    };
-    struct landlock_path paths[ARRAY_SIZE(fixed) + ARRAY_SIZE(terminal) + WIRE_GRANTS_MAX];
+    struct landlock_path paths[ARRAY_SIZE(fixed) + WIRE_GRANTS_MAX];
     char *names[WIRE_GRANTS_MAX] = {0};
     size_t count = ARRAY_SIZE(fixed);
     int result = 0;
@@ -231,8 +229,6 @@ static int restrict_paths(struct recipe *r, struct error *err)
         return 0; /* a profile that insists on it is told so by the missing layer */
 
     memcpy(paths, fixed, sizeof(fixed));
-    for (size_t i = 0; r->terminal_fd >= 0 && i < ARRAY_SIZE(terminal); i++)
-        paths[count++] = terminal[i];
     for (uint32_t i = 0; i < r->spec->n_grants; i++) {
         names[i] = span_dup(r->spec->grants[i].path);
         if (!names[i])

@@ -12,17 +12,17 @@
 
 struct recipe {
     const struct wire_spawn *spec;
-    int sync_fd;                     /* a byte arrives when the id maps are written */
-    int attach_fds[WIRE_ATTACH_MAX]; /* cgroup files to write "0" into */
-    int grant_fds[WIRE_GRANTS_MAX];  /* detached mounts */
-    int layer_fds[2 * WIRE_COW_MAX]; /* out: of copy-on-write grants, as WIRE_SEALED has them */
-    int listener_fd;                 /* out: of calls for the write broker, or, where there is none,
-                                      * of refused calls; -1: nobody is told */
-    int terminal_fd;                 /* out: the master of its terminal; -1: it has none */
-    uint64_t namespaces;             /* CLONE_NEW* flags of all it is in, but the cgroup's */
-    const char *directory;           /* at the level `process`: the sandbox's own, and empty */
-    uint64_t prepared;               /* those among them that recipe_prepare() made */
-    uint32_t layers;                 /* out: what stands */
+    int sync_fd;                       /* a byte arrives when the id maps are written */
+    int attach_fds[WIRE_ATTACH_MAX];   /* cgroup files to write "0" into */
+    int grant_fds[WIRE_GRANTS_MAX];    /* detached mounts */
+    int overlay_fds[2 * WIRE_COW_MAX]; /* out: of copy-on-write grants, as WIRE_SEALED has them */
+    int listener_fd;       /* out: of calls for the write broker, or, where there is none,
+                            * of refused calls; -1: nobody is told */
+    int ptmx_fd;           /* out: where its terminals come from; -1: it has none */
+    uint64_t namespaces;   /* CLONE_NEW* flags of all it is in, but the cgroup's */
+    const char *directory; /* at the level `process`: the sandbox's own, and empty */
+    uint64_t prepared;     /* those among them that recipe_prepare() made */
+    uint32_t layers;       /* out: what stands */
 };
 
 /* All namespaces a sandbox is cloned into. The cgroup namespace is made later, from inside its

@@ -132,7 +132,7 @@ static int enter_workdir(const struct wire_spawn *spec, struct error *err)
 
 static int make_places(struct recipe *r, struct error *err)
 {
-    r->terminal_fd = -1;
+    r->ptmx_fd = -1;
     if (places_make(r->directory, err) < 0)
         return -1;
     return enter_workdir(r->spec, err);

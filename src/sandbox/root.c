@@ -17,7 +17,7 @@
 #include "base/span.h"
 #include "sandbox/cover.h"
 #include "sandbox/mount.h"
-#include "sandbox/overlay.h"
+#include "sandbox/overlay_mount.h"
 #include "sandbox/places.h"
 
 /* The directory in which the new root is built: it exists everywhere, and nobody grants it. */
@@ -415,7 +415,7 @@ static int make_tmpfs(const struct wire_spawn *spec, struct error *err)
 }
 
 /* One tmpfs for everything writable, so that one number is the disk limit. */
-static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *layer_fds,
+static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *overlay_fds,
                       struct error *err)
 {
     static const struct {
@@ -439,7 +439,7 @@ static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *layer_
     /* A detached mount cannot be cloned in parts on most kernels, so it is put down once, under the
      * last of its own targets, and shown from there. */
     if (mount_attach(disk, "/workspace", err) < 0 ||
-        overlay_grants(spec, "/workspace", grant_fds, layer_fds, err) < 0)
+        overlay_grants(spec, "/workspace", grant_fds, overlay_fds, err) < 0)
         return -1;
     for (size_t i = ARRAY_SIZE(parts); i-- > 0;) {
         char source[64];
@@ -548,10 +548,10 @@ static int private_root(const struct wire_spawn *spec, struct error *err)
     return carry_dir(spec, "/", st.st_dev, err) < 0 ? -1 : mount_pivot(BENCH, err);
 }
 
-static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, int *layer_fds,
+static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, int *overlay_fds,
                         struct error *err)
 {
-    size_t layers = 0;
+    size_t overlays = 0;
 
     for (uint32_t i = 0; i < spec->n_grants; i++) {
         cleanup_free char *path = span_dup(spec->grants[i].path);
@@ -561,18 +561,18 @@ static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, int
         if (mount_make_dirs(path, err) < 0 || mount_attach(grant_fds[i], path, err) < 0)
             return error_wrap(err, "grant %s", path);
         if (spec->grants[i].mode == WIRE_GRANT_COW &&
-            overlay_open(path, &layer_fds[2 * layers++ + 1], err) < 0)
+            overlay_open(path, &overlay_fds[2 * overlays++ + 1], err) < 0)
             return error_wrap(err, "grant %s", path);
     }
     return cover_places(spec, err) < 0 ? -1 : cover_fifos(spec, err);
 }
 
-int root_enter(const struct wire_spawn *spec, int *grant_fds, int *layer_fds, struct error *err)
+int root_enter(const struct wire_spawn *spec, int *grant_fds, int *overlay_fds, struct error *err)
 {
     if (spec->n_grants && private_root(spec, err) < 0)
         return -1;
-    if (mount_proc(err) < 0 || mount_disk(spec, grant_fds, layer_fds, err) < 0 ||
-        mount_grants(spec, grant_fds, layer_fds, err) < 0)
+    if (mount_proc(err) < 0 || mount_disk(spec, grant_fds, overlay_fds, err) < 0 ||
+        mount_grants(spec, grant_fds, overlay_fds, err) < 0)
         return -1;
     if (spec->n_grants && mount_set_attrs(AT_FDCWD, "/", MOUNT_ATTR_RDONLY, false, err) < 0)
         return -1;

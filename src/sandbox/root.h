@@ -42,6 +42,6 @@ int root_build(const struct wire_strings *binds, const struct root_file *files,
 
 /* In the sandbox's own namespaces, before privileges are dropped: private /proc, /workspace, /tmp,
  * /dev/shm, and the granted directories (`grant_fds`: one detached mount each, in order, in whose
- * place overlays come for copy-on-write ones). `layer_fds`: as WIRE_SEALED has them behind the
+ * place overlays come for copy-on-write ones). `overlay_fds`: as WIRE_SEALED has them behind the
  * workspace. */
-int root_enter(const struct wire_spawn *spec, int *grant_fds, int *layer_fds, struct error *err);
+int root_enter(const struct wire_spawn *spec, int *grant_fds, int *overlay_fds, struct error *err);

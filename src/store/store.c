@@ -14,9 +14,6 @@
 #include "base/paths.h"
 #include "store/checkpoint.h"
 
-/* A newer Belljar's file is not touched. */
-#define STORE_VERSION 2
-
 /* A change takes well under a millisecond, and the loop stands still while another process makes
  * one: whoever holds the lock longer than this is ill. */
 #define BUSY_MS 2000
@@ -24,6 +21,7 @@
 #define PAGE_BYTES 4096
 
 struct store {
+    const struct store_kind *kind;
     char *path;
     sqlite3 *db;                   /* NULL: not yet opened */
     struct loop *loop;             /* of a server; NULL: a command that ends soon */
@@ -34,10 +32,11 @@ struct store {
 /* In WAL mode a commit is safe from the end of the process at once, and from a power failure after
  * the next checkpoint; the file is whole in either case. A checkpoint waits for the disk: it comes
  * after each MiB, not after four as usual. In a server nobody waits for it (store/checkpoint.h). */
-static const char schema[] =
+static const char pragmas[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;"
-    "PRAGMA trusted_schema=OFF; PRAGMA journal_size_limit=4194304; PRAGMA wal_autocheckpoint=256;"
-    "BEGIN IMMEDIATE;"
+    "PRAGMA trusted_schema=OFF; PRAGMA journal_size_limit=4194304; PRAGMA wal_autocheckpoint=256";
+
+static const char tables[] =
     "CREATE TABLE IF NOT EXISTS work(owner TEXT NOT NULL, name TEXT NOT NULL, description TEXT,"
     " created TEXT NOT NULL, updated TEXT NOT NULL, version INTEGER NOT NULL,"
     " PRIMARY KEY(owner, name)) WITHOUT ROWID;"
@@ -56,11 +55,16 @@ static const char schema[] =
     " version INTEGER NOT NULL, path TEXT NOT NULL, is_executable INTEGER NOT NULL,"
     " data BLOB NOT NULL, PRIMARY KEY(owner, name, version, path),"
     " FOREIGN KEY(owner, name, version) REFERENCES folder(owner, name, version)"
-    " ON DELETE CASCADE);"
-    "PRAGMA user_version=2;" /* STORE_VERSION */
-    "COMMIT";
+    " ON DELETE CASCADE);";
 
-struct store *store_new(const char *path)
+static const struct store_kind usual = {
+    .tables = tables,
+    .version = 2,
+    .max_bytes = LIMIT_STORE_BYTES,
+    .full = "delete old entries with `belljar state rm`",
+};
+
+struct store *store_new_of(const char *path, const struct store_kind *kind)
 {
     struct store *store = calloc(1, sizeof(*store));
 
@@ -68,7 +72,13 @@ struct store *store_new(const char *path)
         free(store);
         return NULL;
     }
+    store->kind = kind;
     return store;
+}
+
+struct store *store_new(const char *path)
+{
+    return store_new_of(path, &usual);
 }
 
 static void close_db(struct store *store)
@@ -161,7 +171,7 @@ static int fail(const struct store *store, const char *what, struct error *err)
 
     if (code == SQLITE_FULL) {
         error_set(err, E_TOO_LARGE, "the space for stored data is full");
-        return error_hint(err, "delete old entries with `belljar state rm`");
+        return error_hint(err, "%s", store->kind->full);
     }
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
         return error_set(err, E_BUSY, "another process is writing to `%s`", store->path);
@@ -197,19 +207,33 @@ static int make_file(const struct store *store, struct error *err)
     return 0;
 }
 
+static int make_tables(const struct store *store)
+{
+    cleanup_free char *sql = NULL;
+    int r;
+
+    if (asprintf(&sql, "BEGIN IMMEDIATE; %s PRAGMA user_version=%d; COMMIT", store->kind->tables,
+                 store->kind->version) < 0) {
+        sql = NULL;
+        return SQLITE_NOMEM;
+    }
+    r = sqlite3_exec(store->db, pragmas, NULL, NULL, NULL);
+    return r == SQLITE_OK ? sqlite3_exec(store->db, sql, NULL, NULL, NULL) : r;
+}
+
 static int set_up(struct store *store, struct error *err)
 {
     char most[64];
 
     (void)sqlite3_busy_timeout(store->db, BUSY_MS);
-    if (pragma(store->db, "PRAGMA user_version") > STORE_VERSION) {
+    if (pragma(store->db, "PRAGMA user_version") > store->kind->version) {
         error_set(err, E_UNSUPPORTED, "`%s` was written by a newer Belljar", store->path);
         return error_hint(err, "use that one, or move the file away");
     }
     (void)snprintf(most, sizeof(most), "PRAGMA max_page_count=%d",
-                   (int)(LIMIT_STORE_BYTES / PAGE_BYTES));
+                   (int)(store->kind->max_bytes / PAGE_BYTES));
     if (sqlite3_exec(store->db, "PRAGMA page_size=4096", NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(store->db, schema, NULL, NULL, NULL) != SQLITE_OK ||
+        make_tables(store) != SQLITE_OK ||
         sqlite3_exec(store->db, most, NULL, NULL, NULL) != SQLITE_OK)
         return fail(store, "open", err);
     return 0;

@@ -21,8 +21,19 @@
 struct store;
 struct loop; /* base/loop.h */
 
+/* The content of a file: its tables, as statements that make those that are not there. */
+struct store_kind {
+    const char *tables;
+    int version;        /* of these; a file with a higher one is not touched */
+    uint64_t max_bytes; /* of the file */
+    const char *full;   /* what to do when it is full */
+};
+
 /* `path` is copied; the directory it is in has to be there. NULL: out of memory. */
 struct store *store_new(const char *path);
+
+/* A file of its own for something else than skills and saved states. `kind` outlives it. */
+struct store *store_new_of(const char *path, const struct store_kind *kind);
 void store_free(struct store *store);
 
 /* The user's own, with the shelves of skills that everybody has: the operator's

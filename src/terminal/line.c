@@ -290,16 +290,6 @@ void line_end(struct line *line)
     (void)move(line, end_of(line, line->cursor));
 }
 
-bool line_is_first(const struct line *line)
-{
-    return home_of(line, line->cursor) == 0;
-}
-
-bool line_is_last(const struct line *line)
-{
-    return end_of(line, line->cursor) == line->text.len;
-}
-
 /* The place in another line as many characters from its beginning as the cursor is in this one. */
 static size_t below(const struct line *line, size_t home)
 {

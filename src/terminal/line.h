@@ -68,9 +68,6 @@ void line_break(struct line *line, bool is_python, bool indents);
 void line_indent(struct line *line);
 void line_unindent(struct line *line);
 
-bool line_is_last(const struct line *line); /* the cursor is in the last line */
-bool line_is_first(const struct line *line);
-
 /* Only spaces stand before the cursor in its line. */
 bool line_is_indentation(const struct line *line);
 

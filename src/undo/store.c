@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/date.h"
 #include "base/file.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
@@ -62,7 +63,7 @@ bool store_is_id(const char *text)
 {
     size_t len = strlen(text);
 
-    return len > 0 && len < 32 && strspn(text, ALPHABET) == len && text[0] != '-';
+    return len > 0 && len < ID_SIZE && strspn(text, ALPHABET) == len && text[0] != '-';
 }
 
 int store_not_found(const char *id, struct error *err)
@@ -173,10 +174,10 @@ static int by_time(const void *a, const void *b)
     return r ? r : by_id(a, b);
 }
 
-int store_ids(int store, char (**ret_ids)[32], size_t *ret_count, struct error *err)
+int store_ids(int store, char (**ret_ids)[ID_SIZE], size_t *ret_count, struct error *err)
 {
     cleanup_closedir DIR *dir = file_open_dir(store, ".");
-    cleanup_free char(*ids)[32] = NULL;
+    cleanup_free char(*ids)[ID_SIZE] = NULL;
     size_t count = 0, size = 0;
     const struct dirent *entry;
 
@@ -412,7 +413,7 @@ static void add_run(int store, const char *id, const char *owner, json_t *list)
 int undo_store_list(const char *owner, json_t **ret_list, struct error *err)
 {
     cleanup_close int store = -1;
-    cleanup_free char(*ids)[32] = NULL;
+    cleanup_free char(*ids)[ID_SIZE] = NULL;
     size_t count = 0;
     json_t *list;
 

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "base/id.h"
 #include "undo/store.h"
 #include "undo/undo.h"
 
@@ -13,7 +14,7 @@
 
 /* The content of meta.json. */
 struct store_meta {
-    char id[32], owner[RUN_KEEPER_MAX], session[32], undoes[32];
+    char id[ID_SIZE], owner[RUN_KEEPER_MAX], session[ID_SIZE], undoes[ID_SIZE];
     int64_t began_ns;
     size_t n_grants;
     struct store_grant {
@@ -48,7 +49,7 @@ char *store_read_text(int run, const char *name, size_t *ret_len);
 bool store_is_locked(int run);
 
 /* All ids, oldest first (ids sort by time). NULL and 0: none. */
-int store_ids(int store, char (**ret_ids)[32], size_t *ret_count, struct error *err);
+int store_ids(int store, char (**ret_ids)[ID_SIZE], size_t *ret_count, struct error *err);
 
 /* Takes the run's directory out of sight and removes it. */
 int store_remove(int store, const char *id, struct error *err);

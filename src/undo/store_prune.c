@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/id.h"
 #include "base/limits.h"
 #include "undo/entry.h"
 #include "undo/store_internal.h"
@@ -45,7 +46,7 @@ void store_delete_tree(int store, const char *name)
 
 int store_remove(int store, const char *id, struct error *err)
 {
-    char gone[48];
+    char gone[sizeof(GONE) + ID_SIZE];
 
     (void)snprintf(gone, sizeof(gone), GONE "%s", id);
     if (renameat(store, id, store, gone) < 0)
@@ -79,7 +80,7 @@ static uint64_t bytes_below(int run)
 
 /* One record of the store. */
 struct record {
-    char id[32];
+    char id[ID_SIZE];
     char owner[RUN_KEEPER_MAX];
     char *place; /* the first granted directory */
     uint64_t bytes;
@@ -173,7 +174,7 @@ static void prune_old(struct pruning *p, struct record *r)
 static void prune_large(struct pruning *p, struct record *r)
 {
     cleanup_close int run = -1, changes = -1;
-    char gone[48];
+    char gone[sizeof(GONE) + ID_SIZE];
 
     r->is_kept = true;
     (void)snprintf(gone, sizeof(gone), GONE "%s", r->id);
@@ -285,7 +286,7 @@ static void remove_leftovers(int store)
 
 static int look_at_all(struct pruning *p, struct error *err)
 {
-    cleanup_free char(*ids)[32] = NULL;
+    cleanup_free char(*ids)[ID_SIZE] = NULL;
     size_t count = 0;
 
     if (store_ids(p->store, &ids, &count, err) < 0)

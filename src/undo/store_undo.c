@@ -28,7 +28,7 @@ struct work {
     struct undo_marks marks;
     char *steps;
     size_t n_steps;
-    char own_id[32];
+    char own_id[ID_SIZE];
     int own_dir;
     struct journal *own;
 };
@@ -161,7 +161,7 @@ static int check_undo(struct work *w, int run, const struct store_meta *meta, st
 
 static int read_undos(struct work *w, struct error *err)
 {
-    cleanup_free char(*ids)[32] = NULL;
+    cleanup_free char(*ids)[ID_SIZE] = NULL;
     size_t count = 0;
     int r = store_ids(w->store, &ids, &count, err);
 

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "sandbox/ns.h"
 
@@ -164,7 +165,7 @@ __attribute__((noreturn)) static void become_keeper(const struct child_options *
 
     if (follow(supervisor) < 0 || (map && ns_write_map(0, map, NULL) < 0))
         _exit(EXIT_KEEPER);
-    ns_reset_signals();
+    child_reset_signals();
     (void)setsid();
     if (take_streams(pipes) < 0)
         _exit(EXIT_KEEPER);

@@ -488,8 +488,8 @@ static void answer(struct host_call *c, const char *method, const json_t *params
         if (begin(c, params, &err) == 0)
             return;
         c->function = NULL;
-        c->answer = error_result("%s%s%s", err.message ? err.message : "out of memory",
-                                 err.hint ? "; " : "", err.hint ? err.hint : "");
+        c->answer = error_result("%s%s%s", error_message(&err), err.hint ? "; " : "",
+                                 err.hint ? err.hint : "");
     } else {
         c->answer = strcmp(method, "tools/list") == 0 ? list(c->wire) : introduce();
     }

@@ -16,6 +16,7 @@ import tempfile
 import time
 
 import cells
+import doors
 import peers
 import table
 
@@ -61,6 +62,7 @@ class Bench:
         self.cells = {}  # (peer, cell) → [ms…]
         self.memory = {}
         self.masker = {}
+        self.doors = None
         self.failed = 0
 
     # --- Belljar ---
@@ -160,6 +162,11 @@ class Bench:
         texts = sorted(glob.glob(os.path.join(LIBRARY, "*.py")))
         self.masker = json.loads(subprocess.run([tool, *texts], capture_output=True, text=True, check=True).stdout)
 
+    def ask_doors(self, build, is_quick):
+        say("bench: the doors")
+        self.doors = doors.measure(build, doors.QUICK if is_quick else doors.FULL)
+        self.failed += self.doors["failed"]
+
     def report(self):
         return {
             "times_ms": {f"{name} {program}": rows for (name, program), rows in self.times.items()},
@@ -169,6 +176,7 @@ class Bench:
             "idle_pss_mb": self.memory,
             "belljar": self.ours,
             "masker": self.masker,
+            "doors": self.doors,
             "absent": self.absent,
             "failed_runs": self.failed,
             "isolation": {peer.name: peer.isolation for peer in self.peers},
@@ -194,6 +202,7 @@ def main():
             bench.throughput()
             bench.weigh()
             bench.mask()
+            bench.ask_doors(build, args.quick)
     report = bench.report()
     report["load_before"], report["load_after"] = load, os.getloadavg()
     report["cores"], report["seconds"] = os.cpu_count(), time.monotonic() - begin

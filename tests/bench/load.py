@@ -2,7 +2,8 @@
 """load.py [--build DIR] [--quick]: `belljar serve` under load, as ratios of one run.
 
 Fresh runs and warm cells through HTTP (wrk, keep-alive) at 1, 16, 256 and 1000 connections, and requests
-that need no work, for comparison; what HTTP adds to one run; memory of the server with many open sessions and streams; and a
+that need no work, for comparison; fresh runs that come at fixed times (open loop) at half and nine tenths of the rate of 16 connections;
+what HTTP adds to one run; memory of the server with many open sessions and streams; and a
 small run of one token while another token floods. Every answer is checked for its status. Times of a machine that does something
 else mean little: only what was measured side by side is compared, and nothing here passes or fails by time.
 """
@@ -19,6 +20,7 @@ import tempfile
 import threading
 import time
 
+import open_loop
 from server import Server
 
 CODE = {"code": "print(1)"}
@@ -84,10 +86,13 @@ def time_calls_get(server, count):
 # --- throughput ---
 
 
-def wrk(server, folder, path, body, connections, seconds):
+def wrk(server, folder, paths, body, connections, seconds):
+    """Each request of a thread goes to the next of the paths."""
     script = os.path.join(folder, "post.lua")
     with open(script, "w", encoding="ascii") as file:
         file.write(
+            "local paths, turn = {" + ", ".join(json.dumps(path) for path in paths) + "}, 0\n"
+            "function request() turn = turn % #paths + 1 return wrk.format(nil, paths[turn]) end\n"
             f'wrk.method = "POST"\nwrk.body = [==[{json.dumps(body)}]==]\n'
             f'wrk.headers["Content-Type"] = "application/json"\nwrk.headers["Authorization"] = "Bearer {server.token}"\n'
             'done = function(s, l, r) io.write(string.format("RESULT %d %d %d %d %d %d\\n", s.requests, s.duration, s.errors.status, '
@@ -95,7 +100,7 @@ def wrk(server, folder, path, body, connections, seconds):
         )
     threads = 1 if connections == 1 else 2
     out = subprocess.run(
-        ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--timeout", "60s", "-s", script, f"http://127.0.0.1:{server.port}{path}"],
+        ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--timeout", "60s", "-s", script, f"http://127.0.0.1:{server.port}"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     requests, duration_us, refused, broken, p50, p99 = map(int, re.search(r"RESULT (\d+) (\d+) (-?\d+) (\d+) (\d+) (\d+)", out).groups())
@@ -106,9 +111,9 @@ def throughput(server, folder, seconds):
     rows = []
     session = json.loads(server.call(server.connect(), "POST", "/v1/sessions", {})[1])["session_id"]
     for connections in LEVELS:
-        rows.append(("fresh runs", connections, wrk(server, folder, "/v1/run", CODE, connections, seconds)))
-        rows.append(("warm cells", connections, wrk(server, folder, f"/v1/sessions/{session}/execute", CODE, connections, seconds)))
-        rows.append(("no work", connections, wrk(server, folder, "/v1/sessions/none/interrupt", {}, connections, seconds)))
+        rows.append(("fresh runs", connections, wrk(server, folder, ["/v1/run"], CODE, connections, seconds)))
+        rows.append(("warm cells", connections, wrk(server, folder, [f"/v1/sessions/{session}/execute"], CODE, connections, seconds)))
+        rows.append(("no work", connections, wrk(server, folder, ["/v1/sessions/none/interrupt"], {}, connections, seconds)))
     return rows
 
 
@@ -196,6 +201,9 @@ def main():
         print(f"{'':12} {'connections':>11} {'of the best':>11} {'per second':>11} {'p50 ms':>9} {'p99 ms':>9} {'refused':>8} {'broken':>7}")
         for kind, connections, r in rows:
             print(f"{kind:12} {connections:>11} {r['rate'] / best[kind]:>11.0%} {r['rate']:>11.0f} {r['p50_ms']:>9.2f} {r['p99_ms']:>9.2f} {r['refused']:>8} {r['broken']:>7}")
+        say("open loop")
+        capacity = next(r["rate"] for kind, connections, r in rows if kind == "fresh runs" and connections == 16)
+        print("\n".join(open_loop.table(server, CODE, capacity, seconds * 2)))
         say("fairness")
         alone, flooded, loud = fairness(server, count // 4)
         print(f"a small run: p50 {median_ms(alone):.2f}, p99 {p99_ms(alone):.2f} ms alone; p50 {median_ms(flooded):.2f}, p99 {p99_ms(flooded):.2f} ms while another token floods "

@@ -3,6 +3,8 @@
 import json
 import sys
 
+import goals
+
 
 def percentile(values, p):
     values = sorted(values)
@@ -214,6 +216,8 @@ def show(data, only_cells=False):
     grid(["growth", "10", "100", "1,000"], growth(r))
     grid(["a process per program", "isolation", "print p50 / p99", "of bubblewrap", "pandas p50 / p99", "of bubblewrap",
           "per second, 4 clients"], everyone(r))  # fmt: skip
+    if r.data.get("doors"):
+        grid(goals.HEAD, goals.rows(r))
     for name, why in data["absent"].items():
         print(f"not measured: {name}: {why}")
     print(f"failed runs: {data['failed_runs']}")

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         must(why[0]);
     check_outside(base, canary);
     /* As a layer, over what is there by now. */
-    if (archive_read_layers(fd, paths, 1, why, sizeof(why)) < 0)
+    if (archive_read_overlays(fd, paths, 1, why, sizeof(why)) < 0)
         must(why[0]);
     check_outside(base, canary);
     (void)close(fd);

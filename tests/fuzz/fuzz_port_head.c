@@ -17,9 +17,10 @@ static const char *const forbidden[] = {
     "connection", "x-accel-",        "strict-transport", "alt-svc",           "link",
     "refresh",    "content-range"};
 
-static void check_line(struct span line)
+/* `is_named`: by the name of a host, where nothing stands before the path. */
+static void check_line(struct span line, bool is_named)
 {
-    static const char location[] = "Location: /v1/sessions/s/ports/8000/";
+    const char *location = is_named ? "Location: /" : "Location: /v1/sessions/s/ports/8000/";
     const char *colon = memchr(line.data, ':', line.len);
 
     if (!colon || memchr(line.data, '\n', line.len) || memchr(line.data, 0, line.len))
@@ -28,11 +29,14 @@ static void check_line(struct span line)
         if (line.len >= strlen(forbidden[i]) &&
             strncasecmp(line.data, forbidden[i], strlen(forbidden[i])) == 0)
             abort();
-    if (span_starts_with(line, "Location") && !span_starts_with(line, location))
+    if (span_starts_with(line, "Location") &&
+        (!span_starts_with(line, location) ||
+         (is_named && span_starts_with(line, "Location: //")) ||
+         memmem(line.data, span_until(line, "?#"), "/../", 4) || memchr(line.data, '\\', line.len)))
         abort();
 }
 
-static void check(const struct buf *text)
+static void check(const struct buf *text, bool is_named)
 {
     const char *at = buf_str(text), *end = at + text->len;
 
@@ -41,7 +45,7 @@ static void check(const struct buf *text)
 
         if (!stop || stop == at)
             abort();
-        check_line((struct span){at, (size_t)(stop - at)});
+        check_line((struct span){at, (size_t)(stop - at)}, is_named);
         at = stop + 2;
     }
 }
@@ -50,8 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     static const struct http_limits limits = {16 * KIB, 100, "long", "many"};
     static const char path[] = "/v1/sessions/s/ports/8000/x";
+    bool is_named = len / 2 % 2;
     const struct port_head head = {
-        .port = 8000, .path = {path + 25, 2}, .prefix = {path, sizeof(path) - 3}};
+        .port = 8000, .path = {path + 25, 2}, .prefix = {path, is_named ? 0 : sizeof(path) - 3}};
     struct http_head answer;
     struct http_refusal why;
     struct buf text = BUF_OF(8 * KIB);
@@ -62,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         return 0;
     (void)port_head_is_text(&answer);
     if (port_head_answer(&answer, &head, len % 2, &text, &err) == 0)
-        check(&text);
+        check(&text, is_named);
     else if (err.code != E_TOO_LARGE)
         abort();
     error_done(&err);

@@ -189,6 +189,8 @@ def test_a_figure_comes_once_and_is_a_picture(who, profile, end):
     assert (png["width"], png["height"]) == (width, height) and 300 < width < 900 and 200 < height < 700
     assert len(set(data[i : i + 4] for i in range(0, len(data) - 4, 997))) > 3, "the picture has one colour"
     (chart,) = charts(shown)
+    ticks = [chart.pop(f"{axis}_{part}") for axis in "xy" for part in ("ticks", "tick_labels", "scale")]
+    assert ticks[0][1:-1] == [1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3] and ticks[1][1] == "1.00" and ticks[2] == ticks[5] == "linear", ticks
     assert chart == {
         "type": "line", "title": "T", "x_label": "", "y_label": "",
         "series": [{"label": "up", "x": [1, 2, 3], "y": [4, 5, 6]}],

@@ -1,102 +1,16 @@
 """The interface of E2B, in its own protocols and without its packages (tests/e2b/run.py has those)."""
 import base64
-import contextlib
+import gzip
 import hashlib
 import json
 import struct
+import threading
 import time
 import urllib.parse
 
 import pytest
+from e2b_client import INTERPRETER, Sandbox, control, made, split
 from serving import Server, wait_until
-
-ENVD, INTERPRETER = "49983", "49999"
-
-
-def key(server):
-    return {"X-API-KEY": "e2b_" + server.token.removeprefix("bj_"), "Authorization": None}
-
-
-def control(server, method, path, body=None, headers=None):
-    return server.call(method, f"/e2b{path}", body, {**key(server), **(headers or {})})
-
-
-class Sandbox:
-    """One sandbox and the ways to talk to it."""
-
-    def __init__(self, server, **fields):
-        self.server = server
-        reply = control(server, "POST", "/v2/sandboxes", {"templateID": "base", "timeout": 60, **fields})
-        assert reply.status == 201, reply
-        self.made = reply.json
-        self.id = self.made["sandboxID"]
-
-    def headers(self, port=ENVD, **more):
-        return {
-            "Authorization": "Basic " + base64.b64encode(b"user:").decode(), "E2b-Sandbox-Id": self.id, "E2b-Sandbox-Port": port,
-            "X-Access-Token": self.made["envdAccessToken"], **more,
-        }  # fmt: skip
-
-    def call(self, method, path, body=None, port=ENVD, **headers):
-        return self.server.call(method, f"/e2b{path}", body, self.headers(port, **{k.replace("_", "-"): v for k, v in headers.items()}))
-
-    def rpc(self, method, body=None, **headers):
-        return self.call("POST", f"/{method}", body or {}, **headers)
-
-    def stream_raw(self, method, data, **headers):
-        return self.call("POST", f"/{method}", data, Content_Type="application/connect+json", **headers)
-
-    def stream(self, method, body, **headers):
-        """The messages of a stream, and how it ended."""
-        message = json.dumps(body).encode()
-        reply = self.stream_raw(method, struct.pack(">BI", 0, len(message)) + message, **headers)
-        assert reply.status == 200, reply
-        return split(reply.body)
-
-    def run(self, line, limit_ms=None, **fields):
-        """(stdout, stderr, the end event or the error)"""
-        headers = {"Connect_Timeout_Ms": str(limit_ms)} if limit_ms else {}
-        messages, end = self.stream("process.Process/Start", {"process": {"cmd": "/bin/bash", "args": ["-c", line]}, "stdin": False, **fields}, **headers)
-        events = [m["event"] for m in messages]
-        assert events[0]["start"]["pid"] > 0, events
-        data = [e["data"] for e in events if "data" in e]
-        out, err = (b"".join(base64.b64decode(d[name]) for d in data if name in d).decode() for name in ("stdout", "stderr"))
-        return out, err, end.get("error") or events[-1]["end"]
-
-    def execute(self, code, **fields):
-        reply = self.call("POST", "/execute", {"code": code, **fields}, port=INTERPRETER)
-        assert reply.status == 200, reply
-        assert reply.body.isascii() and b"\n\n" not in reply.body
-        lines = [json.loads(line) for line in reply.body.decode("ascii").splitlines()]
-        assert lines[0]["type"] == "number_of_executions" and lines[-1] == {"type": "end_of_execution"}, lines
-        found = []
-        for line in lines[1:-1]:  # where a stream is cut is nobody's promise
-            if found and line["type"] == found[-1]["type"] and "timestamp" in line:
-                found[-1]["text"] += line["text"]
-            else:
-                found.append(line)
-        return found
-
-
-def split(data):
-    """The messages of envelopes, and the last one."""
-    messages = []
-    while data:
-        flags, length = struct.unpack(">BI", data[:5])
-        message, data = json.loads(data[5 : 5 + length]), data[5 + length :]
-        if flags == 2:
-            assert not data, data
-            return messages, message
-        assert flags == 0, flags
-        messages.append(message)
-    raise AssertionError(f"a stream without an end: {messages}")
-
-
-@contextlib.contextmanager
-def made(server, **fields):
-    sandbox = Sandbox(server, **fields)
-    yield sandbox
-    control(server, "DELETE", f"/sandboxes/{sandbox.id}")
 
 
 @pytest.fixture
@@ -224,7 +138,7 @@ def test_errors_of_the_control_plane(server):
     assert control(server, "GET", "/nothing").json["code"] == 404
     for wrong in ("e2b_" + "0" * 64, "bj_x", "", "e2b_"):
         reply = control(server, "GET", "/v2/sandboxes", headers={"X-API-KEY": wrong})
-        assert reply.status == 401 and reply.json["code"] == 401, reply
+        assert reply.status == 401 and reply.json["code"] == 401 and "`e2b_` instead of `bj_`" in reply.json["message"], reply
     assert control(server, "GET", "/v2/sandboxes", headers={"X-API-KEY": server.token}).status == 200
 
 
@@ -268,7 +182,6 @@ def test_mistakes_in_messages(server, sandbox):
         assert not messages and end["error"]["code"] == "invalid_argument" and end["error"]["message"], (data, end)
     for fields in ({"cmd": 1}, {"cmd": "a", "args": "b"}, {"cmd": "a", "args": [1]}, {"cmd": "a", "envs": {"A": 1}}, {"cmd": "a", "cwd": "nowhere"}):
         assert sandbox.stream("process.Process/Start", {"process": fields})[1]["error"]["code"] == "invalid_argument", fields
-    assert sandbox.stream("process.Process/Start", {"process": {"cmd": "true"}, "pty": {"size": {"cols": 80, "rows": 25}}})[1]["error"]["code"] == "unimplemented"
     user = {"Authorization": "Basic " + base64.b64encode(b"nobody:").decode()}
     assert sandbox.stream("process.Process/Start", {"process": {"cmd": "true"}}, **user)[1]["error"]["code"] == "unauthenticated"
     assert sandbox.stream("process.Process/Connect", {"process": {"pid": 7}})[1]["error"]["code"] == "not_found"
@@ -455,3 +368,154 @@ def test_sandboxes_belong_to_the_token_that_made_them(user):
             assert s.run("echo on")[0] == "on\n"
     finally:
         assert server.stop() == 0, server.said
+
+
+# --- compressed bytes, and metadata ---
+
+
+def test_files_come_and_go_compressed(sandbox):
+    text = b"again and again " * 10000
+    packed = gzip.compress(text[:80000]) + gzip.compress(text[80000:])  # two members are one file
+    headers = {"Content_Type": "application/octet-stream", "Content_Encoding": "gzip"}
+    assert sandbox.call("POST", "/files?path=packed", packed, **headers).status == 200
+    assert read(sandbox, "packed").body == text
+    reply = sandbox.call("GET", "/files?path=packed", Accept_Encoding="gzip")
+    assert reply.headers["content-encoding"] == "gzip" and len(reply.body) < 10000 and gzip.decompress(reply.body) == text
+    assert "content-encoding" not in sandbox.call("GET", "/files?path=packed", Accept_Encoding="gzip, deflate").headers
+    part = sandbox.call("GET", "/files?path=packed", Accept_Encoding="gzip", Range="bytes=0-4")
+    assert (part.status, part.body) == (206, b"again")
+    # Bytes that are not gzip, are cut, or are of another kind are refused, and leave the file as it was.
+    for data in (b"plain", packed[:-4], packed[:30], packed + b"rest", b""):
+        reply = sandbox.call("POST", "/files?path=packed", data, **headers)
+        assert reply.status == 400 and reply.json["code"] == 400, (data[:20], reply)
+    assert sandbox.call("POST", "/files?path=packed", packed, Content_Type="application/octet-stream", Content_Encoding="br").status == 400
+    assert read(sandbox, "packed").body == text and entries(sandbox) == ["packed"]
+
+
+def test_a_small_body_does_not_fill_more_than_the_disk(server):
+    with made(server) as s:
+        bomb = gzip.compress(bytes(1 << 20)) * 4096  # four GiB of nothing
+        reply = s.call("POST", "/files?path=bomb", bomb, Content_Type="application/octet-stream", Content_Encoding="gzip")
+        assert reply.status == 507 and entries(s) == [], reply
+        assert s.run("echo fine")[0] == "fine\n"
+
+
+def test_metadata_of_files(sandbox):
+    def stat(path):
+        return sandbox.rpc("filesystem.Filesystem/Stat", {"path": path}).json["entry"].get("metadata")
+    headers = {"Content_Type": "application/octet-stream"}
+    reply = sandbox.call("POST", "/files?path=d/f", b"x", X_Metadata_Author="me", X_Metadata_kind="a b", **headers)
+    assert reply.json[0]["metadata"] == {"author": "me", "kind": "a b"}, reply
+    assert stat("d/f") == {"author": "me", "kind": "a b"} and stat("d") is None
+    assert sandbox.rpc("filesystem.Filesystem/Move", {"source": "d", "destination": "e"}).status == 200
+    assert stat("e/f") == {"author": "me", "kind": "a b"}
+    listed = sandbox.rpc("filesystem.Filesystem/ListDir", {"path": "e"}).json["entries"]
+    assert [e["metadata"]["author"] for e in listed] == ["me"]
+    assert sandbox.call("POST", "/files?path=e/f", b"y", **headers).status == 200 and stat("e/f") is None
+    assert sandbox.call("POST", "/files?path=g", b"z", X_Metadata_a="1", **headers).status == 200
+    assert sandbox.rpc("filesystem.Filesystem/Remove", {"path": "g"}).status == 200
+    assert sandbox.call("POST", "/execute", {"code": "open('g', 'w').close()"}, port=INTERPRETER).status == 200 and stat("g") is None
+    for more in ({f"X_Metadata_k{i}": "v" for i in range(33)}, {"X_Metadata_k": "v" * 5000}, {"X_Metadata_" + "k" * 200: "v"}):
+        assert sandbox.call("POST", "/files?path=h", b"z", **more, **headers).status in (400, 431), more
+    assert entries(sandbox) == ["e", "g"]
+
+
+def entries(sandbox):
+    return [e["name"] for e in sandbox.rpc("filesystem.Filesystem/ListDir", {"path": ""}).json["entries"]]
+
+
+def test_clients_that_cannot_work_are_told_so(server):
+    for agent, status in [
+        ("e2b-js-sdk/3.0.0", 400), ("e2b-python-sdk/3.1", 400), ("e2b-js-sdk/2.13.1", 400), ("e2b-js-sdk/1.9.9", 400), ("e2b-js-sdk/4294967298.0", 400),
+        ("e2b-js-sdk/2.99.0", 201), ("e2b-python-sdk/2.0.0", 201), ("e2b-js-sdk/", 201), ("e2b-js-sdk/" + "9" * 200 + ".1", 400), ("mine/9.9", 201),
+    ]:  # fmt: skip
+        reply = control(server, "POST", "/sandboxes", {"templateID": "base"}, {"User-Agent": agent})
+        assert reply.status == status, (agent, reply)
+        if status == 201:
+            assert control(server, "DELETE", f"/sandboxes/{reply.json['sandboxID']}").status == 204
+        else:
+            assert "version" in reply.json["message"] and reply.json["code"] == 400, reply
+
+
+# --- terminals ---
+
+
+def test_a_terminal_is_typed_into_and_resized(server, sandbox):
+    """A thread reads the stream while this one types."""
+    said, arrived = bytearray(), threading.Condition()
+
+    def read(answer):
+        buffer = b""
+        while data := answer.read1(65536):
+            buffer += data
+            while len(buffer) >= 5 and len(buffer) >= (end := 5 + struct.unpack(">I", buffer[1:5])[0]):
+                message, buffer = json.loads(buffer[5:end]), buffer[end:]
+                with arrived:
+                    messages.append(message)
+                    said.extend(base64.b64decode(message.get("event", {}).get("data", {}).get("pty", "")))
+                    arrived.notify_all()
+
+    def until(part):
+        with arrived:
+            assert arrived.wait_for(lambda: part in said, timeout=60), bytes(said)
+
+    messages = []
+    body = json.dumps({"process": {"cmd": "/bin/bash", "args": ["--norc"]}, "pty": {"size": {"cols": 91, "rows": 23}}, "tag": "t"}).encode()
+    c = server.connect()
+    c.request("POST", "/e2b/process.Process/Start", struct.pack(">BI", 0, len(body)) + body, sandbox.headers(**{"Content-Type": "application/connect+json"}))
+    reader = threading.Thread(target=read, args=(c.getresponse(),))
+    reader.start()
+    with arrived:
+        assert arrived.wait_for(lambda: messages, timeout=60)
+    process = {"process": {"pid": messages[0]["event"]["start"]["pid"]}}
+
+    def call(method, **more):
+        return sandbox.rpc(f"process.Process/{method}", {**process, **more})
+
+    def type_in(text):
+        assert call("SendInput", input={"pty": base64.b64encode(text).decode()}).json == {}
+
+    type_in(b"stty -echo; stty size; echo $TERM\n")
+    until(b"23 91\r\nxterm-256color\r\n")
+    assert call("Update", pty={"size": {"cols": 120, "rows": 40}}).json == {}
+    type_in(b"stty size\n")
+    until(b"40 120")
+    for wrong in ({"cols": -1, "rows": 5}, {"cols": 5, "rows": 100000}):
+        assert call("Update", pty={"size": wrong}).json["code"] == "invalid_argument"
+        end = sandbox.stream("process.Process/Start", {"process": {"cmd": "true"}, "pty": {"size": wrong}})[1]
+        assert end["error"]["code"] == "invalid_argument"
+    assert call("SendInput", input={"stdin": "aGk="}).json["code"] == "invalid_argument"
+    assert call("CloseStdin").json["code"] == "invalid_argument"
+    type_in(b"exit 7\n")
+    reader.join(timeout=60)
+    assert messages[-2]["event"]["end"]["exitCode"] == 7 and messages[-1] == {}, messages[-3:]
+    plain = sandbox.stream("process.Process/Start", {"process": {"cmd": "cat"}, "stdin": True}, Connect_Timeout_Ms="1000")
+    assert plain[1]["error"]["code"] == "deadline_exceeded"
+    c.close()
+
+
+def test_a_program_without_a_terminal_has_no_size(server, sandbox):
+    with made(server) as s:
+        body = json.dumps({"process": {"cmd": "cat"}, "stdin": True}).encode()
+        c = server.connect()
+        c.request("POST", "/e2b/process.Process/Start", struct.pack(">BI", 0, len(body)) + body, s.headers(**{"Content-Type": "application/connect+json"}))
+        answer = c.getresponse()
+        pid = json.loads(answer.read(struct.unpack(">BI", answer.read(5))[1]))["event"]["start"]["pid"]
+        reply = s.rpc("process.Process/Update", {"process": {"pid": pid}, "pty": {"size": {"cols": 80, "rows": 24}}})
+        assert reply.json["code"] == "invalid_argument", reply
+        assert s.rpc("process.Process/SendInput", {"process": {"pid": pid}, "input": {"pty": "aGk="}}).json["code"] == "invalid_argument"
+        assert s.rpc("process.Process/Update", {"process": {"pid": pid}}).json == {}
+        c.close()
+
+
+def test_a_later_client_learns_what_is_missing(server, sandbox):
+    later, tested = {"User-Agent": "e2b-js-sdk/2.99.0"}, {"User-Agent": "e2b-js-sdk/2.51.0"}
+    for method, path in [("POST", "/v9/sandboxes"), ("GET", "/v9/sandboxes"), ("PUT", "/v9/x"), ("PATCH", f"/sandboxes/{sandbox.id}"), ("DELETE", "/v9/x"), ("POST", f"/sandboxes/{sandbox.id}/dream"), ("GET", "/volumes")]:
+        body = {} if method in ("POST", "PUT", "PATCH") else None
+        for agent in (later, tested):
+            reply = control(server, method, path, body, agent)
+            assert reply.status in (404, 501) and reply.json["code"] == reply.status, (method, path, reply)
+            assert ("2.99" in reply.json["message"]) == (agent is later), reply
+    for method in ("filesystem.Filesystem/Dream", "process.Process/Dream", "dream.Dream/Dream"):
+        assert sandbox.rpc(method).status in (404, 501, 502), method
+    assert sandbox.call("GET", "/dream", port=INTERPRETER).status in (404, 502)

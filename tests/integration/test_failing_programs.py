@@ -70,3 +70,31 @@ def test_a_long_line_is_cut_around_its_mark(user, code, shown):
         said = client.text("run_code", {"code": code})
         assert said.startswith("error: SyntaxError: ") and "(<cell" not in said and "(line 1)" in said, said
         assert len(said) < 700 and (shown is None or shown in said), said
+
+
+def repairs():
+    """[(profile, language, name, program that fails, the same as its message says)] of tests/data/repairs.txt."""
+    text = (belljar.ROOT / "tests/data/repairs.txt").read_text()
+    for block in re.split(r"^#### ", text, flags=re.M)[1:]:
+        head, _, rest = block.partition("\n")
+        failing, _, repaired = rest.partition("====\n")
+        yield (*head.split(" ", 2), failing, repaired)
+
+
+REPAIRS = list(repairs())
+
+
+@pytest.mark.parametrize("profile", ["strict", "standard"])
+def test_a_program_that_is_changed_as_its_message_says_runs(user, profile):
+    """Each message of the policy says what to write instead."""
+    chosen = [row for row in REPAIRS if row[0] == profile]
+    assert len(chosen) > 30
+    with mcp.Client(user, env={"BELLJAR_PROFILE": profile}) as client:
+        client.initialize()
+        for _, language, name, failing, repaired in chosen:
+            answer = client.call("run_code", {"code": failing, "language": language})
+            said = mcp.text_of(answer)
+            assert answer.get("isError"), (name, said)
+            assert "hint: " in said or " — " in said or "; " in said or "Error: " in said, (name, said)
+            answer = client.call("run_code", {"code": repaired, "language": language})
+            assert not answer.get("isError"), (name, said, mcp.text_of(answer))

@@ -115,6 +115,7 @@ def test_the_import_of_a_hint_works(who, wrong, right):
     assert who.run(right).json["status"] == "success"
 
 
+@pytest.mark.one_caller
 def test_limits_of_a_hint_can_be_raised(who):
     slow = who.run("import time; time.sleep(2)", "--timeout", "1").json
     option = re.search(r"raise `(--\S+)`", slow["denials"][0]["hint"]).group(1)
@@ -124,6 +125,7 @@ def test_limits_of_a_hint_can_be_raised(who):
     assert who.run("input()", "--stdin", "-", input=b"x\n").json["status"] == "success"
 
 
+@pytest.mark.one_caller
 def test_a_model_s_timeout_can_be_raised(who):
     with mcp.Client(who, "--timeout", "1") as client:
         client.initialize()

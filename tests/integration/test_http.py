@@ -272,6 +272,7 @@ def test_a_client_that_disconnects_cancels_its_run(server, session):
     wait_until(lambda: server.call("GET", f"/v1/sessions/{session}").json["state"] == "idle", "the cell ends")
 
 
+@pytest.mark.one_caller
 def test_who_does_not_come_back_to_his_events_loses_the_run(server):
     stream = server.stream("POST", "/v1/run", {"code": "import time; print(1, flush=True); time.sleep(50)", "timeout_s": 60})
     run = stream.until("start")[2]["id"]

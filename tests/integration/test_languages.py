@@ -301,7 +301,7 @@ def test_the_server_tells_what_it_can_run(server):
 
 def test_an_unknown_language_is_refused_with_the_list(server):
     reply = server.post("/v1/run", {"code": "1", "language": "ruby"})
-    assert reply.status == 400 and "python,bash,javascript,typescript" in reply.json["error"]["message"], reply
+    assert reply.status == 400 and "python, bash, javascript, typescript" in reply.json["error"]["message"], reply
 
 
 def test_modules_find_the_files_of_the_run(server):

@@ -86,6 +86,7 @@ EXCEPTIONS = [
     (f"{BARE}|bearer.*|kubernetes", r"</", "the end of an element", ("dotenv", "k9Zx81</Qm")),
     ("dotenv quoted|python name|triple quotes|attribute|shell, double.*", r"`[a-z]{4,}`|\$\(|\$\{|#\{", "code in a string of a shell", ("dotenv quoted", "pa`word`1Qm4")),
     ("yaml flow|json bare|log in.*|query.*", r"\)[\"'`<>,;&|:.]|\\[nrt\"']", "a bracket or an escape that may end what is around it", ("query", "k9Zx\\n81Qm")),
+    ("bearer.*", r"^[A-Za-z]+([^A-Za-z0-9][A-Za-z]+)*$", "words behind a scheme, as documents have them", ("bearer", "ab-cd-ef")),
     ("dotenv export|option.*|curl", r"[;&|<>][\"'\\]*[a-z./~_+-]{4,}", "a command behind an operator, where a shell may be", ("option", "hunter2;falcon")),
 ]
 

@@ -125,14 +125,14 @@ def test_who_names_no_session_or_none_that_is_his(server):
 
 def test_a_session_belongs_to_its_token(user):
     s = Server(user, "--socket", "none")
-    made = user.call("token", "add", "other")
+    made = user.call("token", "add", "another")
     assert made.code == 0, made
     client = Legacy(s)
     other = {"Authorization": f"Bearer {made.text.strip()}"}
     assert client.send(message("ping"), other).status == 404
     his = Legacy(s, headers=other)
     assert his.send(message("ping")).status == 200
-    assert user.call("token", "rm", "other").code == 0
+    assert user.call("token", "rm", "another").code == 0
     assert his.send(message("ping")).status == 401
     assert client.send(message("ping")).status == 200
     assert s.stop() == 0
@@ -216,6 +216,7 @@ def test_the_news_stream_can_be_opened_again_at_once(server):
     again.close()
 
 
+@pytest.mark.one_caller
 def test_a_client_that_lost_its_stream_goes_on_behind_what_it_saw(server):
     client = Legacy(server)
     code = "import time\nfor i in range(30):\n print(i, flush=True)\n time.sleep(0.1)\n"
@@ -253,6 +254,7 @@ def test_streams_of_others_are_not_seen(server):
     stream.close()
 
 
+@pytest.mark.one_caller
 def test_a_long_call_is_answered_with_events_and_comments(server):
     stream = Legacy(server).stream("POST", python("import time; time.sleep(33)", timeout_s=60))
     assert stream.type == "text/event-stream"
@@ -263,6 +265,7 @@ def test_a_long_call_is_answered_with_events_and_comments(server):
 # --- cancelling ---
 
 
+@pytest.mark.one_caller
 def test_a_lost_connection_cancels_nothing_in_the_legacy_era(server):
     client = Legacy(server)
     connection = server.connect()

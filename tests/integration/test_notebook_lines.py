@@ -54,6 +54,19 @@ def test_lines_of_notebooks(run):
     assert (wrong["name"], wrong["line"]) == ("ZeroDivisionError", 3), wrong
 
 
+@pytest.mark.parametrize("code, says", [("%store x", "`%store` is not supported"), ("%run gone.py", "`gone.py` not found"), ("%prun 1", "`%prun` needs profile `open`")])
+def test_errors_of_lines_say_what_to_do_without_our_own_frames(who, code, says):
+    done = who.call("run", "-c", code)
+    assert done.code == 1 and says in done.errors and "frozen" not in done.errors, done
+    assert done.errors.count("File ") == 1, done
+
+
+@pytest.mark.parametrize("code", ["%timeit 1/0", "%time 1/0", "%load gone"])
+def test_tracebacks_have_no_blank_lines(who, code):
+    done = who.call("run", "-c", code)
+    assert done.code == 1 and done.errors.startswith("Traceback") and all(line.strip() for line in done.errors.splitlines()), done
+
+
 @pytest.mark.parametrize("code", ["%nothing at all", "print(1);!ls", "x = (\n!ls", "%", "!!!(", "%%nothing\nx", "'''\n!ls", "% %", "?", "x = %nothing", "%timeit", "%env ", "\n!\n", "%%writefile\nx"])
 def test_what_is_not_known_stays_an_error_or_harmless(run, code):
     done = run(code)

@@ -114,6 +114,25 @@ def test_standard_refuses_eval_but_has_files(who):
     assert who.run("open('/workspace/a', 'w').write('x')\nprint(open('/workspace/a').read())", profile="standard").json["stdout"] == "x\n"
 
 
+@pytest.mark.parametrize("profile", ["strict", "standard"])
+def test_only_names_that_are_not_there_are_left_to_a_handler(who, profile):
+    """`raw_input` in a `try` with NameError is no violation; a builtin that exists, and `raw_input` elsewhere, are."""
+    code = "try:\n    ask = raw_input\nexcept NameError:\n    ask = input\n"
+    assert who.run(code, profile=profile).status == "success"
+    for bad in ("eval", "__import__", "breakpoint", "__builtins__"):
+        assert violations(who, code.replace("raw_input", bad), profile), bad
+    for bad in (code.replace("NameError", "KeyError"), code + "raw_input()"):
+        assert violations(who, bad, profile), bad
+
+
+def test_code_that_is_looked_at_is_not_run(who):
+    code = "import dis, types\ndef f():\n    def g(): print('g was run')\n" + \
+           "inner = [i.argval for i in dis.get_instructions(f) if hasattr(i.argval, 'replace') and not isinstance(i.argval, str)]\n"
+    for use in ("types.FunctionType(inner[0], {})()", "inner[0].co_consts", "f.__code__ = inner[0]", "dis.Bytecode(f)"):
+        done = who.run(code + use, profile="strict")
+        assert done.status != "success" and "g was run" not in done.json["stdout"], (use, done)
+
+
 def own_profile(who, name, text):
     folder = who.home / "programs"
     path = folder / f"{name}.toml"
@@ -158,3 +177,22 @@ def test_the_kernel_shape_of_strict_stands_without_its_policy(who, name):
 def test_compiled_modules_are_imported_without_a_word(user, profile):
     done = user.run("import pandas\nprint(pandas.Series([1, 2]).sum())", profile=profile, env={"BELLJAR_PRELOAD": ""}).json
     assert (done["stdout"], done["stderr"]) == ("3\n", ""), done
+
+
+def test_a_module_of_the_library_is_not_loaded_again(who):
+    """It would get back what the policy has replaced in it."""
+    code = """
+import importlib, types
+for name in ("random", "operator", "json.decoder", "unittest.mock", "os", "sys"):
+    try:
+        importlib.reload(importlib.import_module(name))
+        print("loaded", name)
+    except (ImportError, AttributeError):
+        pass
+try:
+    print("loaded", importlib.reload(types.ModuleType("operator")))
+except ImportError as e:
+    print(e)
+"""
+    for profile in ("strict", "standard"):
+        assert who.run(code, profile=profile).json["stdout"] == "only modules of your own files can be loaded again; operator belongs to the library\n"

@@ -57,6 +57,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(b"<script>1</script>", "text/html", Set_Cookie="a=b", Access_Control_Allow_Origin="*", Clear_Site_Data='"*"', X_Accel_Redirect="/etc",
                     Content_Security_Policy="default-src *", Strict_Transport_Security="max-age=9", Service_Worker_Allowed="/", X_Total_Count="3")
 
+    def do_loud(self):
+        self.answer(b'{"key": "AKIA' + b'QYLPMN5HHHFPZAM2"}', "Application/JSON")
+
+    def do_tab(self):
+        self.answer(b"", status=302, Location="/.\t./.\t./x")
+
     def do_redirect(self):
         to = self.path.partition("?")[2]
         self.answer(b"", status=302, Location=to)

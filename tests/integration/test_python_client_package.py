@@ -36,6 +36,22 @@ METHODS = {
     "GET /v1/undo": ["Client.undoable"],
     "GET /v1/runs/{run}/changes": ["Client.run_changes"],
     "POST /v1/runs/{run}/undo": ["Client.undo"],
+    "GET /v1/audit/records": ["Client.audit"],
+    "GET /v1/audit/head": ["Client.audit_head"],
+    "GET /v1/audit/records/{id}": ["Client.audit_records"],
+    "POST /v1/audit/verify": ["Client.verify_audit"],
+    "GET /v1/config": ["Client.settings"],
+    "GET /v1/tokens": ["Client.tokens"],
+    "POST /v1/tokens": ["Client.add_token"],
+    "DELETE /v1/tokens/{name}": ["Client.remove_token"],
+    "GET /v1/audit/key": ["Client.audit_key"],
+    "POST /v1/audit/receipt": ["Client.check_receipt"],
+    "GET /v1/doctor": ["Client.doctor"],
+    "GET /v1/me": ["Client.me"],
+    "GET /v1/events": ["Client.watch"],
+    "GET /v1/runs/{run}/record": ["Client.run_record"],
+    "GET /v1/sessions/{session}/cells": ["Session.cells"],
+    "GET /v1/sessions/{session}/variables": ["Session.variables"],
     "POST /v1/sessions": ["Client.session"],
     "GET /v1/sessions": ["Client.sessions"],
     "GET /v1/sessions/{session}": ["Client.get_session", "Session.refresh"],
@@ -53,6 +69,7 @@ METHODS = {
     "GET /v1/sessions/{session}/commands": ["Commands.list"],
     "DELETE /v1/sessions/{session}/commands/{command}": ["Command.kill"],
     "POST /v1/sessions/{session}/commands/{command}/stdin": ["Command.write"],
+    "POST /v1/sessions/{session}/commands/{command}/resize": ["Command.resize"],
     "POST /v1/sessions/{session}/commands/{command}/signal": ["Command.signal"],
     "POST /v1/sessions/{session}/fork": ["Session.fork"],
     "POST /v1/sessions/{session}/checkpoint": ["Session.checkpoint"],
@@ -68,6 +85,8 @@ METHODS = {
     "GET /v1/sessions/{session}/files": ["Files.list"],
     "GET /v1/sessions/{session}/files/{path}": ["Files.read", "Files.chunks", "Files.download"],
     "PUT /v1/sessions/{session}/files/{path}": ["Files.write", "Files.upload"],
+    "POST /v1/sessions/{session}/files/{path}": ["Files.move"],
+    "GET /v1/sessions/{session}/watch": ["Files.watch"],
     "DELETE /v1/sessions/{session}/files/{path}": ["Files.delete"],
     "GET /v1/skills": ["Skills.list"],
     "GET /v1/skills/{skill}": ["Skills.get"],
@@ -80,6 +99,12 @@ METHODS = {
     "GET /v1/states/{work}": ["States.load"],
     "POST /v1/states/{work}/versions": ["States.save"],
     "DELETE /v1/states/{work}": ["States.delete"],
+    "POST /v1/jobs": ["Jobs.submit"],
+    "GET /v1/jobs": ["Jobs.list"],
+    "GET /v1/jobs/{job}": ["Jobs.get"],
+    "GET /v1/jobs/{job}/result": ["Jobs.result"],
+    "POST /v1/jobs/{job}/cancel": ["Jobs.cancel"],
+    "DELETE /v1/jobs/{job}": ["Jobs.delete"],
     "GET /v1/languages": ["Client.languages"],
     "GET /v1/stats": ["Client.stats"],
     "GET /metrics": ["Client.metrics"],
@@ -91,9 +116,10 @@ LEFT_OUT = {
     "GET /": "names the server",
     "GET /health": "for monitors",
     "GET /v1/sessions/{session}/commands/{command}": "a command is a run: Job.events and Job.result",
+    "GET /v1/sessions/{session}/commands/{command}/terminal": "for browsers: Job.events, Command.write and Command.resize do the same",
 }
-# Interfaces of other systems, which have clients of their own.
-LEFT_OUT_TAGS = {"coderunner", "pyrunner", "dify", "sandboxfusion"}
+# The web console's page, and interfaces of other systems, which have clients of their own.
+LEFT_OUT_TAGS = {"console", "coderunner", "pyrunner", "dify", "sandboxfusion"}
 
 # Fields that a method sets by itself, or has under another name.
 OTHERWISE = {
@@ -158,7 +184,7 @@ TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
 @pytest.mark.parametrize("kind, route", [
-    (fields.RunFields, "POST /v1/run"), (fields.RunFields, "POST /v1/check"), (fields.CellFields, "POST /v1/sessions/{session}/execute"),
+    (fields.RunFields, "POST /v1/run"), (fields.RunFields, "POST /v1/check"), (fields.JobFields, "POST /v1/jobs"), (fields.CellFields, "POST /v1/sessions/{session}/execute"),
     (fields.SessionFields, "POST /v1/sessions"), (fields.BatchFields, "POST /v1/batch"),
 ])  # fmt: skip
 def test_fields_have_the_types_of_the_server(operations, kind, route):
@@ -182,7 +208,7 @@ def test_fields_have_the_types_of_the_server(operations, kind, route):
 
 
 def test_both_clients_have_the_same_methods():
-    for name in ("Client", "Session", "Job", "Events", "Files", "Skills", "States"):
+    for name in ("Client", "Session", "Job", "Events", "Files", "Jobs", "Skills", "States"):
         one, other = getattr(belljar_client, name), getattr(belljar_client, f"Async{name}")
         public = {n for n in dir(one) if not n.startswith("_")}
         assert public == {n for n in dir(other) if not n.startswith("_")}

@@ -115,6 +115,10 @@ def test_ps_lists_runs_cells_and_sessions(commands):
     assert rows["ID"] == ["ID", "KIND", "STATE", "LANGUAGE", "AGE", "OWNER", "CODE", "OR", "NAME"]
     assert rows[run][1:4] == ["run", "running", "python"] and rows[run][-2:] == ["import", "time"]
     assert rows[cell][1:3] == ["cell", "running"]
+    command = commands("exec", "-d", "--session", name, "--", "sleep", "100").text.strip()
+    listed = next(line.split() for line in commands("ps", "--all").text.splitlines() if line.startswith(command))
+    assert listed[1:4] == ["command", "running", "command"]
+    assert commands("stop", command).code == 0
     session = next(row for row in rows.values() if row[-1] == name)
     assert session[1:4] == ["session", "busy", "-"]
     widths = {re.match(r"\S+ +\S+ +", line).end() for line in commands("ps").text.splitlines()}
@@ -282,13 +286,14 @@ def test_nothing_is_overwritten_without_force(commands, session):
     (["put", "SESSION", "/no/such/file"], 66, "No such file"),
     (["put", "SESSION", "/tmp"], 64, "is not a file"),
     (["put", "SESSION", "/dev/zero"], 64, "is not a file"),
-    (["put", "none", "/etc/hostname"], 66, "no session"),
+    (["put", "none", "/etc/hostname"], 66, "none: there is no session"),
     (["put", "SESSION"], 64, "the name of a session and files"),
     (["put", "SESSION", "/etc/hostname", "--into", "../x"], 64, "must not contain `..`"),
     (["get", "SESSION", "none"], 66, "none"),
     (["get", "SESSION", "../../etc/passwd"], 64, "must not contain `..`"),
     (["get", "SESSION", "a/.."], 64, "does not name a file"),
     (["get", "SESSION", "x", "--into", "/no/such/place"], 66, "--into"),
+    (["get", "none", "x"], 66, "none: there is no session"),
     (["files", "none"], 66, "no session"),
     (["files", "a", "b", "c"], 64, "takes"),
 ])  # fmt: skip

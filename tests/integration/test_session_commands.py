@@ -275,3 +275,77 @@ def test_exec_runs_in_a_session(server):
     assert execute("-t", "--", "true").code == 64
     assert "session put" in execute("--file", str(given), "--", "true").errors
     server.call("DELETE", "/v1/sessions/desk")
+
+
+# --- directories granted for writing ---
+
+
+@pytest.fixture
+def granted(who):
+    """A server, a session, and a directory of the host that the session may write."""
+    top = who.directory("granted")
+    with Server(who, "--socket", "none", env={"BELLJAR_ALLOW": f"{top}:rw", "BELLJAR_PROFILE": "open"}) as server:
+        with server.session(allow=[f"{top}:rw"]) as session:
+            yield server, session, top
+
+
+def undo(server, run):
+    reply = server.post(f"/v1/runs/{run}/undo", {})
+    assert reply.status == 200, reply
+    return reply.json
+
+
+def test_a_command_changes_a_granted_directory_and_is_undone(granted):
+    server, session, top = granted
+    server.execute(session, f"open('{top}/old', 'w').write('before')")
+    got = start(server, session, f"cd {top}; echo x > new; echo after > old; mkdir d; cat old")
+    assert (got["exit_code"], got["stdout"]) == (0, "after\n"), got
+    assert got["changes"]["created"] == 2 and got["changes"]["changed"] == 1 and got["changes"]["undo"], got
+    assert undo(server, got["id"])["n_done"] == 3
+    assert (top / "old").read_text() == "before" and not (top / "new").exists()
+
+
+def test_protected_names_are_refused_to_commands(granted):
+    server, session, top = granted
+    (top / ".git").mkdir()
+    got = start(server, session, f"mkdir {top}/.git/hooks; echo x > {top}/.git/hooks/pre-commit")
+    assert got["exit_code"] != 0 and not (top / ".git/hooks/pre-commit").exists() and got["denials"], got
+
+
+def test_changes_belong_to_the_cell_that_runs_and_else_to_the_command(granted):
+    server, session, top = granted
+    loop = f"cd {top}; touch first; echo ready; until [ -e go ]; do sleep 0.02; done; touch second; until [ -e again ]; do sleep 0.02; done; touch third"
+    command = background(server, session, loop)
+    wait_for_output(server, session, command, "ready")
+    cell = server.execute(session, f"import os, time\nopen('{top}/go', 'w').close()\nwhile not os.path.exists('{top}/second'): time.sleep(0.01)")
+    assert cell["status"] == "success" and cell["changes"]["created"] == 2, cell
+    # Between two records its changes wait; the next record has them.
+    other = start(server, session, f"touch {top}/again; until [ -e {top}/third ]; do sleep 0.02; done; echo over", timeout_s=60)
+    assert other["stdout"] == "over\n" and other["changes"]["created"] == 2, other
+    got = wait_for_end(server, session, command)
+    assert got["exit_code"] == 0 and got["changes"]["created"] == 1, got
+    assert undo(server, got["id"])["n_done"] == 1 and not (top / "first").exists() and (top / "second").exists()
+
+
+def test_a_second_command_takes_over_the_record(granted):
+    server, session, top = granted
+    first = background(server, session, f"touch {top}/a; echo ready; until [ -e /tmp/go ]; do sleep 0.02; done")
+    wait_for_output(server, session, first, "ready")
+    second = background(server, session, f"touch {top}/b; echo ready; until [ -e {top}/end ]; do sleep 0.02; done; touch {top}/c")
+    wait_for_output(server, session, second, "ready")
+    start(server, session, "touch /tmp/go")
+    assert wait_for_end(server, session, first)["changes"]["created"] == 2
+    (top / "end").touch()
+    got = wait_for_end(server, session, second)
+    assert got["exit_code"] == 0 and got["changes"]["created"] == 1 and (top / "c").exists(), got
+
+
+def test_commands_in_a_granted_directory_leave_nothing_when_they_are_killed(granted):
+    server, session, top = granted
+    command = background(server, session, f"while :; do echo x >> {top}/f; done")
+    wait_until(lambda: (top / "f").exists(), "it writes")
+    server.call("DELETE", f"/v1/sessions/{session}/commands/{command}")
+    assert wait_for_end(server, session, command)["status"] == "cancelled"
+    assert start(server, session, f"rm {top}/f")["exit_code"] == 0
+    background(server, session, f"while :; do echo x >> {top}/g; done")
+    wait_until(lambda: (top / "g").exists(), "it writes")

@@ -11,10 +11,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Object file and variable, with the reason why it is one for the whole process.
 ALLOWED = {
     "base_base64.c table": "a table that is made once from constants",
+    "api_worker.c progress_fd": "in a worker, which is a process for one task",
     "base_closer.c closer": "the helper process that closes large files",
     "base_fiber.c running": "the fiber that runs now: there is one thread",
     "base_fiber.c spare": "a stack that is kept for the next fiber",
     "base_hint.c is_tool": "asks the table of tools, which is above; set once, at the start",
+    "base_id.c own_node": "the name of this process as a node, in the ids that it makes; set once, at the start",
     "base_loop.c cpu_clock": "the thread's CPU clock, as it was last read",
     "base_loop.c has_no_clock": "there is no page for it",
     "base_log.c out": "where the log of the process goes",
@@ -38,6 +40,7 @@ ALLOWED = {
     "cli_mask.c data": "a block of the command `mask`",
     "cli_remote.c ended_by": "set by a signal handler",
     "cli_remote.c n_signals": "set by a signal handler",
+    "cli_remote_keyboard.c is_resized": "set by a signal handler",
     "cli_run_input.c data": "a block of the helper of the command `run`",
     "cli_run_terminal.c columns": "a variable of the program's environment: read once",
     "cli_run_terminal.c lines": "a variable of the program's environment: read once",

@@ -55,6 +55,14 @@ def test_cases_of_a_shared_server_have_the_same_caller():
     assert len(quick) == 1
 
 
+@pytest.mark.parametrize("marks", [["one_caller"], ["one_caller", "slow"]])
+@pytest.mark.parametrize("fixture", ["who", "server"])
+def test_a_case_of_one_caller_runs_as_exactly_one(fixture, marks):
+    kept = [value for value in tiers.CALLERS if not tiers.is_superfluous(item(fixture, value, marks), "integration/test_x.py::test_y")]
+    assert kept == [tiers.quick_caller("integration/test_x.py::test_y" if fixture == "who" else "integration/test_x.py")]
+    assert not any(tiers.is_superfluous(item(fixture, value, marks[1:]), "integration/test_x.py::test_y") for value in tiers.CALLERS)
+
+
 def test_a_slow_case_is_never_quick():
     assert not any(tiers.is_quick(item("who", value, ["slow"]), "integration/test_x.py::test_y") for value in tiers.CALLERS)
 
@@ -159,3 +167,25 @@ def test_the_tests_of_the_machine_are_there():
         assert f"['{name}'," in built, name
     for words in guest.PYTHON_TESTS:
         assert all((belljar.ROOT / word).exists() for word in words if word.startswith("tests/")), words
+
+
+def item_of(arguments, needs, value):
+    definitions = {name: [types.SimpleNamespace(argnames=tuple(more))] for name, more in needs.items()}
+    case = item("who", value)
+    case._fixtureinfo = types.SimpleNamespace(argnames=arguments, name2fixturedefs=definitions)
+    return case
+
+
+NEEDS = {"watch": ["who"], "who": ["callers"], "user": ["callers"], "canary": ["who"]}
+
+
+@pytest.mark.parametrize(
+    "arguments, kept",
+    [(["user"], ["user"]), (["user", "watch"], ["user"]), (["who"], ["root", "user"]), (["user", "canary"], ["root", "user"])],
+)
+def test_a_case_that_acts_as_the_user_by_itself_runs_once(arguments, kept):
+    name = "integration/test_x.py::test_y"
+    cases = {value: item_of(arguments, NEEDS, value) for value in tiers.CALLERS}
+    assert [value for value, case in cases.items() if not tiers.is_superfluous(case, name)] == kept
+    if len(kept) == 1:
+        assert tiers.is_quick(cases["user"], name)

@@ -37,14 +37,14 @@ async function items(value, take) {
 }
 
 // Arguments before the fields, also where a case leaves them out.
-const POSITIONS = { list: 1, apply: 1, discard: 1, fork: 1, write: 1 };
+const POSITIONS = { "files.list": 1, apply: 1, discard: 1, fork: 1, write: 1 };
 
 async function call({ do: name, args = [], fields, take, as, shape }) {
   const [, owner, method] = /^(.*)\.(\w+)$/.exec(name);
   const target = at(owner);
   const all = args.map(given);
   if (fields) {
-    while (all.length < (POSITIONS[method] ?? 0)) all.push(undefined);
+    while (all.length < (POSITIONS[method] ?? POSITIONS[name.split(".").slice(-2).join(".")] ?? 0)) all.push(undefined);
     all.push(given(fields));
   }
   let value = await target[camel(method)](...all);

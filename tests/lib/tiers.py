@@ -2,7 +2,8 @@
 
 A case is quick unless tests/slow.list names it. That list holds measured durations; `tools/slow-tests` writes it.
 A case that runs once as root and once as an ordinary user is quick as one of the two: a checksum of its name decides
-which, so that each caller gets about half. The rest is everything else: the slow cases, and the other caller.
+which, so that each caller gets about half. The rest is everything else: the slow cases, and the other caller. A case
+that is marked `one_caller` has no other caller, and neither has one that acts as the ordinary user by itself.
 """
 import os
 import re
@@ -45,16 +46,40 @@ def quick_caller(text):
     return CALLERS[zlib.crc32(text.encode()) % 2]
 
 
-def is_quick(item, name):
-    if item.get_closest_marker("slow"):
-        return False
+def is_other_caller(item, name):
+    """Is it a case that runs in `make test` as the other of the two callers?"""
     for fixture, value in getattr(getattr(item, "callspec", None), "params", {}).items():
         if isinstance(value, str) and value in CALLERS:
             # Servers are shared by all tests of a file, which therefore have the same caller.
             text = name if fixture == "who" else name.split("::")[0]
             if value != quick_caller(text):
-                return False
-    return True
+                return True
+    return False
+
+
+def is_quick(item, name):
+    return not item.get_closest_marker("slow") and (names_its_caller(item) or not is_other_caller(item, name))
+
+
+def names_its_caller(item):
+    """Does the case act as `user` itself, so that only the fixture `watch` of its file asks for each caller?"""
+    info = getattr(item, "_fixtureinfo", None)
+    own = set(info.argnames) if info else set()
+
+    def needs_who(name, seen):
+        if name == "who" or name in seen:
+            return name == "who"
+        seen.add(name)
+        return any(needs_who(n, seen) for d in info.name2fixturedefs.get(name, ())[-1:] for n in d.argnames)
+
+    return "user" in own and not any(needs_who(name, set()) for name in own - {"watch"})
+
+
+def is_superfluous(item, name):
+    """Marked as a case of one caller, and this is the other; or one of `user`, to be run as root."""
+    if bool(item.get_closest_marker("one_caller")) and is_other_caller(item, name):
+        return True
+    return getattr(item, "callspec", None) is not None and item.callspec.params.get("who") == "root" and names_its_caller(item)
 
 
 def add_options(parser):
@@ -74,7 +99,8 @@ def select(config, items):
         if name in slow:
             item.add_marker(pytest.mark.slow)
         quick = is_quick(item, name)
-        (kept if config.option.tier == "all" or quick == (config.option.tier == "quick") else left).append(item)
+        chosen = config.option.tier == "all" or quick == (config.option.tier == "quick")
+        (kept if chosen and not is_superfluous(item, name) else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept

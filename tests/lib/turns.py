@@ -5,9 +5,11 @@ does not change it. For so long, and no longer, one client waits for another's b
 import functools
 import io
 import json
+import os
 import random
 import re
 import socket
+import sqlite3
 import threading
 import time
 import zipfile
@@ -384,6 +386,52 @@ def session_listing(tokens, token):
     tokens.call(token, "DELETE", f"/v1/sessions/{session}")
 
 
+def many_jobs_kept(tokens, token):
+    """As many as one token may keep are made in seconds by writing them where the server does; by requests it takes longer."""
+    name = f"jobs{time.monotonic_ns()}"
+    own = tokens.add(name)
+    made = tokens.call(own, "POST", "/v1/jobs", {"code": "1", "delay_s": 3600}).json["id"]
+    assert tokens.call(own, "POST", f"/v1/jobs/{made}/cancel", {}).status == 200
+    store = sqlite3.connect(os.path.join(tokens.env["XDG_STATE_HOME"], "belljar", "jobs.sqlite"), timeout=30)
+    columns = ["'job_' || printf('%026d', n)" if row[1] == "id" else row[1] for row in store.execute("PRAGMA table_info(job)")]
+    store.execute(
+        "WITH RECURSIVE count(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count WHERE n < 100000)"
+        f" INSERT INTO job SELECT {', '.join(columns)} FROM job, count WHERE id = ?", (made,)
+    )  # fmt: skip
+    store.commit()
+    store.close()
+    for state in ("done", "cancelled"):
+        assert tokens.call(own, "GET", f"/v1/jobs?limit=10&state={state}").status == 200
+    assert tokens.call(tokens.server.token, "DELETE", f"/v1/tokens/{name}").status == 204
+    assert tokens.call(token, "GET", "/v1/jobs").status == 200
+
+
+# A thousand directories, at the end of long paths, that get another name over and over.
+RENAMES = """import os, time
+deep = "/".join(["d" * 250] * 14)
+os.makedirs(deep)
+os.chdir(deep)
+for i in range(950): os.makedirs(f"a/{i}")
+open("/workspace/ready", "w").close()
+until = time.time() + 4
+while time.time() < until:
+    os.rename("a", "b")
+    os.rename("b", "a")
+"""
+
+
+def renames_under_watch(tokens, token):
+    session = tokens.call(token, "POST", "/v1/sessions", {"profile": "open"}).json["session_id"]
+    watches = [tokens.server.stream("GET", f"/v1/sessions/{session}/watch?recursive=true", headers={"Authorization": f"Bearer {token}"}) for _ in range(8)]
+    for watch in watches:
+        assert next(iter(watch))[1] == "start"
+    reply = tokens.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": RENAMES, "timeout_s": 20})
+    assert reply.status == 200 and reply.json["status"] == "success", reply
+    for watch in watches:
+        watch.close()
+    assert tokens.call(token, "DELETE", f"/v1/sessions/{session}").status == 204
+
+
 def readers_that_do_not_read(tokens, token):
     held = []
     for _ in range(8):
@@ -549,6 +597,8 @@ ATTACKS = {
     "regular expressions": search_output,
     "sessions come and go": sessions,
     "listings": session_listing,
+    "renames under watch": renames_under_watch,
+    "many jobs kept": many_jobs_kept,
     "readers that do not read": readers_that_do_not_read,
     "connections": connections,
 }

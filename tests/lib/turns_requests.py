@@ -8,6 +8,7 @@ import ssl
 import threading
 import time
 import zipfile
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
@@ -589,6 +590,36 @@ def answers_of_a_port(tokens, token):
     tokens.call(token, "DELETE", f"/v1/sessions/{session}")
 
 
+# --- E2B's interface ---
+
+
+def e2b_sandbox(tokens, token, **fields):
+    reply = tokens.call(token, "POST", "/e2b/v2/sandboxes", {"templateID": "base", **fields})
+    assert reply.status == 201, reply
+    return reply.json, {"E2b-Sandbox-Id": reply.json["sandboxID"], "X-Access-Token": reply.json["envdAccessToken"], "Authorization": None}
+
+
+def packed_files(tokens, token):
+    """Each piece of the body unpacks to a thousand times as much, which just passes."""
+    sandbox, headers = e2b_sandbox(tokens, token)
+    packed = zlib.compressobj(9, wbits=31)
+    data = packed.compress(bytes(48 << 20)) + packed.flush()
+    with tokens.server.open() as s:
+        s.sendall(f"POST /e2b/files?path=zeros HTTP/1.1\r\nHost: localhost\r\nE2b-Sandbox-Id: {sandbox['sandboxID']}\r\nX-Access-Token: {sandbox['envdAccessToken']}\r\n"
+                  f"Content-Type: application/octet-stream\r\nContent-Encoding: gzip\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n".encode())  # fmt: skip
+        try:
+            for at in range(0, len(data), PACKED_PIECE):
+                s.sendall(data[at : at + PACKED_PIECE])
+                time.sleep(0.15)
+        except ConnectionError:
+            pass
+        said = s.recv(65536)
+        assert said.startswith((b"HTTP/1.1 200", b"HTTP/1.1 507")), said
+    tokens.call(token, "DELETE", f"/e2b/sandboxes/{sandbox['sandboxID']}")
+
+
+PACKED_PIECE = 8000
+
 GRANTED = {"changes": changes, "undo": undo, "tunnels": tunnels, "answers of a port": answers_of_a_port}
 
 ATTACKS = {
@@ -618,6 +649,7 @@ ATTACKS = {
     "a batch of MCP": mcp_batch,
     "heads": heads,
     "meta": meta,
+    "packed files": packed_files,
     "connections at once": connections_at_once,
     "bodies at once": bodies_at_once,
     "small frames": small_frames,

@@ -39,7 +39,7 @@ def packages(*groups):
 
 
 def checkout(place):
-    """The files of this checkout, and the grammars where they can be had."""
+    """The files of this checkout, and what comes from npm where it can be had."""
     names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True).stdout
     for name in names.decode().rstrip("\0").split("\0"):
         if (ROOT / name).exists():
@@ -48,6 +48,9 @@ def checkout(place):
     fetched = subprocess.run([ROOT / "tools/grammars", place / "grammars"], capture_output=True, text=True, check=False)
     if fetched.returncode != 0:
         say(f"  without grammars: {fetched.stdout.strip()}")
+    fetched = subprocess.run([ROOT / "tools/console", "fetch", place / "console-packages"], capture_output=True, text=True, check=False)
+    if fetched.returncode != 0:
+        say(f"  without the console: {fetched.stdout.strip()}")
 
 
 class Builder:

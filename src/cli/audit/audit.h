@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "audit/index.h"
+#include "audit/when.h"
 #include "base/buf.h"
 #include "base/config.h"
 #include "base/error.h"
@@ -25,9 +26,6 @@ struct audit {
 int audit_list(struct audit *audit, char **words, struct error *err);
 int audit_export(struct audit *audit, char **words, struct error *err);
 int audit_follow(struct audit *audit, char **words, struct error *err);
-
-/* "2h", "7d", "2026-01-31", "2026-01-31T12:00" as a time of a record. */
-int audit_time(const char *text, char ret_time[40], struct error *err);
 
 /* --- audit_show.c --- */
 

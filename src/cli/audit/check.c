@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "audit/key.h"
+#include "audit/own_key.h"
 #include "audit/receipt.h"
 #include "audit/signed_head.h"
 #include "audit/trail.h"
@@ -48,20 +49,11 @@ static int read_file(const char *path, struct buf *out, struct error *err)
 
 static int read_own(const struct audit *audit, struct keys *keys, struct error *err)
 {
-    char name[TRAIL_KEY_SIZE];
-    cleanup_free char *state = paths_state(".", err);
-    cleanup_close int dir = state ? open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    bool is_new = false;
-
-    if (dir < 0)
-        return state ? error_errno(err, "open `%s`", state) : -1;
-    trail_key_name(audit->config->trail_dir, name);
-    if (key_open(dir, name, &keys->pair, &is_new, err) < 0)
+    if (own_key_open(audit->config->trail_dir, &keys->pair, err) < 0) {
+        if (err->code == E_NOT_FOUND)
+            error_hint(err, "pass the public key with --key; `belljar audit key` prints "
+                            "it on the host of the trail");
         return -1;
-    if (is_new) {
-        error_set(err, E_NOT_FOUND, "there is no key `%s` in `%s`", name, state);
-        return error_hint(err, "pass the public key with --key; `belljar audit key` prints "
-                               "it on the host of the trail");
     }
     keys->public = *key_public(keys->pair);
     keys->has_public = true;

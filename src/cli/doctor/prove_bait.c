@@ -18,6 +18,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "base/hex.h"
 #include "base/json.h"
 
 /* Keys that are taken, before it is no accident any more. */
@@ -29,8 +30,7 @@ static void random_hex(char *text, size_t bytes)
 
     if (getrandom(raw, bytes, 0) != (ssize_t)bytes)
         memset(raw, 0x5a, sizeof(raw)); /* guessable bait is still bait */
-    for (size_t i = 0; i < bytes; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", raw[i]);
+    hex_write(raw, bytes, text);
 }
 
 static int write_file(const struct bait *b, struct error *err)

@@ -73,7 +73,7 @@ static int add_failure(const struct page *p)
 
     if (p->doctor->can_run)
         return 0;
-    if (add_line(p, "\n  ", error->message ? error->message : "out of memory") < 0)
+    if (add_line(p, "\n  ", error_message(error)) < 0)
         return -1;
     return buf_add_str(p->out, "\n", p->err);
 }

@@ -11,10 +11,10 @@
 #include "cli/changes.h"
 #include "cli/shell/shell.h"
 
-static int layers_of(const struct shell *shell, struct layers **ret_layers, struct error *err)
+static int overlays_of(const struct shell *shell, struct overlays **ret_overlays, struct error *err)
 {
-    *ret_layers = session_layers(shell->session);
-    if (*ret_layers)
+    *ret_overlays = session_overlays(shell->session);
+    if (*ret_overlays)
         return 0;
     error_set(err, E_INVALID, "this session has no copy-on-write directory");
     return error_hint(
@@ -25,17 +25,17 @@ static int layers_of(const struct shell *shell, struct layers **ret_layers, stru
 static int settle(struct shell *shell, struct changes_wish *wish, struct error *err)
 {
     cleanup_json json_t *answer = NULL;
-    struct layers *layers;
+    struct overlays *overlays;
     bool is_apply = wish->action == CHANGES_APPLY;
 
     wish->room = LIMIT_DIFF_READ;
-    if (layers_of(shell, &layers, err) < 0)
+    if (overlays_of(shell, &overlays, err) < 0)
         return -1;
     if (wish->action != CHANGES_SHOW &&
         session_note(shell->session, is_apply ? "apply" : "discard",
                      json_array_size(wish->paths) ? "some paths" : "all", err) < 0)
         return -1;
-    if (changes_do(layers, session_masks(shell->session), wish, &answer, err) < 0)
+    if (changes_do(overlays, session_masks(shell->session), wish, &answer, err) < 0)
         return -1;
     if (wish->action != CHANGES_SHOW)
         (void)changes_print_settled(stdout, answer, is_apply ? "applied" : "discarded");
@@ -85,11 +85,11 @@ int shell_discard(struct shell *shell, char **words, size_t count, struct error 
 static size_t count_changes(struct session *session)
 {
     const struct changes_wish wish = {.action = CHANGES_SHOW};
-    struct layers *layers = session ? session_layers(session) : NULL;
+    struct overlays *overlays = session ? session_overlays(session) : NULL;
     cleanup_json json_t *answer = NULL;
     cleanup_error struct error ignored = {0};
 
-    if (!layers || changes_do(layers, session_masks(session), &wish, &answer, &ignored) < 0)
+    if (!overlays || changes_do(overlays, session_masks(session), &wish, &answer, &ignored) < 0)
         return 0;
     return json_array_size(json_object_get(answer, "changes"));
 }

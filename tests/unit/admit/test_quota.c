@@ -52,4 +52,25 @@ TEST(what_was_used_is_paid_before_anything_new)
     assert_error(&err, E_BUSY, "`bytes_per_hour`");
 }
 
+TEST(what_is_used_is_told_for_each_allowance)
+{
+    struct caller c = {0};
+    struct error err = {0};
+    unsigned wait = 0;
+    uint64_t now = 1000 * S;
+    json_t *used;
+
+    rights_init(&c.rights);
+    c.rights.runs_per_minute = 6;
+    assert_int_equal(quota_take_run(&c, now, &wait, &err), 0);
+    assert_int_equal(quota_take_run(&c, now, &wait, &err), 0);
+    used = quota_used(&c, now);
+    assert_int_equal(json_object_size(used), 1);
+    assert_true(json_real_value(json_object_get(used, "runs_per_minute")) > 1.99);
+    json_decref(used);
+    used = quota_used(&c, now + 10 * S);
+    assert_true(json_real_value(json_object_get(used, "runs_per_minute")) < 1.01);
+    json_decref(used);
+}
+
 UNIT_MAIN()

@@ -10,6 +10,8 @@
 #include "unit.h"
 
 struct scene {
+    struct worker *worker;
+    int lines;
     struct loop *loop;
     int calls;
     char answer[64];
@@ -58,6 +60,37 @@ static int look_at_fd(const void *arg, json_t **ret_answer, struct error *err)
     return 0;
 }
 
+static int tell_much(const void *arg, json_t **ret_answer, struct error *err)
+{
+    (void)arg;
+    (void)err;
+    for (int i = 0; i < 3000; i++)
+        worker_tell(json_pack("{s:i, s:s}", "n", i, "text", "a line that has \n in it"));
+    *ret_answer = json_pack("{s:s}", "last", "two\nlines");
+    return 0;
+}
+
+static int tell_and_wait(const void *arg, json_t **ret_answer, struct error *err)
+{
+    worker_tell(json_pack("{s:i}", "n", 0));
+    return wait_for_ever(arg, ret_answer, err);
+}
+
+static void count_line(void *user, const json_t *line)
+{
+    struct scene *scene = user;
+
+    assert_int_equal(json_integer_value(json_object_get(line, "n")), scene->lines++);
+}
+
+static void cancel_at_line(void *user, const json_t *line)
+{
+    struct scene *scene = user;
+
+    count_line(user, line);
+    worker_cancel(scene->worker);
+}
+
 static void on_done(void *user, json_t *answer, struct error *err)
 {
     struct scene *scene = user;
@@ -79,6 +112,7 @@ static void run(struct scene *scene, struct worker_task task)
     assert_non_null(scene->loop);
     task.on_done = on_done;
     task.user = scene;
+    task.ret_worker = &scene->worker;
     task.name = "the task";
     task.late_hint = "ask for less";
     if (!task.patience_ms)
@@ -120,6 +154,33 @@ TEST(one_that_takes_too_long_is_stopped)
     run(&scene, (struct worker_task){.work = wait_for_ever, .patience_ms = 20});
     assert_int_equal(scene.err.code, E_BUSY);
     assert_string_equal(scene.err.hint, "ask for less");
+    error_done(&scene.err);
+}
+
+TEST(lines_of_progress_come_before_the_answer_and_in_order)
+{
+    struct scene scene;
+
+    run(&scene, (struct worker_task){.work = tell_much, .on_progress = count_line});
+    assert_int_equal(scene.lines, 3000);
+    assert_string_equal(scene.answer, "{\"last\":\"two\\nlines\"}");
+}
+
+TEST(lines_that_nobody_wants_are_not_written)
+{
+    struct scene scene;
+
+    run(&scene, (struct worker_task){.work = tell_much});
+    assert_string_equal(scene.answer, "{\"last\":\"two\\nlines\"}");
+}
+
+TEST(one_that_is_cancelled_is_an_error)
+{
+    struct scene scene;
+
+    run(&scene, (struct worker_task){.work = tell_and_wait, .on_progress = cancel_at_line});
+    assert_int_equal(scene.lines, 1);
+    assert_int_equal(scene.err.code, E_SYSTEM);
     error_done(&scene.err);
 }
 

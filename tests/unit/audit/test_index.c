@@ -93,6 +93,84 @@ TEST(filters_add_up)
     assert_int_equal(find(&(struct index_filter){.limit = 1}).count, 1);
 }
 
+static struct index_page find_page(const struct index_filter *filter, struct seen *seen)
+{
+    struct index_page page = {0};
+    struct index *index = NULL;
+    struct error err = {0};
+
+    *seen = (struct seen){0};
+    if (index_open(place, &index, &err) < 0 ||
+        index_find_page(index, filter, see, seen, &page, &err) < 0)
+        fail_msg("%s", err.message);
+    index_close(index);
+    return page;
+}
+
+TEST(pages_follow_one_another_to_the_end)
+{
+    struct index_page page = {.next = 0};
+    struct seen seen;
+    size_t count = 0;
+
+    fill(PLACE_FILE_BYTES);
+    do {
+        page = find_page(&(struct index_filter){.limit = 1, .before = page.next}, &seen);
+        assert_int_equal(seen.count, 1);
+        assert_int_equal(page.newest, 4);
+        count++;
+    } while (page.next);
+    assert_int_equal(count, 3);
+}
+
+TEST(a_page_looks_at_so_many_and_goes_on_behind_them)
+{
+    struct index_page page;
+    struct seen seen;
+
+    fill(PLACE_FILE_BYTES);
+    page = find_page(&(struct index_filter){.text = "needle", .looks = 1}, &seen);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(page.next, 4);
+    page = find_page(&(struct index_filter){.text = "needle", .looks = 1, .before = 4}, &seen);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(page.next, 3);
+}
+
+TEST(runs_are_found_without_what_else_is_there)
+{
+    struct seen seen;
+
+    fill(PLACE_FILE_BYTES);
+    (void)find_page(&(struct index_filter){.is_of_runs = true}, &seen);
+    assert_string_equal(seen.text, "run:run_a:success start:run_b:unfinished ");
+    (void)find_page(&(struct index_filter){.run = "run_a", .has_starts = true}, &seen);
+    assert_int_equal(seen.count, 2);
+    (void)find_page(&(struct index_filter){.run = "run", .has_starts = true}, &seen);
+    assert_int_equal(seen.count, 0);
+}
+
+TEST(a_run_has_neighbours_of_its_owner)
+{
+    struct index *index = NULL;
+    struct error err = {0};
+    struct trail *trail;
+    char id[64];
+
+    fill(PLACE_FILE_BYTES);
+    trail = place_open(PLACE_FILE_BYTES);
+    add(trail, "run", "run_b", "");
+    trail_close(trail);
+    assert_int_equal(index_open(place, &index, &err), 0);
+    assert_int_equal(index_neighbour(index, 3, true, "ann", NULL, id, &err), 0);
+    assert_string_equal(id, "run_b");
+    assert_int_equal(index_neighbour(index, 3, true, "bob", NULL, id, &err), 0);
+    assert_string_equal(id, "");
+    assert_int_equal(index_neighbour(index, 3, false, NULL, NULL, id, &err), 0);
+    assert_string_equal(id, "");
+    index_close(index);
+}
+
 TEST(what_was_added_is_found)
 {
     struct trail *trail;

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "compat/e2b_internal.h"
+#include "compat/e2b_table.h"
 
 TEST(a_line_is_ascii)
 {
@@ -59,7 +60,16 @@ TEST(charts_are_rewritten)
                        "\"y_label\":\"\",\"series\":[{\"label\":\"\",\"x\":[1,2],\"y\":[3,4]}]}]"),
         "chart",
         "{\"type\":\"line\",\"title\":\"T\",\"elements\":[{\"label\":\"Line 0\",\"points\":[[1,3],"
-        "[2,4]]}],\"x_label\":\"time (s)\",\"y_label\":null,\"x_unit\":\"s\",\"y_unit\":null}");
+        "[2,4]]}],\"x_label\":\"time (s)\",\"y_label\":null,\"x_unit\":\"s\",\"y_unit\":null,"
+        "\"x_ticks\":[],\"x_tick_labels\":[],\"y_ticks\":[],\"y_tick_labels\":[],"
+        "\"x_scale\":\"linear\",\"y_scale\":\"linear\"}");
+    assert_member(display(CHART, "[{\"type\":\"scatter\",\"x_ticks\":[1],\"x_scale\":\"log\","
+                                 "\"y_tick_labels\":[\"a\"],\"y_ticks\":7,\"series\":[]}]"),
+                  "chart",
+                  "{\"type\":\"scatter\",\"title\":null,\"elements\":[],\"x_label\":null,"
+                  "\"y_label\":null,\"x_unit\":null,\"y_unit\":null,\"x_ticks\":[1],"
+                  "\"x_tick_labels\":[],\"y_ticks\":[],\"y_tick_labels\":[\"a\"],"
+                  "\"x_scale\":\"log\",\"y_scale\":\"linear\"}");
     assert_member(display(CHART, "[{\"type\":\"pie\",\"title\":\"\",\"series\":[{\"label\":\"a\","
                                  "\"fraction\":0.25}]}]"),
                   "chart",
@@ -91,6 +101,66 @@ TEST(chart_data_of_any_shape_is_survived)
 
         assert_int_equal(e2b_line_add(&out, display(CHART, odd[i]), NULL), 0);
     }
+}
+
+#define COLUMN(name, dtype) "{\"name\":" name ",\"dtype\":\"" dtype "\"}"
+#define ABOUT(columns)      "{\"shape\":[1,1],\"columns\":[" columns "]}"
+
+static json_t *table_of(const char *csv, const char *about)
+{
+    cleanup_json json_t *value = json_loads(about, JSON_DECODE_ANY, NULL);
+
+    return e2b_table_json((struct span){csv, strlen(csv)}, value);
+}
+
+static void assert_table(const char *csv, const char *about, const char *wanted)
+{
+    cleanup(buf_done) struct buf text = BUF_OF(10000);
+    cleanup_json json_t *table = table_of(csv, about);
+
+    assert_non_null(table);
+    assert_int_equal(json_text_dump(table, JSON_TEXT_COMPACT, &text, NULL), 0);
+    assert_string_equal(buf_str(&text), wanted);
+}
+
+TEST(a_table_is_columns_of_values)
+{
+    assert_table("a,b\n1,x\n-2,\"y, \"\"z\"\"\n\"\n",
+                 ABOUT(COLUMN("\"a\"", "int64") "," COLUMN("\"b\"", "object")),
+                 "{\"a\":[1,-2],\"b\":[\"x\",\"y, \\\"z\\\"\\n\"]}");
+    assert_table(",a,b\nr,0.5,True\ns,,False\nt,inf,\n",
+                 ABOUT(COLUMN("\"a\"", "float64") "," COLUMN("\"b\"", "bool")),
+                 "{\"a\":[0.5,null,null],\"b\":[true,false,null]}");
+    assert_table("7,t\n18446744073709551615,2026-01-02\n***,2026-01-02 03:04:05\n",
+                 ABOUT(COLUMN("7", "uint64") "," COLUMN("\"t\"", "datetime64[ns]")),
+                 "{\"7\":[1.8446744073709552e19,\"***\"],"
+                 "\"t\":[\"2026-01-02T00:00:00\",\"2026-01-02T03:04:05\"]}");
+    assert_table("a,a\n1,2\n", ABOUT(COLUMN("\"a\"", "int64") "," COLUMN("\"a\"", "int64")),
+                 "{\"a\":[2]}");
+    assert_table("a\n", ABOUT(COLUMN("\"a\"", "int64")), "{\"a\":[]}");
+}
+
+TEST(what_makes_no_table_is_none)
+{
+    static const char *const cases[][2] = {
+        {"", ABOUT(COLUMN("\"a\"", "int64"))},
+        {"a\n1\n", ABOUT("")},
+        {"a\n1\n", "{\"shape\":[1],\"columns\":[" COLUMN("\"a\"", "int64") "]}"},
+        {"a\n1\n", "7"},
+        {"a\n1\n", ABOUT("1,2")},
+        {"b\n1\n", ABOUT(COLUMN("\"a\"", "int64"))},
+        {"a\n1,2\n", ABOUT(COLUMN("\"a\"", "int64"))},
+        {"a,b\n1\n", ABOUT(COLUMN("\"a\"", "int64") "," COLUMN("\"b\"", "int64"))},
+        {"a\n\"1\n", ABOUT(COLUMN("\"a\"", "int64"))},
+        {"a\n\"1\"2\n", ABOUT(COLUMN("\"a\"", "int64"))},
+    };
+    cleanup(buf_done) struct buf many = BUF_OF(10000);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_null(table_of(cases[i][0], cases[i][1]));
+    for (size_t i = 0; i < 1002; i++)
+        assert_int_equal(buf_add_str(&many, "a\n", NULL), 0);
+    assert_null(table_of(buf_str(&many), ABOUT(COLUMN("\"a\"", "object"))));
 }
 
 UNIT_MAIN()

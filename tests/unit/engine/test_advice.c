@@ -35,6 +35,58 @@ TEST(a_missing_module_gets_the_nearest_and_the_installed)
     free(text);
 }
 
+TEST(a_package_that_is_missing_gets_what_does_its_work)
+{
+    static const struct {
+        const char *exception, *said, *wanted;
+    } rows[] = {
+        {"ModuleNotFoundError", "No module named 'seaborn'", "; use matplotlib.pyplot"},
+        {"ModuleNotFoundError", "No module named 'torch.nn'", "; installed in addition"},
+        {"ModuleNotFoundError", "No module named 'flask'", "; use http.server"},
+        {"ModuleNotFoundError", "No module named 'flask", "; use http.server"},
+        {"ModuleNotFoundError", "No module named '", "; installed in addition"},
+        {"ModuleNotFoundError", "Flask: No module named 'flask'", "; installed in addition"},
+        {"ImportError", "Missing optional dependency 'tabulate'.", "; use df.to_string()"},
+        {"ImportError", "Missing optional dependency 'nothing'.", NULL},
+        {"RuntimeError", "Failed to process string with tex because", "`text.usetex`"},
+        {"ValueError", "unknown file extension: .mp4", ".gif"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct wire_exception e = {.name = span_of(rows[i].exception),
+                                   .message = span_of(rows[i].said)};
+        cleanup_free char *text = NULL;
+
+        if (strcmp(rows[i].exception, "ModuleNotFoundError") == 0) {
+            e.advice = WIRE_ADVICE_MODULE;
+            e.names.items[e.names.count++] = span_of("");
+            e.names.items[e.names.count++] = span_of("matplotlib"); /* and no sklearn */
+        }
+        text = advice_on(&e, &(struct run_terms){0});
+        assert_true(!text == !rows[i].wanted);
+        assert_true(!text || strstr(text, rows[i].wanted));
+    }
+}
+
+TEST(what_another_version_has_gets_the_version)
+{
+    static const char *const good[] = {"pandas", "1.5.3"};
+    static const char *const bad[][2] = {
+        {"pandas", "1.5.3; run `rm -rf /`"}, {"pandas", "one"}, {"pan das", "1.5"}, {"pandas", ""}};
+    cleanup_free char *text = advice("AttributeError", WIRE_ADVICE_VERSION, good, 2);
+    cleanup_free char *other = advice("KeyError", WIRE_ADVICE_VERSION, good, 2);
+    cleanup_free char *alone = advice("AttributeError", WIRE_ADVICE_VERSION, good, 1);
+
+    assert_string_equal(text, "pandas 1.5.3 is installed: write what that version has");
+    assert_null(other);
+    assert_null(alone);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        cleanup_free char *none = advice("AttributeError", WIRE_ADVICE_VERSION, bad[i], 2);
+
+        assert_null(none);
+    }
+}
+
 TEST(a_module_for_the_network_is_told_that_there_is_none)
 {
     static const char said[] = "No module named 'httpx'";

@@ -167,13 +167,13 @@ TEST(the_list_has_an_end)
     scene_finish(&s);
 }
 
-TEST(a_sandbox_in_the_stock_holds_one_descriptor)
+TEST(a_sandbox_in_the_stock_holds_two_descriptors)
 {
     struct scene s;
 
     scene_begin(&s, (struct pool_options){.size = 2});
     scene_wait(&s, scene_stock_is_full);
-    assert_int_equal(workspaces_held(), 2);
+    assert_int_equal(workspaces_held(), 4); /* /workspace and /tmp of each */
     scene_finish(&s);
     assert_int_equal(workspaces_held(), 0);
 }

@@ -212,7 +212,6 @@ void copies_start(void)
     static const char *const modules[] = {"numpy", "pandas", "random", "ssl", "threading"};
     struct error err = {0};
     uintptr_t start;
-    size_t len;
     PyObject *globals;
 
     (void)setenv("OPENBLAS_NUM_THREADS", "1", 1);
@@ -228,7 +227,7 @@ void copies_start(void)
     cell_function = PyDict_GetItemString(globals, "_belljar");
     need(PyRun_SimpleString("import gc; gc.collect(); gc.freeze()") == 0);
     need(rebase_memory(&err) == 0);
-    need(rebase_run(0, &start, &len) && image_prepare((void *)start) == 0);
+    need(rebase_first(&start) && image_prepare((void *)start) == 0);
 }
 
 /* All kernels are number 2 in namespaces of their own, with a file system of their own in the same

@@ -5,13 +5,13 @@
 #include "engine/scene.h"
 
 /* A warm zygote with one sandbox in stock; the run is under the filter of profiles without
- * processes. */
-static void run_confined(const char *code, const char *expected)
+ * processes. Without a data stack only a sandbox whose pages were touched (`hot`) has a holder. */
+static void run_confined(size_t hot, const char *code, const char *expected)
 {
     struct run *run;
     struct scene s;
 
-    scene_begin(&s, (struct pool_options){.size = 1, .environment.warm = true});
+    scene_begin(&s, (struct pool_options){.size = 1, .hot = hot, .environment.warm = true});
     scene_wait(&s, scene_stock_is_full);
     run = scene_prepare(&s, code);
     run->terms.may_spawn = false;
@@ -30,6 +30,7 @@ static void run_confined(const char *code, const char *expected)
 TEST(who_shares_the_programs_memory_has_as_many_filters)
 {
     run_confined(
+        1,
         OTHERS
         "def read(pid):\n"
         "    with open(f'/proc/{pid}/status') as file:\n"
@@ -41,6 +42,11 @@ TEST(who_shares_the_programs_memory_has_as_many_filters)
         "          'enough', int(other['Seccomp_filters']) >= int(own['Seccomp_filters']) >= 2,\n"
         "          'blocks', f\"{int(other['SigBlk'], 16) & 0x7fffffff:x}\")\n",
         "memory True seccomp 2 enough True blocks 7ffbfeff\n");
+}
+
+TEST(a_small_sandbox_that_was_not_touched_has_none)
+{
+    run_confined(0, OTHERS "print(others)\n", "[]\n");
 }
 
 #ifdef __x86_64__
@@ -91,7 +97,7 @@ static const char takeover[] = OTHERS
 
 TEST(a_program_that_takes_it_over_gains_nothing)
 {
-    run_confined(takeover, "cannot fork\ndied\n");
+    run_confined(1, takeover, "cannot fork\ndied\n");
 }
 #endif
 

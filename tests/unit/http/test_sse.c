@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "http/sse.h"
 
 /* In place of a connection: what was written, and whether there is room. */
@@ -231,6 +232,17 @@ TEST_WITH(a_comment_comes_only_where_nothing_else_does, begin, NULL)
     sse_keep_alive(&sse);
     assert_string_equal(buf_str(&written), ":\n\n");
     sse_done(&sse);
+}
+
+TEST(a_text_is_one_event_without_an_id)
+{
+    cleanup(buf_done) struct buf text = BUF_OF(64), little = BUF_OF(20);
+    json_t *data = json_pack("{s:s}", "text", "a\nb");
+
+    assert_int_equal(sse_text_add(&text, "stdout", data, NULL), 0);
+    assert_string_equal(buf_str(&text), "event: stdout\ndata: {\"text\":\"a\\nb\"}\n\n");
+    assert_true(sse_text_add(&little, "stdout", data, NULL) < 0);
+    json_decref(data);
 }
 
 int main(void)

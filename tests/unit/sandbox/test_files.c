@@ -57,7 +57,7 @@ IN_WORKSPACE(only_regular_files_are_read)
     assert_int_equal(files_open(&files, "directory", &fd, NULL, &err), -1);
     assert_error(&err, E_INVALID, "it is a directory");
     assert_int_equal(files_open(&files, "", &fd, NULL, &err), -1);
-    assert_error(&err, E_INVALID, "it is a directory");
+    assert_error(&err, E_INVALID, "`/workspace`: it is a directory");
     assert_int_equal(files_open(&files, "none", &fd, NULL, &err), -1);
     assert_error(&err, E_NOT_FOUND, "`none`: no such file");
     assert_int_equal(files_open(&files, "fifo/x", &fd, NULL, &err), -1);

@@ -69,6 +69,44 @@ TEST(paths_that_are_none_are_refused)
     assert_error(&err, E_INVALID, "too long");
 }
 
+TEST(a_path_in_tmp_stays_absolute)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"/tmp", "/tmp"},         {"/tmp/", "/tmp"},         {"/tmp//a/./b/", "/tmp/a/b"},
+        {"tmp/a", "tmp/a"},       {"/workspace/tmp", "tmp"}, {"/home/user/a", "a"},
+        {"/tmp/tmp", "/tmp/tmp"},
+    };
+    static const char *const bad[] = {
+        "/tmpx", "/tmp/..", "/tmp/../etc/passwd", "/tmp/a/../b", "//tmp/a", "/tm", "/etc/tmp",
+    };
+    char path[PATH_MAX], longer[2 * PATH_MAX] = "/tmp/";
+    struct error err = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(files_path_check_tmp(cases[i].in, strlen(cases[i].in), path, &err), 0);
+        assert_string_equal(path, cases[i].out);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        assert_int_equal(files_path_check_tmp(bad[i], strlen(bad[i]), path, &err), -1);
+        assert_int_equal(err.code, E_INVALID);
+        error_done(&err);
+    }
+    assert_int_equal(files_path_check_tmp("/tmp/a\0b", 8, path, &err), -1);
+    assert_error(&err, E_INVALID, "NUL");
+    assert_int_equal(files_path_check("/tmp/a", 6, path, &err), -1);
+    assert_error(&err, E_INVALID, "absolute");
+    for (size_t i = 5; i < sizeof(longer); i++)
+        longer[i] = i % 2 ? 'a' : '/';
+    assert_int_equal(files_path_check_tmp(longer, PATH_MAX - 2, path, &err), 0);
+    assert_int_equal(strlen(path), PATH_MAX - 2);
+    assert_int_equal(files_path_check_tmp(longer, sizeof(longer), path, &err), -1);
+    assert_error(&err, E_INVALID, "too long");
+    assert_true(files_path_is_tmp("/tmp") && files_path_is_tmp("/tmp/a"));
+    assert_false(files_path_is_tmp("/tmpa") || files_path_is_tmp("tmp/a") || files_path_is_tmp(""));
+}
+
 TEST(odd_names_are_shown_escaped)
 {
     struct buf out;

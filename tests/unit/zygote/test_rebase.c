@@ -364,8 +364,11 @@ static _Thread_local int of_the_thread = 7;
 static int move_beside_the_thread(const void *unused __attribute__((unused)))
 {
     uintptr_t block = mapping_at((const void *)pthread_self()).start;
-    uint8_t *memory = mmap((void *)(block - MIB), MIB, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    uint8_t *memory;
+
+    maps_done();
+    memory = mmap((void *)(block - MIB), MIB, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 #if defined(__SANITIZE_ADDRESS__)
     return NO_ROOM;
@@ -401,6 +404,73 @@ static size_t open_descriptors(void)
     for (int fd = 0; fd < 256; fd++)
         count += fcntl(fd, F_GETFD) >= 0;
     return count;
+}
+
+/* A file's memory that may be executed, at the start of a large page; `used` pages of it are there.
+ */
+static uint8_t *map_code(size_t len, size_t used)
+{
+    int file = memfd_create("belljar-test-code", MFD_CLOEXEC);
+    uint8_t *room = mmap(NULL, len + 2 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *code = room + (2 * MIB - (uintptr_t)room % (2 * MIB)) % (2 * MIB), *writer = map(len);
+
+    paint(writer, len, 5);
+    child_need(file >= 0 && room != MAP_FAILED && write(file, writer, len) == (ssize_t)len);
+    child_need(mmap(code, len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file, 0) == code);
+    (void)munmap(writer, len);
+    (void)close(file);
+    (void)madvise(code, len, MADV_RANDOM); /* a fault is one page */
+    for (size_t i = 0; i < used; i++)
+        child_need(code[i * PAGE] == byte_of(5, i * PAGE));
+    return code;
+}
+
+static bool is_in_base(const uint8_t *at)
+{
+    struct mapping m;
+    char *text;
+
+    child_need(maps_read(&text, NULL) == 0);
+    while (maps_next(&text, &m))
+        if ((uintptr_t)at >= m.start && (uintptr_t)at < m.end)
+            return strstr(m.name, "belljar-base") && (m.prot & PROT_EXEC);
+    return false;
+}
+
+static int put_code_into_large_pages(const void *unused __attribute__((unused)))
+{
+    uint8_t *code = map_code(5 * MIB, 0), *touched = map_code(4 * MIB, 200);
+
+    rebase_prepare();
+    rebase();
+    check(is_in_base(touched) && is_in_base(touched + 2 * MIB - 1));
+    check(!is_in_base(touched + 2 * MIB) && !is_in_base(code));
+    check(is_painted(touched, 4 * MIB, 5) && is_painted(code, 5 * MIB, 5));
+    return 0;
+}
+
+TEST(code_that_is_used_lies_in_large_pages)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    print_message("# skipped: with the address checker nothing is moved\n");
+    skip();
+#endif
+    assert_int_equal(in_child(put_code_into_large_pages, NULL), 0);
+}
+
+/* What children would share with us and with each other. */
+IN_CHILD(no_memory_stays_shared)
+{
+    FILE *file;
+    char line[4096], rights[5];
+
+    rebase();
+    file = fopen("/proc/self/maps", "re");
+    child_need(file);
+    while (fgets(line, sizeof(line), file))
+        check(sscanf(line, "%*s %4s", rights) != 1 || strcmp(rights, "rw-s") != 0);
+    (void)fclose(file);
+    return 0;
 }
 
 IN_CHILD(no_descriptor_stays_open)

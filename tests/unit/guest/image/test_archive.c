@@ -224,7 +224,7 @@ static int pack_layer(char why[512])
     int fd = memfd_create("archive", MFD_CLOEXEC), dir = open(source, O_PATH | O_CLOEXEC);
 
     assert_true(fd >= 0 && dir >= 0);
-    if (archive_write_layers(fd, &dir, 1, why, 512) < 0) {
+    if (archive_write_overlays(fd, &dir, 1, why, 512) < 0) {
         (void)close(fd);
         fd = -1;
     }
@@ -237,7 +237,7 @@ static void unpack_layer(int fd)
     const char *paths[] = {target};
     char why[512];
 
-    if (archive_read_layers(fd, paths, 1, why, sizeof(why)) < 0)
+    if (archive_read_overlays(fd, paths, 1, why, sizeof(why)) < 0)
         fail_msg("%s", why);
     (void)close(fd);
     assert_int_equal(chdir(target), 0);
@@ -306,7 +306,7 @@ TEST_WITH(a_layer_replaces_and_deletes_what_is_there, make_trees, remove_trees)
 
 /* A layer's mark of a deletion is not for other trees, and a device of any other number is no
  * deletion. */
-TEST_WITH(a_deletion_is_of_layers_alone, make_trees, remove_trees)
+TEST_WITH(a_deletion_is_of_overlays_alone, make_trees, remove_trees)
 {
     const char *paths[] = {target};
     char why[512], path[128];
