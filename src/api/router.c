@@ -8,6 +8,7 @@
 
 #include "admit/access.h"
 #include "admit/page_tokens.h"
+#include "api/api.h"
 #include "api/attachments.h"
 #include "api/credential.h"
 #include "api/fingerprint.h"
@@ -127,7 +128,7 @@ static bool is_local_client(const struct router *router, const struct request *r
 
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
         is_mcp |= span_is(request->head.path, paths[i]);
-    return is_mcp && !request->is_unix && auth_needs_token(router->auth) && is_local(origin) &&
+    return is_mcp && !request->is_unix && auth_needs_token(router->api->auth) && is_local(origin) &&
            (has_token || (span_is(request->head.method, "OPTIONS") &&
                           request_header(request, "access-control-request-method").data));
 }
@@ -525,15 +526,22 @@ bool route_has_others(void *user)
 {
     const struct router *router = user;
 
-    return auth_has_others(router->auth);
+    return auth_has_others(router->api->auth);
+}
+
+static struct auth *auth_of(const struct request *request)
+{
+    const struct api *api = request->api;
+
+    return api->auth;
 }
 
 bool route_is_known(const struct request *request)
 {
     const struct caller *caller = request->caller;
 
-    if (request->page && request->router &&
-        !page_token_lives(auth_pages(request->router->auth), request->page, loop_now_ns()))
+    if (request->page &&
+        !page_token_lives(auth_pages(auth_of(request)), request->page, loop_now_ns()))
         return false;
     return !caller || (caller->is_known && caller->generation == request->generation);
 }
@@ -541,7 +549,7 @@ bool route_is_known(const struct request *request)
 bool route_is_still_known(const struct request *request)
 {
     if (request->caller)
-        auth_refresh(request->router->auth);
+        auth_refresh(auth_of(request));
     return route_is_known(request);
 }
 

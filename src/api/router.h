@@ -61,11 +61,12 @@ struct route {
     bool is_unlisted; /* of another protocol, which /openapi.json has no words for */
 };
 
+struct api;
+
 struct router {
     const struct route *const *tables; /* NULL at the end */
     const struct config *config;
-    struct auth *auth;
-    void *api;         /* for request->api */
+    struct api *api;   /* for request->api */
     struct loop *loop; /* for large bodies; NULL: they are read in one go */
     struct metrics *metrics;
     struct recorder *recorder; /* engine/recorder.h */

@@ -432,7 +432,6 @@ static int open_http(struct serve *serve, struct error *err)
     serve->router =
         (struct router){.tables = serve_routes,
                         .config = serve->back.config,
-                        .auth = serve->auth,
                         .recorder = serve->back.engine.recorder,
                         .api = &serve->back.api,
                         .loop = serve->back.engine.loop,

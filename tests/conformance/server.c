@@ -79,9 +79,9 @@ static int open_http(struct whole *whole, const char *address, struct error *err
     struct listen_address where;
     int fd;
 
+    whole->api.auth = whole->auth;
     whole->router = (struct router){.tables = tables,
                                     .config = whole->config,
-                                    .auth = whole->auth,
                                     .api = &whole->api,
                                     .metrics = &whole->metrics,
                                     .max_per_caller = 256};
