@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "guest/versions.h"
+
 #define STATES_MAX 16
 
 /* Functions of which we know what they look at: where that is as it was, they do nothing that could
@@ -319,8 +321,8 @@ void exit_hooks_release(void)
     if (PyDict_SetItemString(modules, "__main__", Py_None) < 0)
         PyErr_Clear();
     (void)PyGC_Collect();
-    left = PyWeakref_GetObject(weak);
-    if (left && left != Py_None) {
+    left = weak_target(weak);
+    if (left) {
         clear_module(left);
         (void)PyGC_Collect();
     }

@@ -43,3 +43,18 @@ static inline PyObject *object_attributes(PyObject *object)
 
     return fields ? *fields : NULL;
 }
+
+/* What a weak reference leads to. Borrowed: the caller has to know that somebody else holds it.
+ * NULL: it is gone. */
+static inline PyObject *weak_target(PyObject *weak)
+{
+    PyObject *object;
+
+#if PY_VERSION_HEX >= 0x030d0000
+    if (PyWeakref_GetRef(weak, &object) > 0)
+        Py_DECREF(object);
+#else
+    object = PyWeakref_GetObject(weak);
+#endif
+    return object == Py_None ? NULL : object;
+}

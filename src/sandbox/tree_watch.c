@@ -60,7 +60,7 @@ struct tree_watch {
     uint32_t moved_cookie; /* a directory that went away, and may come next; 0: none */
     char *moved;
     bool is_ready, is_held, is_resting, has_lost;
-    bool *is_freed; /* told while a callback runs */
+    bool is_calling, is_over; /* a callback runs; it has freed this */
 };
 
 const char *tree_event_name(enum tree_event_kind kind)
@@ -234,16 +234,16 @@ static void follow(struct tree_watch *w, const char *path, bool is_new)
 /* False: the watch is gone. */
 static bool call(struct tree_watch *w, const struct tree_event *event, void (*fn)(void *user))
 {
-    bool is_freed = false;
-
-    w->is_freed = &is_freed; /* cppcheck-suppress autoVariables ; until it returns */
+    w->is_calling = true;
     if (event)
         w->options.on_event(w->options.user, event);
     else if (fn)
         fn(w->options.user);
-    if (!is_freed)
-        w->is_freed = NULL;
-    return !is_freed;
+    w->is_calling = false;
+    if (!w->is_over)
+        return true;
+    tree_watch_free(w);
+    return false;
 }
 
 static bool tell(struct tree_watch *w, enum tree_event_kind kind, const char *path, bool is_dir)
@@ -517,8 +517,10 @@ void tree_watch_free(struct tree_watch *w)
 {
     if (!w)
         return;
-    if (w->is_freed)
-        *w->is_freed = true;
+    if (w->is_calling) {
+        w->is_over = true; /* the caller of the callback frees it */
+        return;
+    }
     loop_work_cancel(&w->scanning);
     loop_work_cancel(&w->taking);
     loop_watch_free(w->readable);
