@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/child.h"
+#include "base/cleanup.h"
 #include "engine/box_internal.h"
 
 /* An overlay with very many names in memory takes a while; longer than this nobody waits. */

@@ -1,6 +1,7 @@
-/* Preloaded into a process under test: its wall clock is off by as many seconds as the file $CLOCK_FILE says, at each moment.
- * Time that is measured (CLOCK_MONOTONIC) stays as it is, as with a clock that somebody sets. Of a wait until some time of the
- * wall clock, a jump before or after it is shown, but not one during the wait. */
+/* Preloaded into a process under test: its wall clock is off by as many seconds as the file
+ * $CLOCK_FILE says, at each moment. Time that is measured (CLOCK_MONOTONIC) stays as it is, as with
+ * a clock that somebody sets. Of a wait until some time of the wall clock, a jump before or after
+ * it is shown, but not one during the wait. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -66,13 +67,15 @@ time_t time(time_t *ret)
 /* libnats waits by the wall clock. A time as small as this is one of CLOCK_MONOTONIC. */
 #define LONG_AGO 1000000000
 
-int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                           const struct timespec *until)
 {
     static int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
     struct timespec at = *until;
 
     if (!real)
-        real = (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+        real = (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))dlsym(
+            RTLD_NEXT, "pthread_cond_timedwait");
     if (at.tv_sec > LONG_AGO)
         at.tv_sec -= offset();
     return real(cond, mutex, &at);
