@@ -371,7 +371,7 @@ static natsStatus set_rules(natsOptions *o, const struct bus_options *options, s
 
 static natsStatus subscribe_all(struct bus *bus)
 {
-    for (size_t i = 0; bus->options.subjects[i] && i < MOST_SUBSCRIBED; i++) {
+    for (size_t i = 0; i < MOST_SUBSCRIBED && bus->options.subjects[i]; i++) {
         TRY(natsConnection_Subscribe(&bus->subscriptions[i], bus->connection,
                                      bus->options.subjects[i], on_message, bus));
         TRY(natsSubscription_SetPendingLimits(bus->subscriptions[i], PENDING_MSGS, PENDING_SIZE));

@@ -44,7 +44,7 @@ void join_place(const struct join_machine *machine, bool is_route,
 {
     bool has_colons = strchr(machine->address, ':') != NULL;
 
-    (void)snprintf(text, JOIN_ADDRESS_SIZE + 10, "%s%s%s:%u", has_colons ? "[" : "",
+    (void)snprintf(text, JOIN_ADDRESS_SIZE + 10, "%s%s%s:%d", has_colons ? "[" : "",
                    machine->address, has_colons ? "]" : "",
                    is_route ? machine->route_port : machine->port);
 }
