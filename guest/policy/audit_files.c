@@ -1,5 +1,6 @@
 /* Events about files: what a profile without that power lets programs and libraries do. */
 #include "guest/policy/internal.h"
+#include "guest/versions.h"
 #include "sandbox/places.h"
 
 #include <fcntl.h>
@@ -293,14 +294,14 @@ static bool is_own_address(const struct policy *policy, struct span address)
 /* The method is the one that pathlib gives its paths. */
 static bool is_of_pathlib(PyTypeObject *type, const char *name)
 {
-    PyObject *text = PyUnicode_InternFromString(name);
-    PyObject *method = text ? _PyType_Lookup(type, text) : NULL;
-    PyCodeObject *code =
-        method && PyFunction_Check(method) ? (PyCodeObject *)PyFunction_GET_CODE(method) : NULL;
+    PyObject *mro = type->tp_mro, *method = NULL;
+    PyCodeObject *code;
     struct span file;
     bool ok;
 
-    Py_XDECREF(text);
+    for (Py_ssize_t i = 0; mro && !method && i < PyTuple_GET_SIZE(mro); i++)
+        method = PyDict_GetItemString(type_methods((PyTypeObject *)PyTuple_GET_ITEM(mro, i)), name);
+    code = method && PyFunction_Check(method) ? (PyCodeObject *)PyFunction_GET_CODE(method) : NULL;
     if (!code || PyUnicode_CompareWithASCIIString(code->co_name, name) != 0)
         return false;
     file = span_of_str(code->co_filename, &ok);
