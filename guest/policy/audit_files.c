@@ -1,5 +1,6 @@
 /* Events about files: what a profile without that power lets programs and libraries do. */
 #include "guest/policy/internal.h"
+#include "guest/versions.h"
 #include "sandbox/places.h"
 
 #include <fcntl.h>
@@ -215,6 +216,22 @@ static bool is_clean_up(const char *event, struct span path)
            memcmp(path.data, "/tmp/", 5) == 0 && is_in_workspace(path);
 }
 
+/* os.chdir(".."): where it leads is asked for, since a process that gets elsewhere can open nothing
+ * there by a relative path. */
+static bool is_step_up(const struct policy *policy, const char *event, PyObject *args)
+{
+    char text[PATH_MAX], real[PATH_MAX];
+    struct span path;
+
+    if (strcmp(event, "os.chdir") != 0 || !(policy->powers & POWER_WORKSPACE) ||
+        !policy_text_arg(args, 0, &path) || !leads_up(path) || path.len >= sizeof(text) ||
+        memchr(path.data, 0, path.len))
+        return false;
+    memcpy(text, path.data, path.len);
+    text[path.len] = '\0';
+    return realpath(text, real) && is_in_workspace(span_of(real));
+}
+
 int policy_audit_change(const struct policy *policy, const char *event, PyObject *args)
 {
     struct span path = {"", 0}, second;
@@ -224,19 +241,106 @@ int policy_audit_change(const struct policy *policy, const char *event, PyObject
                                (!policy_text_arg(args, 1, &second) || is_in_workspace(second)))))
         return 0;
     (void)policy_text_arg(args, 0, &path);
-    if (is_scratch(path) || is_clean_up(event, path))
+    if (is_scratch(path) || is_clean_up(event, path) || is_step_up(policy, event, args))
         return 0;
     return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
 }
 
+/* What may stand behind the "?" of an address of SQLite. Others name a file system of its own, or
+ * turn locks off. */
+static bool is_plain_query(struct span query)
+{
+    static const char *const known[] = {"mode=ro",     "mode=rw",      "mode=rwc",
+                                        "mode=memory", "cache=shared", "cache=private",
+                                        "immutable=1"};
+
+    while (query.len > 0) {
+        const char *end = memchr(query.data, '&', query.len);
+        struct span one = {query.data, end ? (size_t)(end - query.data) : query.len};
+        bool is_known = false;
+
+        for (size_t i = 0; i < COUNT_OF(known) && !is_known; i++)
+            is_known = span_is(one, known[i]);
+        if (!is_known)
+            return false;
+        query =
+            (struct span){one.data + one.len + (end != NULL), query.len - one.len - (end != NULL)};
+    }
+    return true;
+}
+
+/* "file:PATH?mode=ro", where PATH says what it is: no escapes, no host. */
+static bool is_own_address(const struct policy *policy, struct span address)
+{
+    struct span path = {address.data + 5, address.len - 5};
+    const char *query;
+
+    if (path.len > 3 && memcmp(path.data, "///", 3) == 0)
+        path = (struct span){path.data + 2, path.len - 2};
+    query = memchr(path.data, '?', path.len);
+
+    if (query) {
+        if (!is_plain_query((struct span){query + 1, path.len - (size_t)(query - path.data) - 1}))
+            return false;
+        path.len = (size_t)(query - path.data);
+    }
+    if (memchr(path.data, '%', path.len) || memchr(path.data, '#', path.len) ||
+        memchr(path.data, 0, path.len) || (path.len > 1 && memcmp(path.data, "//", 2) == 0))
+        return false;
+    return span_is(path, ":memory:") ||
+           ((policy->powers & POWER_WORKSPACE) && is_in_workspace(path));
+}
+
+/* The method is the one that pathlib gives its paths. */
+static bool is_of_pathlib(PyTypeObject *type, const char *name)
+{
+    PyObject *mro = type->tp_mro, *method = NULL;
+    PyCodeObject *code;
+    struct span file;
+    bool ok;
+
+    for (Py_ssize_t i = 0; mro && !method && i < PyTuple_GET_SIZE(mro); i++)
+        method = PyDict_GetItemString(type_methods((PyTypeObject *)PyTuple_GET_ITEM(mro, i)), name);
+    code = method && PyFunction_Check(method) ? (PyCodeObject *)PyFunction_GET_CODE(method) : NULL;
+    if (!code || PyUnicode_CompareWithASCIIString(code->co_name, name) != 0)
+        return false;
+    file = span_of_str(code->co_filename, &ok);
+    return ok && policy_is_library_path(file) && memmem(file.data, file.len, "/pathlib", 8);
+}
+
+/* SQLite gets the object, and asks it for its text after us. A path of pathlib keeps its text;
+ * others could answer otherwise. New reference, or NULL. */
+static PyObject *path_object(PyObject *value)
+{
+    PyObject *text = NULL;
+
+    if (is_of_pathlib(Py_TYPE(value), "__fspath__") && is_of_pathlib(Py_TYPE(value), "__str__"))
+        text = PyOS_FSPath(value);
+    PyErr_Clear();
+    return text;
+}
+
+static bool may_open_database(const struct policy *policy, struct span path)
+{
+    if (span_is(path, ":memory:") || path.len == 0)
+        return true;
+    if (path.len > 5 && memcmp(path.data, "file:", 5) == 0)
+        return is_own_address(policy, path);
+    return (policy->powers & POWER_WORKSPACE) && is_in_workspace(path);
+}
+
 int policy_audit_sqlite(const struct policy *policy, const char *event, PyObject *args)
 {
+    PyObject *object = path_object(policy_arg(args, 0));
     struct span path = {"", 0};
-    bool has_path = policy_text_arg(args, 0, &path);
+    bool ok = false;
+    int r;
 
-    if (has_path && (span_is(path, ":memory:") || path.len == 0))
-        return 0;
-    if (has_path && is_own_file(policy, args, 0) && strncmp(path.data, "file:", 5) != 0)
-        return 0;
-    return refuse_file(policy, event, path);
+    if (object)
+        path = span_of_str(object, &ok);
+    else
+        ok = policy_text_arg(args, 0, &path);
+    r = ok && may_open_database(policy, path) ? 0 : refuse_file(policy, event, path);
+    Py_XDECREF(object);
+    return r;
 }

@@ -147,9 +147,13 @@ static bool is_program_module(PyObject *object)
     return PyModule_Check(object) && object == PyImport_AddModule("__main__");
 }
 
-/* Libraries read attributes by text, and where the text comes from the program they do
- * it in its name: update_wrapper(assigned=), DataFrame.agg("name"), set_params(), argparse. A name
- * that leads to globals must stand in the code of the library itself. */
+bool policy_name_is_given(const struct policy *policy, struct span name)
+{
+    return policy_attribute_dangerous(policy, name) &&
+           !policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL) &&
+           !policy_attribute_is_copied(name) && !policy_caller_is_module();
+}
+
 static int check_given_name(PyObject *const *args, Py_ssize_t nargs)
 {
     const struct policy *policy = policy_sealed();
@@ -163,9 +167,7 @@ static int check_given_name(PyObject *const *args, Py_ssize_t nargs)
     if (!exact)
         return -1;
     name = span_of_str(exact, &ok);
-    refused = ok && policy_attribute_dangerous(policy, name) &&
-              !policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL) &&
-              !policy_attribute_is_copied(name) && !policy_caller_is_module();
+    refused = ok && policy_name_is_given(policy, name);
     if (refused)
         refuse_attribute(policy, PyExc_AttributeError, name);
     Py_DECREF(exact);
@@ -227,6 +229,11 @@ static bool is_common_builtins(PyObject *module, PyObject *name)
 {
     return policy_sealed() && program_builtins && PyModule_Check(module) &&
            PyUnicode_CheckExact(name) && PyModule_GetDict(module) == PyEval_GetBuiltins();
+}
+
+PyObject *policy_program_builtins(void)
+{
+    return program_builtins;
 }
 
 /* `patch("builtins.input")` sets a name of the libraries' builtins; the program's get it as well.

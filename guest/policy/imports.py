@@ -28,6 +28,15 @@ def imported(node):
     return []
 
 
+def spared_statements(node):
+    """What a `try` may fail to import, and what it would import instead if that does not fail."""
+    handlers = [handler for handler in getattr(node, "handlers", []) if catches_import_errors(handler)]
+    if not handlers:
+        return []
+    tried = [name for statement in node.body for child in ast.walk(statement) for name, _, _ in imported(child)]
+    return node.body + (handlers if tried and all(is_installed(name.partition(".")[0]) for name in tried) else [])
+
+
 def missing_imports(tree):
     """[(name, line, column)], in the order of the text. Imports that the program can do without are left out."""
     found, todo = [], [(tree, False)]
@@ -37,7 +46,6 @@ def missing_imports(tree):
             top = name.partition(".")[0]
             if not is_optional and not is_installed(top):
                 found.append((top, line, column))
-        tried = getattr(node, "body", []) if isinstance(node, ast.Try) and any(map(catches_import_errors, node.handlers)) else []
-        spared = set(map(id, tried))
+        spared = set(map(id, spared_statements(node)))
         todo += [(child, is_optional or id(child) in spared) for child in ast.iter_child_nodes(node)]
     return sorted(found, key=lambda item: item[1:])

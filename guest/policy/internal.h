@@ -87,6 +87,9 @@ bool policy_modules_read_by_name(bool on);
 
 int policy_modules_prepare(void);
 
+/* The same rules for methods of built-in types that read attributes. */
+int policy_slots_prepare(void);
+
 /* May the program hold this module, which it reaches as `reached` ("os.path" is posixpath by its
  * own name)? */
 bool policy_module_object_allowed(const struct policy *policy, PyObject *module,
@@ -279,6 +282,14 @@ PyObject *policy_guard_import_new(void);
 
 /* The text of a plain str; `*ok` is false for anything else. */
 struct span policy_exact_text(PyObject *value, bool *ok);
+
+/* The builtins that the program has: a copy of those of libraries. NULL before there is a program. */
+PyObject *policy_program_builtins(void);
+
+/* Libraries read attributes by text, and where the text comes from the program they do it in its
+ * name: update_wrapper(assigned=), DataFrame.agg("name"), set_params(), argparse. A name that leads
+ * to globals must stand in the code of the library itself. */
+bool policy_name_is_given(const struct policy *policy, struct span name);
 
 /* functools.update_wrapper() copies it. */
 bool policy_attribute_is_copied(struct span name);

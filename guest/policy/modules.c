@@ -240,6 +240,15 @@ static bool is_for_signature(void)
     return is_one;
 }
 
+/* gettext.install() makes `_` a builtin: of the program, which has builtins of its own. */
+static bool is_for_gettext(PyObject *module, struct span name)
+{
+    static const char *const files[] = {"/gettext.py"};
+
+    return span_is(name, "__dict__") && span_is(name_of(module), "builtins") &&
+           policy_program_builtins() && policy_caller_file_is(files, COUNT_OF(files));
+}
+
 /* doctest and the like take all names of a module at once, for whoever asks. Modules that are being
  * imported do so for themselves. */
 static bool is_taken_whole(const struct policy *policy, PyObject *module, struct span name)
@@ -273,12 +282,14 @@ static PyObject *get_attribute(PyObject *module, PyObject *name)
             Py_CLEAR(value);
         return value;
     }
-    if (!is_read_by_program() && !is_taken_whole(policy, module, text))
-        return value;
-    Py_DECREF(value);
-    (void)mark(module);
-    refuse(policy, module, text);
-    return NULL;
+    if (is_for_gettext(module, text))
+        Py_SETREF(value, Py_NewRef(policy_program_builtins()));
+    else if (is_read_by_program() || is_taken_whole(policy, module, text)) {
+        Py_CLEAR(value);
+        (void)mark(module);
+        refuse(policy, module, text);
+    }
+    return value;
 }
 
 /* A module keeps its name, by which it is judged; and of what the program sees in part, it changes

@@ -17,6 +17,11 @@ class Loader:
     def get_filename(self, name):
         return self.path
 
+    def get_resource_reader(self, name):
+        from importlib.readers import FileReader
+
+        return FileReader(self)
+
 
 class Finder(PathFinder):
     @classmethod

@@ -8,6 +8,10 @@ try:
     import maybe_there
 except (ImportError, OSError):
     maybe_there = None
+try:
+    import json as quick
+except ImportError:
+    import missing_too as quick
 def later():
     from missing_later import x
 print(open('/workspace/made', 'w'))
@@ -27,7 +31,7 @@ def found(answer):
 def test_missing_modules_are_named_and_nothing_runs(check):
     answer = check(PROGRAM)
     assert answer.code == 126 and answer.status == "refused", answer
-    assert found(answer) == [("missing", "nosuchpackage", 1), ("missing", "alsonot", 2), ("missing", "missing_later", 8)]
+    assert found(answer) == [("missing", "nosuchpackage", 1), ("missing", "alsonot", 2), ("missing", "missing_later", 12)]
     assert not answer.json["files"] and not answer.json["stdout"]
     for violation in answer.json["violations"]:
         line = PROGRAM.splitlines()[violation["line"] - 1]

@@ -41,7 +41,7 @@ class Outcome:
 
     def key(self):
         """The program lies elsewhere inside."""
-        return re.sub(r"[\w/.-]*/(program\.(?:py|sh))", r"\1", self.stdout), self.code, self.exception
+        return re.sub(r"(?<![\w/.-])[\w/.-]*/(program\.(?:py|sh))", r"\1", self.stdout), self.code, self.exception
 
     def same(self, other):
         return self.key() == other.key()

@@ -1,0 +1,141 @@
+/* Methods of built-in types that read an attribute whose name is theirs to choose.
+ *
+ * `vars(object)["__getattribute__"](x, name)` is getattr(x, name), and
+ * `vars(type(f))["__globals__"].__get__(f)` is `f.__globals__`. A program that calls them meets the
+ * rules of getattr. They stand in the dictionaries of many types, so what is replaced is the C
+ * function behind all of them: each such method refers to one entry of the interpreter's table.
+ */
+#include "guest/policy/internal.h"
+#include "guest/versions.h"
+
+static wrapperfunc real_getattribute, real_get, real_set, real_delete;
+
+static int refuse(const struct policy *policy, struct span name)
+{
+    return policy_refuse(policy, PyExc_AttributeError, "attribute", name, "attribute `%.*s`",
+                         SHOWN(name));
+}
+
+/* 0, or -1 with an exception. */
+static int check_name(const struct policy *policy, struct span name)
+{
+    bool is_refused = policy_caller_is_guest(false) ? policy_attribute_refused(policy, name)
+                                                    : policy_name_is_given(policy, name);
+
+    return is_refused ? refuse(policy, name) : 0;
+}
+
+/* inspect.getattr_static() asks for `__dict__`, and for nothing that it was given. */
+static bool is_said_by_library(struct span name)
+{
+    return !policy_caller_is_guest(false) &&
+           policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL);
+}
+
+static PyObject *guarded_getattribute(PyObject *self, PyObject *args, void *wrapped)
+{
+    const struct policy *policy = policy_sealed();
+    PyObject *name = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : NULL;
+    PyObject *exact, *result = NULL;
+    struct span text;
+    bool ok, before;
+
+    if (!policy || !name || !PyUnicode_Check(name))
+        return real_getattribute(self, args, wrapped);
+    exact = PyUnicode_FromObject(name); /* a subclass could show another name later */
+    if (!exact)
+        return NULL;
+    text = span_of_str(exact, &ok);
+    if (!ok)
+        (void)refuse(policy, text);
+    else if (check_name(policy, text) == 0) {
+        before = policy_modules_read_by_name(true);
+        result = PyModule_Check(self) && !is_said_by_library(text)
+                     ? PyModule_Type.tp_getattro(self, exact)
+                     : ((binaryfunc)(uintptr_t)wrapped)(self, exact);
+        (void)policy_modules_read_by_name(before);
+    }
+    Py_DECREF(exact);
+    return result;
+}
+
+/* ---- descriptors ---- */
+
+static PyObject *name_of(PyObject *descriptor)
+{
+    return Py_IS_TYPE(descriptor, &PyGetSetDescr_Type) ||
+                   Py_IS_TYPE(descriptor, &PyMemberDescr_Type) ||
+                   Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
+                   Py_IS_TYPE(descriptor, &PyClassMethodDescr_Type) ||
+                   Py_IS_TYPE(descriptor, &PyWrapperDescr_Type)
+               ? PyDescr_NAME(descriptor)
+               : NULL;
+}
+
+/* The dictionary of a module has everything in it. */
+static bool is_dict_of_module(const struct policy *policy, PyObject *object, struct span name)
+{
+    return span_is(name, "__dict__") && PyModule_Check(object) && policy_caller_is_guest(true) &&
+           !policy_member_allowed(policy, object, name, NULL);
+}
+
+static int check_descriptor(PyObject *self, PyObject *args)
+{
+    const struct policy *policy = policy_sealed();
+    PyObject *name = policy && PyTuple_GET_SIZE(args) > 0 ? name_of(self) : NULL;
+    struct span text;
+    bool ok;
+
+    if (!name)
+        return 0;
+    text = span_of_str(name, &ok);
+    if (!ok)
+        return -1;
+    if (is_dict_of_module(policy, PyTuple_GET_ITEM(args, 0), text))
+        return refuse(policy, text);
+    return check_name(policy, text);
+}
+
+static PyObject *guarded_get(PyObject *self, PyObject *args, void *wrapped)
+{
+    return check_descriptor(self, args) == 0 ? real_get(self, args, wrapped) : NULL;
+}
+
+static PyObject *guarded_set(PyObject *self, PyObject *args, void *wrapped)
+{
+    return check_descriptor(self, args) == 0 ? real_set(self, args, wrapped) : NULL;
+}
+
+static PyObject *guarded_delete(PyObject *self, PyObject *args, void *wrapped)
+{
+    return check_descriptor(self, args) == 0 ? real_delete(self, args, wrapped) : NULL;
+}
+
+/* ---- installation ---- */
+
+static int replace_wrapper(PyTypeObject *type, const char *name, wrapperfunc guard,
+                           wrapperfunc *ret_real)
+{
+    PyObject *method = PyDict_GetItemString(type_methods(type), name);
+    struct wrapperbase *base;
+
+    if (!method || !Py_IS_TYPE(method, &PyWrapperDescr_Type))
+        return -1;
+    base = ((PyWrapperDescrObject *)method)->d_base;
+    *ret_real = base->wrapper;
+    base->wrapper = guard;
+    return 0;
+}
+
+int policy_slots_prepare(void)
+{
+    if (real_getattribute)
+        return 0;
+    if (replace_wrapper(&PyBaseObject_Type, "__getattribute__", guarded_getattribute,
+                        &real_getattribute) < 0 ||
+        replace_wrapper(&PyGetSetDescr_Type, "__get__", guarded_get, &real_get) < 0 ||
+        replace_wrapper(&PyGetSetDescr_Type, "__set__", guarded_set, &real_set) < 0 ||
+        replace_wrapper(&PyGetSetDescr_Type, "__delete__", guarded_delete, &real_delete) < 0)
+        return -1;
+    return 0;
+}
