@@ -201,15 +201,15 @@ extern const char bash_start[]; /* made of guest/bash_start.sh at build time */
 static int start_up_file(void)
 {
     char *text = NULL;
-    int n = asprintf(&text, "__belljar_wire=(%d %d %d %d %d)\n%s", WIRE_VERSION, WIRE_STARTED,
-                     WIRE_DONE, WIRE_SAVED, WIRE_BASH_STATE_MAX, bash_start);
+    int n = asprintf(&text, "__belljar_wire=(%d %d %d %d %d %d)\n%s", WIRE_VERSION, WIRE_STARTED,
+                     WIRE_DONE, WIRE_SAVED, WIRE_BASH_STATE_MAX, WIRE_CALL, bash_start);
     int r = n < 0 ? -1 : script_file((struct span){text, (size_t)n});
 
     free(text);
     return r;
 }
 
-int bash_session(int cells, int report)
+int bash_session(int cells, int report, int replies)
 {
     static char name[] = "bash", option[] = "--rcfile", path[] = "/dev/fd/10", interactive[] = "-i";
     static char *argv[] = {name, option, path, interactive, NULL};
@@ -217,7 +217,8 @@ int bash_session(int cells, int report)
 
     if (start_up_file() < 0 || null < 0 || dup2(cells, STDIN_FILENO) < 0 ||
         dup2(STDOUT_FILENO, BASH_STDOUT_FD) < 0 || dup2(STDERR_FILENO, BASH_STDERR_FD) < 0 ||
-        dup2(null, STDERR_FILENO) < 0 || fcntl(report, F_SETFD, 0) < 0) {
+        dup2(null, STDERR_FILENO) < 0 || fcntl(report, F_SETFD, 0) < 0 ||
+        fcntl(replies, F_SETFD, 0) < 0) {
         (void)report_failed(report, "bash could not be started");
         return EXIT_FAILED;
     }

@@ -80,12 +80,64 @@ ulimit() {
     fi
 }
 
+# --- what somebody types ---
+
+# Asks for a line, which is in __belljar_line then. A call is numbered at random: replies to calls that were interrupted are left over.
+__belljar_ask() {
+    builtin local LC_ALL=C id=$SRANDOM reply
+    __belljar_head "${__belljar_wire[5]}" 28
+    builtin printf -v reply '\\x%02x\\x%02x\\x%02x\\x%02x' "$((id & 255))" "$((id >> 8 & 255))" "$((id >> 16 & 255))" "$((id >> 24 & 255))"
+    builtin printf "$__belljar_bytes$reply\\0\\0\\0\\0\\x0a\\0\\0\\0input.line\\x02\\0\\0\\0{}" >&62
+    until [[ ${reply%% *} == "$id" ]]; do
+        builtin read -r -d '' -u 58 reply || builtin return 1
+    done
+    [[ $reply == *' 1 "'*'"' ]] || builtin return 1
+    reply=${reply#*'"'}
+    reply=${reply%'"'}
+    builtin printf -v __belljar_line %b "${reply//'\"'/'\x22'}"
+    __belljar_line=${__belljar_line%$'\n'}
+}
+
+# `read` where the input is the empty one of the cell. Only the shell itself may ask: what it has started can outlive the cell.
+__belljar_read() {
+    builtin local __belljar_at __belljar_letter __belljar_word __belljar_value __belljar_prompt= __belljar_from=0 __belljar_line
+    for ((__belljar_at = 1; __belljar_at <= $#; __belljar_at++)); do
+        __belljar_word=${!__belljar_at}
+        [[ $__belljar_word == -?* && $__belljar_word != -- ]] || builtin break
+        for ((__belljar_letter = 1; __belljar_letter < ${#__belljar_word}; __belljar_letter++)); do
+            [[ ${__belljar_word:__belljar_letter:1} == [adinNptu] ]] || builtin continue
+            __belljar_value=${__belljar_word:__belljar_letter+1}
+            [[ $__belljar_value ]] || { ((++__belljar_at <= $#)) && __belljar_value=${!__belljar_at}; }
+            case ${__belljar_word:__belljar_letter:1} in
+            p) __belljar_prompt=$__belljar_value ;;
+            u) __belljar_from=$__belljar_value ;;
+            esac
+            builtin break
+        done
+    done
+    if [[ $__belljar_from != 0 || $BASHPID != "$$" || ! /dev/fd/0 -ef /dev/fd/59 ]]; then
+        builtin read "$@"
+        builtin return
+    fi
+    builtin printf %s "$__belljar_prompt" >&2
+    if __belljar_ask; then
+        builtin read "$@" <<<"$__belljar_line"
+    else
+        builtin read "$@" </dev/null
+    fi
+}
+
+# --- cells ---
+
 # `exec COMMAND` would replace the shell: such a cell is run in a subshell. With `set -u`, an interactive shell gives up the
 # command with an unset variable and goes on with the next: as one command, the whole cell ends there.
 __belljar_begin() {
     builtin local unset='(^|[^[:alnum:]_])set[[:blank:]]+([^;&|#]*[[:blank:]])?(-[[:alpha:]]*u|-o[[:blank:]]+nounset)'
     builtin local word=$'(^|[\n;&|({])[[:blank:]]*((then|do|else)[[:blank:]]+)?exec[[:blank:]]+(-[acl]+[[:blank:]]+)*[^-<>&0-9{[:space:];#]'
-    __belljar_status= __belljar_limits=()
+    __belljar_status= __belljar_limits=() __belljar_typed=${1-}
+    [[ ! $__belljar_typed ]] || builtin declare -F read >/dev/null || read() {
+        if [[ $__belljar_typed ]]; then __belljar_read "$@"; else builtin read "$@"; fi
+    }
     builtin trap '__belljar_fail $?' ERR
     if [[ $__belljar_code =~ $word ]]; then
         builtin printf 'belljar: this cell has `exec COMMAND`, so it runs in a subshell; what it sets is not kept\n' >&61
@@ -166,7 +218,7 @@ __belljar_state() {
     builtin shopt -u nullglob failglob
     for __belljar_fd in /proc/self/fd/*; do
         case ${__belljar_fd##*/} in
-        [012] | 59 | 6[0-3] | 255) ;;
+        [012] | 5[89] | 6[0-3] | 255) ;;
         *) [[ -e $__belljar_fd ]] && builtin printf '#files' && builtin return ;;
         esac
     done
@@ -195,4 +247,4 @@ builtin type python >/dev/null 2>&1 || ! builtin type -P python3 >/dev/null || p
 
 __belljar_start=$PWD
 readonly PROMPT_COMMAND __belljar_wire __belljar_started __belljar_ended __belljar_start
-readonly -f __belljar_head __belljar_tell __belljar_done __belljar_state __belljar_save __belljar_leave __belljar_fail __belljar_begin __belljar_finish
+readonly -f __belljar_head __belljar_tell __belljar_done __belljar_state __belljar_save __belljar_leave __belljar_fail __belljar_ask __belljar_read __belljar_begin __belljar_finish

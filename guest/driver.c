@@ -16,12 +16,14 @@
 
 /* Drivers know these numbers. */
 _Static_assert(WIRE_VERSION == 1 && WIRE_STARTED == 13 && WIRE_RESULT == 14 &&
-                   WIRE_EXCEPTION == 15 && WIRE_CELL == 21 && WIRE_DONE == 22,
+                   WIRE_EXCEPTION == 15 && WIRE_CELL == 21 && WIRE_DONE == 22 &&
+                   WIRE_CALL == 28 && WIRE_REPLY == 29,
                "numbers of messages");
 _Static_assert(WIRE_RUN_AUTO_PRINT == 2 && WIRE_RUN_STDIN == 8 && WIRE_RUN_AS_PRINT == 16 &&
-                   WIRE_RUN_CHECK_ONLY == 512,
+                   WIRE_RUN_CHECK_ONLY == 512 && WIRE_RUN_TYPED == 4096,
                "flags of cells");
-_Static_assert(KERNEL_CONTROL_FD == 63 && KERNEL_REPORT_FD == 62, "descriptors");
+_Static_assert(KERNEL_CONTROL_FD == 63 && KERNEL_REPORT_FD == 62 && KERNEL_REPLY_FD == 58,
+               "descriptors");
 
 extern char **environ;
 extern const struct driver drivers[]; /* made of guest/drivers/ at build time */
@@ -97,7 +99,7 @@ static int fill(struct command *c, const struct wire_run *run, const char *mode)
     return 0;
 }
 
-/* It keeps two descriptors of ours. */
+/* It keeps these descriptors of ours; in a session that of replies, too. */
 static int become(struct command *c, int cells, int report)
 {
     if (fcntl(cells, F_SETFD, 0) < 0 || fcntl(report, F_SETFD, 0) < 0)
@@ -174,11 +176,11 @@ int driver_run(const struct wire_run *run, int report)
     return become(&c, KERNEL_CONTROL_FD, report);
 }
 
-int driver_session(const struct wire_run *run, int cells, int report)
+int driver_session(const struct wire_run *run, int cells, int report, int replies)
 {
     static struct command c;
 
-    if (fill(&c, run, "session") < 0)
+    if (fill(&c, run, "session") < 0 || fcntl(replies, F_SETFD, 0) < 0)
         return failed(run, report);
     return become(&c, cells, report);
 }

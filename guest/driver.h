@@ -12,7 +12,8 @@
  *               WIRE_DONE when the cell has ended
  *
  * WIRE_RESULT and WIRE_EXCEPTION are optional. With WIRE_RUN_CHECK_ONLY nothing of the program is
- * run. */
+ * run. While a cell with WIRE_RUN_TYPED is under way, a driver may ask for a line of standard input
+ * with WIRE_CALL; WIRE_REPLY comes on 58. */
 #pragma once
 
 #include "wire/message.h"
@@ -25,4 +26,4 @@ struct driver {
 
 /* Both replace the process, and return only on failure, with an exit code. */
 int driver_run(const struct wire_run *run, int report);
-int driver_session(const struct wire_run *run, int cells, int report);
+int driver_session(const struct wire_run *run, int cells, int report, int replies);

@@ -306,9 +306,9 @@ static void __attribute__((noreturn)) serve_session(struct frame_decoder *decode
         dup3(STDOUT_FILENO, KERNEL_KEPT_ERR_FD, O_CLOEXEC) < 0)
         _exit(EXIT_FAILED);
     if (run->language == RUN_BASH)
-        _exit(bash_session(KERNEL_CONTROL_FD, KERNEL_REPORT_FD));
+        _exit(bash_session(KERNEL_CONTROL_FD, KERNEL_REPORT_FD, KERNEL_REPLY_FD));
     if (language_has_driver(run->language))
-        _exit(driver_session(run, KERNEL_CONTROL_FD, KERNEL_REPORT_FD));
+        _exit(driver_session(run, KERNEL_CONTROL_FD, KERNEL_REPORT_FD, KERNEL_REPLY_FD));
     call_open(KERNEL_REPORT_FD, KERNEL_REPLY_FD);
     if (python_open(run->policy, KERNEL_REPORT_FD) < 0)
         _exit(EXIT_FAILED);

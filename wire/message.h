@@ -75,9 +75,9 @@ enum wire_type {
     WIRE_SIGNALLED, /* the signal of the oldest WIRE_SIGNAL that had no answer has been sent */
     /* Bash kernel -> supervisor */
     WIRE_SAVED, /* an enum wire_saved letter, then text: what WIRE_BASH_SAVE asked for */
-    /* Calls of a program, docs/guide/reach.md. Python kernel -> supervisor */
+    /* Calls of a program, docs/guide/reach.md. Kernel -> supervisor */
     WIRE_CALL, /* struct wire_call */
-    /* supervisor -> Python kernel, on a pipe of its own */
+    /* supervisor -> kernel, on a pipe of its own; a shell gets WIRE_REPLY_TEXT */
     WIRE_REPLY, /* struct wire_reply */
     /* supervisor -> zygote, at the level `process` */
     WIRE_REMOVE, /* u64 id: nobody needs the files of that sandbox, which is gone */
@@ -298,8 +298,8 @@ enum wire_run_flag {
 };
 
 /* The text that a Bash kernel gets on its standard input for a cell, before the cell's text and a
- * NUL. For a cell with standard input: the second form, and after the NUL that input in base64 and
- * another NUL. Plain builtins, so that a program that defines functions of these names changes
+ * NUL. TYPED: somebody types what `read` reads (WIRE_RUN_TYPED). For a cell with standard input: the
+ * last form, and after the NUL that input in base64 and another NUL. Plain builtins, so that a program that defines functions of these names changes
  * nothing.
  *
  * The name is a program's to give properties to: it is made anew, and where it cannot be (readonly)
@@ -307,15 +307,17 @@ enum wire_run_flag {
 #define WIRE_BASH_READ(name)                                                                       \
     "\\builtin unset -n " name "; \\builtin unset -v " name "; "                                   \
     "IFS= \\builtin read -r -d '' " name " || \\builtin exit 125; "
-#define WIRE_BASH_STARTED                                                                          \
-    "\\__belljar_begin; __belljar_runs=1; \\builtin printf \"$__belljar_started\" >&62; "
-#define WIRE_BASH_CELL                                                                             \
-    WIRE_BASH_READ("__belljar_code")                                                               \
-    WIRE_BASH_STARTED "\\builtin eval \"$__belljar_code\" <&59 2>&61\n"
+#define WIRE_BASH_STARTED(how)                                                                     \
+    "\\__belljar_begin" how                                                                        \
+    "; __belljar_runs=1; \\builtin printf \"$__belljar_started\" >&62; "
+#define WIRE_BASH_EMPTY_INPUT "\\builtin eval \"$__belljar_code\" <&59 2>&61\n"
+#define WIRE_BASH_CELL        WIRE_BASH_READ("__belljar_code") WIRE_BASH_STARTED("") WIRE_BASH_EMPTY_INPUT
+#define WIRE_BASH_CELL_TYPED                                                                       \
+    WIRE_BASH_READ("__belljar_code") WIRE_BASH_STARTED(" typed") WIRE_BASH_EMPTY_INPUT
 #define WIRE_BASH_CELL_WITH_INPUT                                                                  \
     WIRE_BASH_READ("__belljar_code")                                                               \
     WIRE_BASH_READ("__belljar_input")                                                              \
-    WIRE_BASH_STARTED                                                                              \
+    WIRE_BASH_STARTED("")                                                                          \
     "\\builtin eval \"$__belljar_code\" < <(base64 -d <<<\"$__belljar_input\") 2>&61\n"
 
 /* Before a copy is made a Bash kernel is asked for its state: commands that make another shell go
@@ -428,6 +430,9 @@ struct wire_reply {
     bool is_ok;
     struct span value; /* JSON: what came of it, or {"code","message","hint"} */
 };
+
+/* The same as text with a NUL behind it, for a kernel that cannot read bytes: id, 1 or 0, JSON. */
+#define WIRE_REPLY_TEXT "%" PRIu64 " %d %.*s"
 
 struct wire_violation {
     struct span rule, name, message, hint;

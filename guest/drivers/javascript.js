@@ -12,9 +12,9 @@
     const { readSync, writeSync } = fs;
 
     // Numbers of wire/message.h; guest/driver.c checks that they are these.
-    const CELLS = 63, REPORT = 62, VERSION = 1;
-    const STARTED = 13, RESULT = 14, EXCEPTION = 15, DONE = 22;
-    const AUTO_PRINT = 2, STDIN = 8, AS_PRINT = 16, CHECK_ONLY = 512;
+    const CELLS = 63, REPORT = 62, REPLIES = 58, VERSION = 1;
+    const STARTED = 13, RESULT = 14, EXCEPTION = 15, DONE = 22, CALL = 28, REPLY = 29;
+    const AUTO_PRINT = 2, STDIN = 8, AS_PRINT = 16, CHECK_ONLY = 512, TYPED = 4096;
     const TEXT_MAX = 1 << 20;
 
     const [mode, name, script, ...args] = process.argv.slice(1);
@@ -709,6 +709,55 @@
         later(nextCell);
     }
 
+    // Lines that somebody types: those who wait for one, by the number of their call.
+    const waiting = new Map();
+    let lastCall = 0, replies = null, unread = Buffer.alloc(0);
+
+    function takeReplies(data) {
+        unread = Buffer.concat([unread, data]);
+        while (unread.length >= 8 && unread.length >= 8 + unread.readUInt32LE(4)) {
+            const end = 8 + unread.readUInt32LE(4), type = unread[3], body = unread.subarray(8, end);
+            const id = type === REPLY && body.readUInt32LE(0), done = waiting.get(id);
+            unread = unread.subarray(end);
+            waiting.delete(id);
+            if (done)
+                done(body[8] ? JSON.parse(body.subarray(13)) : null);
+        }
+        if (!waiting.size)
+            replies.unref();
+    }
+
+    function askLine(done) {
+        if (!running) { // nobody is there to be asked
+            done(null);
+            return;
+        }
+        if (!replies) {
+            replies = new (require('net').Socket)({ fd: REPLIES, readable: true, writable: false });
+            replies.on('data', takeReplies).on('error', () => { });
+        }
+        replies.ref();
+        waiting.set(++lastCall, done);
+        send(CALL, number(lastCall), number(0), string('input.line'), string('{}'));
+    }
+
+    // It asks when the program has seen the line before, and holds the cell as long as somebody listens.
+    function typedLines() {
+        let isWanted = false;
+        const ask = () => {
+            if (!isWanted || stream.isPaused())
+                return;
+            isWanted = false;
+            askLine((line) => stream.push(line));
+        };
+        const stream = new (require('stream').Readable)({ highWaterMark: 0, read() { isWanted = true; later(ask); } });
+        return stream.on('pause', () => replies && replies.unref()).on('resume', () => {
+            if (replies && waiting.size)
+                replies.ref();
+            later(ask);
+        });
+    }
+
     // Standard input of a cell is a file. process.stdin is node's only once, so each cell gets its own.
     function giveInput(cell) {
         const file = `${process.env.TMPDIR || "/tmp"}/.stdin-${process.pid}`;
@@ -722,7 +771,7 @@
             fs.unlinkSync(file);
         Object.defineProperty(process, 'stdin', {
             configurable: true, enumerable: true,
-            get: () => stream = stream || new fs.ReadStream('', { fd: 0, autoClose: false }),
+            get: () => stream = stream || (cell.flags & TYPED && !hasInput ? typedLines() : new fs.ReadStream('', { fd: 0, autoClose: false })),
         });
     }
 

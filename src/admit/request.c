@@ -240,7 +240,7 @@ static int put_program(const struct admission *a, const struct run_request *requ
     run->terms.has_one_stream = request->has_one_stream;
     run->terms.seed = request->seed;
     run->origin.can_ask = request->can_ask;
-    run->program.is_typed = request->can_type && request->language == RUN_PYTHON;
+    run->program.is_typed = request->can_type && (request->language == RUN_PYTHON || a->session);
     run->origin.is_operator = !a->caller || a->caller->is_operator;
     if (put_code(a, request, run, err) < 0)
         return -1;

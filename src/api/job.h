@@ -67,6 +67,9 @@ struct job_watch {
 void job_watch(struct job *job, struct job_watch *watch);
 void job_unwatch(struct job *job, struct job_watch *watch);
 
+/* A line that the run waits for; `closes`: there are no more after it. */
+int job_give_line(struct job *job, struct span text, bool closes, struct error *err);
+
 /* Interrupts it; the answer follows. */
 void job_cancel(struct job *job);
 

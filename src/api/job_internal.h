@@ -83,6 +83,11 @@ struct job {
     struct sse events;
     struct job_cut cuts[2];
     uint64_t left_ns; /* since when nobody reads; 0: somebody does */
+
+    /* --- lines that its program asks for --- */
+    struct call *input;             /* that waits for one, or NULL */
+    struct loop_watch *input_clock; /* for that */
+    bool is_input_over;             /* there are no more */
 };
 
 struct jobs {
@@ -156,6 +161,11 @@ bool job_is_read_slowly(const struct job *job);
 
 /* Their connections live. */
 void job_comment_readers(const struct job *job);
+
+/* --- job_input.c --- */
+
+/* The program wants a line. False: it has its answer, and nobody needs to be asked. */
+bool job_want_line(struct job *job, struct call *call);
 
 /* --- job_stream.c --- */
 

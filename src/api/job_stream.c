@@ -1,5 +1,5 @@
-/* A run's events on their way to a client: start, stdout, stderr, display, progress, and at the end
- * result or error. */
+/* A run's events on their way to a client: start, stdout, stderr, display, progress,
+ * approval, input, and at the end result or error. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,12 +95,21 @@ static void on_approval(struct job *job, const struct run_event *event)
     add(job, "approval", approval_json(event->approval));
 }
 
+static void on_input(struct job *job, const struct run_event *event)
+{
+    if (job_want_line(job, event->input))
+        add(job, "input",
+            json_pack("{s:s, s:i}", "run_id", job->id, "expires_in_s", LIMIT_INPUT_LINE_S));
+}
+
 static void on_event(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
 
     if (event->kind == RUN_EVENT_APPROVAL)
         on_approval(job, event);
+    else if (event->kind == RUN_EVENT_INPUT)
+        on_input(job, event);
     else if (event->kind == RUN_EVENT_DISPLAY)
         on_display(job, event);
     else if (event->kind == RUN_EVENT_PROGRESS)

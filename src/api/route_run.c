@@ -178,6 +178,27 @@ static void cancel_run(struct request *request)
     request_answer_json(request, 200, json_pack("{s:b}", "cancelled", (int)runs));
 }
 
+static void give_line(struct request *request)
+{
+    struct api *api = request->api;
+    const json_t *text = json_object_get(request->json, "text");
+    struct error err = {0};
+    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+
+    if (!job || job_give_line(job, (struct span){text ? json_string_value(text) : "",
+                                                 json_string_length(text)},
+                              json_is_true(json_object_get(request->json, "close")), &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_empty(request, 204);
+}
+
+static const struct schema_field line_fields[] = {
+    {"text", SCHEMA_STRING, .max_len = LIMIT_INPUT_LINE_BYTES, .help = "the line; without it, an empty one"},
+    {"close", SCHEMA_BOOLEAN, .help = "there are no more; without `text`, not even this one"},
+    {0},
+};
+
 static const struct schema_field nothing[] = {{0}};
 
 /* clang-format off */
@@ -201,6 +222,9 @@ const struct route api_run_routes[] = {
     {"GET", "/v1/runs/{run}/follow", read_output, .query = follow_fields, .streams = true,
      .status = 200, .tag = "runs",
      .summary = "the output of a run so far and what follows, as events, then its result"},
+    {"POST", "/v1/runs/{run}/stdin", give_line, .body = line_fields, .max_body = 512 * KIB,
+     .status = 204, .tag = "runs",
+     .summary = "the line that a cell with `stdin_open` asked for with the event `input`"},
     {"POST", "/v1/runs/{run}/cancel", cancel_run, .body = nothing, .max_body = KIB,
      .answers = "Cancelled", .status = 200, .tag = "runs",
      .summary = "stop a run; its result, with the output so far, goes to the waiting client"},

@@ -35,6 +35,8 @@ static const struct schema_field cell_fields[] = {
     API_CODE_FIELDS,
     {"context", SCHEMA_STRING, .max_len = ID_SIZE - 1,
      .help = "the id of the context to run it in, which decides on the language"},
+    {"stdin_open", SCHEMA_BOOLEAN,
+     .help = "a line that it reads is asked for with the event `input`, and sent with POST /v1/runs/ID/stdin"},
     API_LIMITS_OF_CELL
     API_DETACH_FIELD,
     ATTACHMENTS_FIELDS,
@@ -502,6 +504,20 @@ static int choose_context(const json_t *body, struct session *session, struct ru
     return 0;
 }
 
+/* Only who follows the events hears of it. */
+static int choose_input(const struct request *request, struct run_request *asked, struct error *err)
+{
+    asked->can_type = json_is_true(json_object_get(request->json, "stdin_open"));
+    if (!asked->can_type)
+        return 0;
+    if (asked->input.data)
+        return error_set(err, E_INVALID, "`stdin_open`: the cell has `stdin` already");
+    if (route_wants_events(request) && !json_is_true(json_object_get(request->json, "detach")))
+        return 0;
+    error_set(err, E_INVALID, "`stdin_open` is for clients that follow the events of the cell");
+    return error_hint(err, "send `Accept: text/event-stream`");
+}
+
 static void execute(struct request *request)
 {
     struct api *api = request->api;
@@ -518,6 +534,7 @@ static void execute(struct request *request)
     admission.has_skills = admission.may_keep = true;
     if (api_read_request(request->json, request->parts, &asked, &err) < 0 ||
         choose_context(request->json, session, &asked, &err) < 0 ||
+        choose_input(request, &asked, &err) < 0 ||
         admit_request(&admission, &asked, &cell, &err) < 0) {
         api_refuse(request, "run", &err);
         return;

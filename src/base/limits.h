@@ -227,6 +227,10 @@
 #define LIMIT_NET_QUESTION_S 300
 #define LIMIT_NET_REMEMBERED 1000
 
+/* A line of standard input that a client is asked for, and the time that it may take. */
+#define LIMIT_INPUT_LINE_BYTES (64 * KIB)
+#define LIMIT_INPUT_LINE_S     300
+
 /* Of one sandbox in its life: what a crawler makes in a day, and an endless loop in minutes. */
 #define LIMIT_NET_TOTAL 100000
 

@@ -1,6 +1,7 @@
 #include "calls/call.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,12 +63,22 @@ static void on_writable(void *arg)
     }
 }
 
+static bool enqueue_text(struct call_desk *desk, uint64_t id, bool is_ok, struct span value)
+{
+    return buf_reserve(&desk->pending, value.len + REPLY_HEAD, NULL) == 0 &&
+           buf_printf(&desk->pending, NULL, WIRE_REPLY_TEXT, id, (int)is_ok, (int)value.len,
+                      value.data) == 0 &&
+           buf_add(&desk->pending, "", 1, NULL) == 0;
+}
+
 static bool enqueue(struct call_desk *desk, uint64_t id, bool is_ok, struct span value)
 {
     uint8_t head[FRAME_HEADER];
     struct pack p;
     bool is_added;
 
+    if (desk->options.is_text)
+        return enqueue_text(desk, id, is_ok, value);
     pack_init(&p, wire_type_max(WIRE_REPLY));
     wire_pack_reply(&p, &(struct wire_reply){id, is_ok, value});
     frame_header(head, WIRE_REPLY, (uint32_t)p.len);

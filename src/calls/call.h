@@ -140,6 +140,7 @@ struct call_desk_options {
     void (*spent)(void *user, uint64_t cpu_ns);
     void *user;
     const struct call_row *more; /* rows beside the usual ones, or NULL */
+    bool is_text;                /* replies are WIRE_REPLY_TEXT */
 };
 
 /* NULL: out of memory; the descriptor is closed. */

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "cli/consent.h"
 #include "cli/remote_keyboard.h"
+#include "cli/remote_line.h"
 #include "cli/run_terminal.h"
 #include "cli/server.h"
 #include "http/client_link.h"
@@ -35,6 +36,7 @@ void remote_done(struct remote *remote)
     client_done(&remote->client);
     free(remote->socket);
     free(remote->own_session);
+    buf_done(&remote->typed);
     json_decref(remote->result);
 }
 
@@ -258,6 +260,8 @@ int remote_body(const struct remote *remote, const struct config *config,
         (void)json_object_set_new(body, "receipt", json_true());
     if (asked->input.data && add_input(asked->input, body, err) < 0)
         return -1;
+    if (is_cell && asked->can_type)
+        (void)json_object_set_new(body, "stdin_open", json_true());
     if (is_cell && asked->has_seed)
         return error_set(err, E_INVALID, "--seed does not work with a session");
     if (is_cell && asked->args.count)
@@ -583,6 +587,10 @@ static int follow(struct remote *remote, struct run *run, struct client_stream *
     int r = 0, cancelled = 0;
 
     while (!remote->result && (r = client_next(stream, mask, &name, &data, err)) > 0) {
+        if (r == 3)
+            remote_line_read(remote, stream);
+        if (r == 1 && strcmp(name, "input") == 0)
+            remote_line_want(remote, stream);
         if (r == 1) {
             r = take_event(remote, run, name, data, err);
             json_decref(data);
@@ -592,8 +600,10 @@ static int follow(struct remote *remote, struct run *run, struct client_stream *
         }
         if (n_signals > 1)
             return error_set(err, E_BUSY, "interrupted twice; the run was abandoned");
-        if (n_signals && !cancelled++)
+        if (n_signals && !cancelled++) {
+            remote_line_forget(remote, stream);
             remote_cancel(remote);
+        }
     }
     if (r == 0 && !remote->result)
         return error_set(err, E_PROTOCOL, "the server's answer ended without a result");

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "admit/request.h"
+#include "base/buf.h"
 #include "base/config.h"
 #include "base/run.h"
 #include "http/client.h"
@@ -40,12 +41,15 @@ struct remote {
     json_t *files;         /* fields that are added to the request; NULL: none */
     struct consent *consent;       /* who is asked what the server asks; NULL: nobody */
     struct run_terminal *terminal; /* of a command that has one; NULL: none */
+    void (*on_line)(void *user);   /* a line was typed: the cursor is at the left; or NULL */
+    void *on_line_user;
 
     /* --- its own --- */
     struct client client;
     char *socket;
     char *own_session; /* opened for one command, and ended after it; or NULL */
     char run_id[64];
+    struct buf typed;    /* of a line so far (cli/remote_line.h) */
     json_t *result;      /* as it came */
     uint64_t dropped[2]; /* bytes of stdout and stderr that the server did not keep */
 };

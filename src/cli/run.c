@@ -386,7 +386,7 @@ static int finish(struct run_command *job)
     if (job->run->result.error.code != E_NONE)
         return run_command_fail(job, &job->run->result.error);
     run_hints_add(job->run, job->asked.filename, job->remote.result);
-    if (job->asked.can_type)
+    if (job->asked.can_type && !job->remote.session)
         run_hints_add_typing(job->run);
     if (!job->is_json)
         print_human(job);
@@ -481,6 +481,9 @@ static int prepare_remote(struct run_command *job, struct error *err)
         return -1;
     if (request->save && save_open(&job->save, request->save, request->source.file, err) < 0)
         return -1;
+    job->asked.can_type = job->remote.session && !job->remote.is_detached &&
+                          job->asked.language != RUN_COMMAND && can_type(job);
+    run->program.is_typed = job->asked.can_type;
     run->program.language = job->asked.language;
     run->program.has_input = job->asked.input.data != NULL;
     /* Limits are the server's but for those that were asked for, which hints name; it drops what is
@@ -507,6 +510,8 @@ static int execute_remote(struct run_command *job, struct error *err)
     job->run->user = job;
     if (!job->is_json)
         job->run->on_event = on_event;
+    job->remote.on_line = on_line;
+    job->remote.on_line_user = job;
     r = remote_run(&job->remote, job->config, &job->asked, job->run, err);
     run_terminal_end(&job->terminal, &job->out);
     return r;

@@ -197,6 +197,8 @@ static struct call_desk *desk_of(struct box_kernel *k)
                                                              .on_asked = on_asked,
                                                              .on_line_wanted = on_line_wanted,
                                                              .spent = on_call_spent,
+                                                             .is_text = box_kernel_kind(k) ==
+                                                                        WIRE_KERNEL_BASH,
                                                              .user = k->box});
     return k->calls;
 }

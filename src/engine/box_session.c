@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -209,9 +210,10 @@ static int send_base64(struct peer *peer, const struct buf *input, struct error 
 
 static int send_bash(struct peer *peer, const struct run *cell, struct error *err)
 {
-    static const char plain[] = WIRE_BASH_CELL, with_input[] = WIRE_BASH_CELL_WITH_INPUT;
-    int r = cell->program.has_input ? peer_send_bytes(peer, with_input, sizeof(with_input) - 1, err)
-                                    : peer_send_bytes(peer, plain, sizeof(plain) - 1, err);
+    const char *begin = cell->program.has_input  ? WIRE_BASH_CELL_WITH_INPUT
+                        : cell->program.is_typed ? WIRE_BASH_CELL_TYPED
+                                                 : WIRE_BASH_CELL;
+    int r = peer_send_bytes(peer, begin, strlen(begin), err);
 
     /* The text with the NUL behind it. */
     if (r == 0)

@@ -391,6 +391,7 @@ struct client_stream {
     struct http_response response;
     struct buf text; /* from the next line on */
     size_t scanned;  /* of the text, without a newline */
+    int other;       /* client_also_wait_for() */
     char name[32];
 };
 
@@ -402,6 +403,11 @@ void client_close(struct client_stream *stream)
     http_response_done(&stream->response);
     buf_done(&stream->text);
     free(stream);
+}
+
+void client_also_wait_for(struct client_stream *stream, int fd)
+{
+    stream->other = fd;
 }
 
 static void drop(struct buf *buf, size_t len)
@@ -438,6 +444,7 @@ int client_open(const struct client *client, const char *method, const char *pat
 
     if (!s)
         return error_memory(err);
+    s->other = -1;
     http_response_init(&s->response);
     buf_init(&s->text, ANSWER_BYTES);
     if (ask(client, method, path, "text/event-stream", body, &s->link, err) < 0 ||
@@ -466,9 +473,9 @@ static int next_line(struct client_stream *s, const sigset_t *mask, size_t *ret_
         s->scanned = s->text.len;
         if (s->response.is_over)
             return 0;
-        n = client_link_wait(s->link, mask, err);
-        if (n <= 0)
-            return n < 0 ? -1 : 2;
+        n = client_link_wait(s->link, s->other, mask, err);
+        if (n != 1)
+            return n < 0 ? -1 : 2 + (n == 2);
         if (receive(s->link, &s->response, &s->text, err) < 0)
             return -1;
     }

@@ -62,9 +62,13 @@ int client_open(const struct client *client, const char *method, const char *pat
 void client_close(struct client_stream *stream);
 
 /* The next event: 1 and *ret_name (until the next call) and *ret_data (the caller's); 0: there are
- * no more; 2: a signal came while it waited with that mask, ask again. */
+ * no more; 2: a signal came while it waited with that mask, 3: the other descriptor can be read; ask
+ * again. */
 int client_next(struct client_stream *stream, const sigset_t *mask, const char **ret_name,
                 json_t **ret_data, struct error *err);
+
+/* A descriptor that ends the wait, too; -1: none. */
+void client_also_wait_for(struct client_stream *stream, int fd);
 
 /* "/v1/sessions/" and such with a name behind it, as it may stand in a path. The caller's. */
 char *client_path(const char *before, const char *name, const char *after);

@@ -151,14 +151,14 @@ int client_link_send(struct client_link *link, const void *data, size_t len, str
     return 0;
 }
 
-int client_link_wait(struct client_link *link, const sigset_t *mask, struct error *err)
+int client_link_wait(struct client_link *link, int other, const sigset_t *mask, struct error *err)
 {
-    struct pollfd p = {.fd = link->fd, .events = POLLIN};
+    struct pollfd p[] = {{.fd = link->fd, .events = POLLIN}, {.fd = other, .events = POLLIN}};
 
     if (link->tls && SSL_pending(link->tls) > 0)
         return 1;
-    if (ppoll(&p, 1, NULL, mask) >= 0)
-        return 1;
+    if (ppoll(p, ARRAY_SIZE(p), NULL, mask) >= 0)
+        return p[0].revents ? 1 : 2;
     return errno == EINTR ? 0 : error_errno(err, "poll");
 }
 

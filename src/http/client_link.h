@@ -18,8 +18,9 @@ void client_link_close(struct client_link *link);
 int client_link_send(struct client_link *link, const void *data, size_t len, struct error *err);
 
 /* Until something can be read. While it waits, and only then, signals are let in as `mask` has it
- * (NULL: as they are). 1: there is something; 0: a signal came. */
-int client_link_wait(struct client_link *link, const sigset_t *mask, struct error *err);
+ * (NULL: as they are). 1: there is something; 2: there is something on the descriptor `other` (-1:
+ * none); 0: a signal came. */
+int client_link_wait(struct client_link *link, int other, const sigset_t *mask, struct error *err);
 
 /* 0: the other side has closed. */
 ssize_t client_link_receive(struct client_link *link, void *data, size_t size, struct error *err);

@@ -29,6 +29,7 @@ METHODS = {
     "GET /v1/runs/{run}/events": ["Client.stream"],
     "GET /v1/runs/{run}/follow": ["Job.events"],
     "GET /v1/runs/{run}/output": ["Client.output", "Job.output"],
+    "POST /v1/runs/{run}/stdin": ["Client.send_line"],
     "POST /v1/runs/{run}/cancel": ["Client.cancel", "Job.cancel"],
     "GET /v1/approvals": ["Client.approvals"],
     "POST /v1/runs/{run}/approve": ["Client.approve"],

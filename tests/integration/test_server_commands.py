@@ -322,7 +322,7 @@ def test_cells_from_a_pipe_go_to_the_session(commands, session):
     assert (answer.code, answer.text, answer.errors) == (0, "42\n\u00e9\n42\n", ""), answer
     assert commands("run", "--session", session, "-c", "print(x)").text == "5\n", "the session lives on"
     asking = commands("shell", "--session", session, input=b"input()\n")
-    assert "EOFError" in asking.errors and "does not read what is typed here" in asking.errors and "--stdin" not in asking.errors, asking
+    assert "EOFError" in asking.errors and "standard input has the cells" in asking.errors and "--stdin" not in asking.errors, asking
     failing = commands("shell", "--session", session, input=b"1 / 0\n")
     assert failing.code == 1 and "ZeroDivisionError" in failing.errors, failing
     refused = commands("shell", "--session", session, input=b":fork\n")

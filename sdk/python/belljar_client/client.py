@@ -10,7 +10,7 @@ from typing import Any, AsyncIterator, Generic, Iterable, List, Mapping, Optiona
 from . import routes
 from .durable import AsyncJobs, Jobs, JobsMethods
 from .errors import Unreachable
-from .events import STREAM, AsyncEvents, Events, approval_request
+from .events import STREAM, AsyncEvents, Events, approval_request, line_request
 from .fields import BatchFields, BatchRun, RunFields, SessionFields, body
 from .jobs import AsyncJob, Job, cancel_run, read_output, read_run, start_run
 from .methods import Awaiting, Blocking, call, each, opens, plain
@@ -232,6 +232,11 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT, JobsT]):
         """
         answer = await self._transport.call(approval_request(approval, approve, accept_hidden))
         return member(answer, "approved", bool)
+
+    @call
+    async def send_line(self, run_id: str, text: Optional[str] = None, *, close: Optional[bool] = None) -> None:
+        """A line that a cell with `stdin_open` has asked for with the event `input`. `close`: there are no more."""
+        await self._transport.call(line_request(run_id, text, close))
 
     # --- undo ---
 

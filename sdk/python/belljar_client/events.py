@@ -33,6 +33,11 @@ def approval_request(approval: Approval, approve: bool, accept_hidden: Optional[
     return Request(routes.APPROVE_RUN, {"run": approval.run_id}, json=body)
 
 
+def line_request(run_id: str, text: Optional[str], close: Optional[bool]) -> Request:
+    """A line of input that the run waits for."""
+    return Request(routes.LINE, {"run": run_id}, json={k: v for k, v in (("text", text), ("close", close)) if v is not None})
+
+
 STREAM = {"Accept": "text/event-stream"}
 
 
@@ -187,12 +192,14 @@ class EventsMethods:
         on_display: Callback[List[Display]] = None,
         on_progress: Callback[Progress] = None,
         on_approval: Callback[Approval] = None,
+        on_input: Callback[Event] = None,
         on_event: Callback[Event] = None,
     ) -> Result:
         """Reads to the end, hands each event to its callback, and returns the result.
 
         `on_approval` returns True to approve a call, False to refuse it, None to leave it to somebody else. A call with
-        hidden bytes can only be approved by `Client.approve()`. With AsyncClient, callbacks may be coroutine functions.
+        hidden bytes can only be approved by `Client.approve()`. `on_input` returns a line for a cell with `stdin_open`, or None:
+        there are no more. With AsyncClient, callbacks may be coroutine functions.
         """
         try:
             while (event := await self._next()) is not None:
@@ -209,6 +216,11 @@ class EventsMethods:
                     if answer is not None:
                         with contextlib.suppress(NotFoundError):  # somebody else was faster
                             await self._transport.call(approval_request(event.approval, answer is True, None))
+                elif event.kind == "input" and on_input:
+                    line = await self._say(on_input, event)
+                    with contextlib.suppress(NotFoundError):  # the cell has ended
+                        text = None if line is None else str(line)
+                        await self._transport.call(line_request(str(event.data.get("run_id")), text, line is None))
                 await self._say(on_event, event)
         except BaseException:
             await self._end()

@@ -54,6 +54,7 @@ class CellFields(CodeFields, CellLimits, total=False):
     """Fields of a cell, beside its code."""
 
     context: str  # the id of the context it runs in: Session.open_context()
+    stdin_open: bool  # a line that it reads is asked for: Events.wait(on_input=…), Client.send_line()
 
 
 class TerminalSize(TypedDict):

@@ -315,7 +315,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened in a run: start, stdout, stderr, display, progress, approval, result, gap, dropped, running."""
+    """Something that happened in a run: start, stdout, stderr, display, progress, approval, input, result, gap, dropped, running."""
 
     kind: str
     id: Optional[int]

@@ -259,6 +259,18 @@ export class Client {
     return answerApproval(this.#transport, approval, approve, accept_hidden, signal);
   }
 
+  /**
+   * A line that a cell with `stdin_open` has asked for with the event `input`. Without a text: there are no more.
+   * @param {string} runId
+   * @param {string} [text]
+   * @param {Asking} [asking]
+   * @returns {Promise<void>}
+   */
+  async sendLine(runId, text, { signal } = {}) {
+    const json = text === undefined ? { close: true } : { text };
+    await this.#transport.call("POST /v1/runs/{run}/stdin", { parts: { run: runId }, json, signal });
+  }
+
   // --- undo ---
 
   /**

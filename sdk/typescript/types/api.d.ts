@@ -158,6 +158,11 @@ export type Events = {
     text: string;
   };
   approval?: Approval;
+  /** the program waits for a line of its standard input */
+  input?: {
+    run_id: string;
+    expires_in_s: number;
+  };
   /** events that are no longer kept */
   gap?: {
     missed: number;
@@ -1250,6 +1255,22 @@ export interface Routes {
     key: false;
     answer: never;
   };
+  /** the line that a cell with `stdin_open` asked for with the event `input` */
+  "POST /v1/runs/{run}/stdin": {
+    parts: {
+      run: string;
+    };
+    query: { [name: string]: never };
+    json: {
+      /** the line; without it, an empty one */
+      text?: string;
+      /** there are no more; without `text`, not even this one */
+      close?: boolean;
+    };
+    bytes: false;
+    key: false;
+    answer: never;
+  };
   /** stop a run; its result, with the output so far, goes to the waiting client */
   "POST /v1/runs/{run}/cancel": {
     parts: {
@@ -1695,6 +1716,8 @@ export interface Routes {
       receipt?: boolean;
       /** the id of the context to run it in, which decides on the language */
       context?: string;
+      /** a line that it reads is asked for with the event `input`, and sent with POST /v1/runs/ID/stdin */
+      stdin_open?: boolean;
       /** wall-clock limit of a run or cell */
       timeout_s?: number;
       /** CPU time that all processes of a run or cell may use together; 0: no limit */

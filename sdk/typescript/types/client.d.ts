@@ -120,6 +120,14 @@ export class Client {
         accept_hidden?: number;
     } & Asking): Promise<boolean>;
     /**
+     * A line that a cell with `stdin_open` has asked for with the event `input`. Without a text: there are no more.
+     * @param {string} runId
+     * @param {string} [text]
+     * @param {Asking} [asking]
+     * @returns {Promise<void>}
+     */
+    sendLine(runId: string, text?: string, { signal }?: Asking): Promise<void>;
+    /**
      * Runs whose changes in granted directories can be undone, the latest first.
      * @param {Asking} [asking]
      * @returns {Promise<Api.Undoable["runs"]>}

@@ -1,7 +1,7 @@
 /* Cells in a session of a server, which others use, too: the agent whose session it is.
  *
  * A cell is run as `belljar run --session` runs it, and this process waits for it: while a cell
- * runs, nobody is asked for a line. Ctrl-C cancels the cell there. Leaving does not end the
+ * runs, the prompt is not shown. Ctrl-C cancels the cell there. Leaving does not end the
  * session.
  */
 #include <stdlib.h>
@@ -87,17 +87,16 @@ static void explain_input(struct run_exception *e)
     if (!e->name || strcmp(e->name, "EOFError") != 0 || !e->hint)
         return;
     free(e->hint);
-    e->hint = strdup("a session on a server does not read what is typed here: write the value into "
-                     "the code");
+    e->hint = strdup("standard input has the cells: write the value into the code");
 }
 
 static void end_cell(struct backend_remote *b, struct run *run)
 {
     const struct backend_cell cell = b->cell;
 
+    explain_input(&run->result.exception);
     b->cell = (struct backend_cell){0};
     buf_clear(&b->code);
-    explain_input(&run->result.exception);
     if (run->result.error.code == E_NOT_FOUND || b->remote->ended_by)
         b->shell->is_ending = true; /* the session is gone, or we are to go */
     cell.on_done(cell.user, run);
@@ -113,6 +112,7 @@ static void on_soon(void *arg)
         .code = {b->code.data, b->code.len},
         .language = b->cell.language,
         .auto_print = b->cell.language != RUN_BASH,
+        .can_type = b->cell.can_type,
     };
     struct run *run = run_new();
 
@@ -178,6 +178,8 @@ int backend_remote_open(struct shell *shell, struct remote *remote, struct error
     if (remote_attach(remote, shell->config, &shell->asked, &session, err) < 0)
         return -1;
     remote->consent = &shell->consent;
+    remote->on_line = shell_on_typed;
+    remote->on_line_user = shell;
     shell->backend = &b->base;
     b->cells = json_integer_value(json_object_get(session, "cells"));
     return 0;
