@@ -1,4 +1,5 @@
 /* Secrets that are known by the name before them: assignments in every notation. */
+#include "base/cleanup.h"
 #include "mask/sign.h"
 
 /* Blanks between a name, its sign and its value. */
@@ -119,7 +120,8 @@ static bool begins_line(const struct masker *s, const struct sign_name *name)
 /* ?name=value&name=value */
 static bool is_query(const struct masker *s, const struct sign_name *name)
 {
-    return name->start && strchr("?&", masker_at(s, name->start - 1));
+    return name->start && strchr("?&", masker_at(s, name->start - 1)) && name->end < s->view.len &&
+           masker_at(s, name->end) != ' '; /* void *&name = of C++ */
 }
 
 /* Bytes that would end an unquoted value. */
@@ -264,18 +266,6 @@ static bool is_option_word(const struct masker *s, size_t start, size_t end)
     return i == end && masker_at(s, start) == '-' && masker_at(s, end - 1) != '-';
 }
 
-/* PASS: test_open_2 */
-static bool is_report(const struct masker *s, const struct sign_name *name, enum masker_name what,
-                      const struct masker_value *value)
-{
-    if (name->end - name->start != 4 || memcmp(masker_view(s, name->start), "PASS", 4) != 0)
-        return false;
-    for (size_t i = value->start; i < value->end && i - value->start < MASKER_JUDGE_MAX; i++)
-        if (masker_is_in("/.:_-[", masker_at(s, i)))
-            return true;
-    return !masker_is_strong(s, what, value->start, value->end);
-}
-
 /* secrets, api_keys */
 static bool is_plural(const struct masker *s, const struct sign_name *name)
 {
@@ -405,20 +395,26 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
     value.is_text = is_text_place(s, name, sign, &value, at);
     if (sign == SIGN_BLANK && !value.is_quoted)
         value.is_env = true;
+    if (sign_is_pointer(s, name, at) || sign_is_echo(s, name, &value))
+        return;
+    if (sign_is_element(sign) && sign_is_no_element(s, name, value.start))
+        return;
     /* tests pass: 123456 */
     if (sign == SIGN_COLON && name->end - name->start == 4 && !value.has_line &&
         is_number(s, value.start, value.end))
         return;
     /* PASS: test_open, as a line of a test's report */
-    if (sign == SIGN_COLON && is_report(s, name, what, &value))
+    if (sign == SIGN_COLON && sign_is_report(s, name, what, &value))
         return;
     /* --token requires --connect */
     if (sign == SIGN_BLANK && what == NAME_TOKEN && is_plain_word(s, value.start, value.end) &&
         masker_is_at(s, value.end, " --"))
         return;
     /* Another option, or a sentence about this one. */
-    if (sign == SIGN_BLANK && (is_option_word(s, value.start, value.end) ||
-                               (!value.is_quoted && is_in_prose(s, value.start, value.end))))
+    if (sign == SIGN_BLANK &&
+        (is_option_word(s, value.start, value.end) ||
+         (!value.is_quoted && is_in_prose(s, value.start, value.end)) ||
+         (is_plain_word(s, value.start, value.end) && sign_is_named_in_prose(s, name))))
         return;
     /* Mnemonic: "go to" */
     if (what == NAME_PHRASE && value.is_quoted && !has_words(s, name, &value))
@@ -464,24 +460,6 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
     masker_found_value(s, kind, from, &value);
     masker_follow_value(s, kind, from, &value);
     follow_arrow(s, kind, from, what, &value);
-}
-
-/* One of ours, in text that was masked before: what follows is no value of it. */
-static bool is_label(const struct masker *s, const struct sign_name *name)
-{
-    static const char begin[] = "REDACTED_";
-    const size_t len = sizeof(begin) - 1;
-
-    return name->start && masker_at(s, name->start - 1) == '[' && name->end - name->start > len &&
-           memcmp(masker_view(s, name->start), begin, len) == 0;
-}
-
-/* arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-AbCdEf, the address of a secret. */
-static bool is_address(const struct masker *s, const struct sign_name *name)
-{
-    return name->start > 1 && masker_at(s, name->start - 1) == ':' &&
-           masker_is_digit(masker_at(s, name->start - 2)) && name->end - name->start == 6 &&
-           name->end < s->view.len && masker_at(s, name->end) == ':';
 }
 
 /* COPY users (id, password) FROM stdin; */
@@ -681,7 +659,7 @@ void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to)
         masker_wait(s, kind, from, s->view.len);
         return;
     }
-    if (is_label(s, &name) || is_address(s, &name) ||
+    if (sign_is_label(s, &name) || sign_is_address(s, &name) ||
         (is_bare_key(kind) && name.start < from)) /* a longer name has an anchor of its own */
         return;
     if (stands_alone(s, &name))

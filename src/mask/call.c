@@ -67,6 +67,7 @@ static const struct call {
     {"rest.Client(", 2, NAME_TOKEN},      {"lib.FTP(", 3, NAME_SECRET},
     {"FTP_TLS(", 3, NAME_SECRET},         {"login(key=", 1, NAME_TOKEN},
     {" login(", 2, NAME_SECRET},          {"__construct(", 3, NAME_SECRET},
+    {"ple_bind_s(", 2, NAME_SECRET},      {"simple_bind(", 2, NAME_SECRET},
 };
 
 static const struct call *call_at(const struct masker *s, size_t from, size_t to)

@@ -184,13 +184,86 @@ static struct letters count_letters(const char *text, size_t len)
     return n;
 }
 
+/* How often one letter follows another in the words of English and of programs: by its row, the
+ * logarithm of how much more often than by chance, and 5. */
+static const char *const pairs[] = {
+    "46764464625878362878554453", "64436322641633630553511141", "73547337616643842656532142",
+    "64458433722543631554533131", "75786654524768464987455653", "52345621700532630544512130",
+    "52337245510545531654522122", "72337221612433620435412031", "66766562324769752677351425",
+    "41224110301111420131301000", "52236223512423520353412031", "73458332823743741355532162",
+    "75347222613453661253521130", "73677583735435642378543243", "45664553424668660866656432",
+    "73447335603633651756523150", "10111000100111002121500000", "74668453714555751676543152",
+    "63648346715544663468634252", "73548437823554751766534363", "55545442513657350666221322",
+    "62327121501232420232111010", "51335213501324420442101110", "32434312400231240235111220",
+    "42334220301334350354322111", "41115112401211310011200022",
+};
+
+/* The sum over all pairs of letters in the text, and how many there are. */
+static int rate_pairs(const char *text, size_t len, int *ret_count)
+{
+    int sum = 0, count = 0, before = -1;
+
+    for (size_t i = 0; i < len; i++) {
+        int c = (text[i] | 32) - 'a';
+
+        if (c < 0 || c >= 26)
+            c = -1;
+        if (c >= 0 && before >= 0) {
+            sum += pairs[before][c] - '5';
+            count++;
+        }
+        before = c;
+    }
+    *ret_count = count;
+    return sum;
+}
+
+bool masker_reads_as_words(const char *text, size_t len)
+{
+    int count, sum = rate_pairs(text, len, &count);
+
+    return count >= 3 && 4 * sum > count;
+}
+
+bool masker_is_type_name(const char *text, size_t len)
+{
+    struct letters n = count_letters(text, len);
+    int count;
+
+    return len >= (n.digits ? 16 : 12) && n.upper >= 2 && n.lower >= n.upper && n.digits <= 2 &&
+           !n.other && 4 * rate_pairs(text, len, &count) >= 3 * count && count >= 8;
+}
+
+bool masker_is_title(const char *text, size_t len)
+{
+    struct letters n = count_letters(text, len);
+    size_t signs = 0;
+    int count;
+
+    for (size_t i = 0; i < len; i++)
+        signs += text[i] == '-' || text[i] == '_';
+    return len >= 12 && signs >= 2 && signs == n.other && !n.upper && n.digits <= 1 &&
+           4 * rate_pairs(text, len, &count) >= 3 * count && count >= 8;
+}
+
+bool masker_is_drawn(const char *text, size_t len)
+{
+    struct letters n = count_letters(text, len);
+    int count;
+
+    return n.upper && n.lower && rate_pairs(text, len, &count) < 0 && count >= 8;
+}
+
 bool masker_is_mixed(const char *text, size_t len)
 {
     struct letters n = count_letters(text, len);
 
     /* One in three hundred random tokens of this length has no digit; no word turns so often. */
     return n.changes >= 3 && n.upper + n.lower &&
-           (n.digits || (n.upper && n.lower && n.changes * 3 >= len));
+           ((n.digits && !(len >= 20 && masker_is_type_name(text, len))) ||
+            (n.upper && n.lower &&
+             (n.changes * 3 >= len ? !masker_reads_as_words(text, len)
+                                   : masker_is_drawn(text, len))));
 }
 
 bool masker_looks_random(const char *text, size_t len)

@@ -169,6 +169,17 @@ static size_t find_parameters(const struct masker *s, size_t at, size_t scheme, 
     return end > at + scheme ? end : 0;
 }
 
+/* $encoded, as a script has it. */
+static bool is_variable(const struct masker *s, size_t start, size_t end)
+{
+    size_t i = start + 1;
+
+    while (i < end && ((masker_at(s, i) | 32) >= 'a' || masker_at(s, i) == '_') &&
+           masker_at(s, i) <= 'z')
+        i++;
+    return end > start + 1 && i == end && masker_at(s, start) == '$';
+}
+
 static bool is_credential(const struct masker *s, size_t start, size_t end, bool has_scheme)
 {
     struct masker_value value = {.start = start, .end = end, .is_constant = true};
@@ -176,7 +187,8 @@ static bool is_credential(const struct masker *s, size_t start, size_t end, bool
 
     masker_charge(s, 2 * (len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX));
     if (has_scheme)
-        return len >= 6 && !masker_is_placeholder(masker_view(s, start), len) &&
+        return len >= 6 && !is_variable(s, start, end) &&
+               !masker_is_placeholder(masker_view(s, start), len) &&
                (len >= 16 || masker_is_unlike_words(s, start, end) ||
                 masker_is_mixed(masker_view(s, start), len));
     return len >= 12 && masker_is_secret_value(s, NAME_TOKEN, &value) &&

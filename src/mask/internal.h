@@ -561,7 +561,16 @@ void masker_review_pem(struct masker *s, unsigned kind, size_t from, size_t at);
 
 bool masker_check(enum masker_check check, const char *text, size_t len, bool is_whole_word);
 double masker_entropy(const char *text, size_t len);
-bool masker_is_mixed(const char *text, size_t len); /* as chance mixes characters */
+bool masker_is_mixed(const char *text, size_t len);
+
+/* Its letters follow one another as in words. */
+bool masker_reads_as_words(const char *text, size_t len);
+/* GoogleCloudV1Secret; enable-login-2fa: names of things, with a digit or two. */
+bool masker_is_type_name(const char *text, size_t len);
+bool masker_is_title(const char *text, size_t len);
+
+/* Small letters and capitals, which follow one another as in no word. */
+bool masker_is_drawn(const char *text, size_t len); /* as chance mixes characters */
 bool masker_looks_random(const char *text,
                          size_t len); /* the floor for what a name alone makes suspicious */
 bool masker_is_basic(const char *text, size_t len); /* user:password in base64 */
@@ -670,6 +679,9 @@ bool masker_is_technical(const char *text, size_t len);
 
 /* A name of two letters or more, with no digit before a capital: k9Zx is none. */
 bool masker_is_identifier(const char *text, size_t len);
+
+size_t masker_odd_digits(const char *text, size_t len); /* of no common number, such as 256 */
+bool masker_is_domain(const char *text, size_t len);
 
 bool masker_has_digit(const char *text, size_t len);
 

@@ -167,6 +167,30 @@ static size_t find_end(const struct masker *s, size_t at, size_t end, bool is_op
     return (size_t)(close - s->view.data) + 5;
 }
 
+/* The last line of a key is short: behind the prefix of a log it is known by the END below it. The
+ * segment in [at, end) ends with a word of base64, and the next one, from `next` on, has the END.
+ * READ_MORE: it may. */
+static enum masker_read is_last_line(const struct masker *s, size_t at, size_t end, size_t next)
+{
+    size_t stop, behind, run = end;
+
+    while (run > at && strchr(" \t\r\"',+;)", masker_at(s, run - 1)))
+        run--;
+    end = run;
+    while (run > at && is_run_char(masker_at(s, run - 1)))
+        run--;
+    masker_charge(s, 2 * (end - run) + 1);
+    if (end - run < 2 || run == at || end - at > PREFIX_MAX + LINE_MIN ||
+        masker_is_alnum(masker_at(s, run - 1)))
+        return READ_NONE;
+    stop = masker_segment_end(s, next, &behind);
+    stop = stop - next < PREFIX_MAX ? stop : next + PREFIX_MAX;
+    masker_charge(s, stop - next);
+    if (stop > next && memmem(masker_view(s, next), stop - next, "-----END ", 9))
+        return READ_VALUE;
+    return masker_is_open(s, stop) && stop - next < PREFIX_MAX ? READ_MORE : READ_NONE;
+}
+
 bool masker_swallow_pem(struct masker *s)
 {
     if (!s->pem_has_begun) {
@@ -190,8 +214,15 @@ bool masker_swallow_pem(struct masker *s)
         part = key_part(masker_view(s, at), end - at);
         masker_charge(s, 2 * part + 1);
         if (part < end - at) {
-            s->emitted = at + part;
-            return true;
+            switch (is_last_line(s, at, end, next)) {
+            case READ_MORE:
+                return false;
+            case READ_VALUE:
+                break;
+            case READ_NONE:
+                s->emitted = at + part;
+                return true;
+            }
         }
         s->emitted = next;
     }

@@ -47,14 +47,105 @@ size_t masker_text_until(const char *text, size_t len, const char *set)
     return n;
 }
 
-bool masker_is_identifier(const char *text, size_t len)
+/* The digits at `at`, if they are a number that names of algorithms end with: sha256, Ed25519. */
+static size_t common_number(const char *text, size_t len, size_t at)
 {
+    static const char *const numbers[] = {"64",  "16",  "32",  "128", "192",  "224",
+                                          "256", "384", "512", "448", "25519"};
     size_t n = 0;
 
-    for (; n < len && (masker_is_alnum((unsigned char)text[n]) || strchr("_.", text[n])); n++)
-        if (n && masker_is_digit((unsigned char)text[n - 1]) && text[n] >= 'A' && text[n] <= 'Z')
+    while (at + n < len && masker_is_digit((unsigned char)text[at + n]))
+        n++;
+    for (size_t k = 0; n && k < ARRAY_SIZE(numbers); k++)
+        if (strlen(numbers[k]) == n && memcmp(numbers[k], text + at, n) == 0)
+            return n;
+    return 0;
+}
+
+size_t masker_odd_digits(const char *text, size_t len)
+{
+    size_t odd = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        size_t n = masker_is_digit((unsigned char)text[i]) ? common_number(text, len, i) : 0;
+
+        if (n)
+            i += n - 1;
+        else
+            odd += masker_is_digit((unsigned char)text[i]);
+    }
+    return odd;
+}
+
+/* client.OAuth2Credentials: words, and a digit or two. */
+static bool is_class(const char *text, size_t len)
+{
+    const char *end = memchr(text, '(', len), *dot;
+    size_t n = end ? (size_t)(end - text) : len;
+
+    dot = memrchr(text, '.', n);
+    n -= dot ? (size_t)(dot + 1 - text) : 0;
+    return masker_is_type_name(dot ? dot + 1 : text, n);
+}
+
+bool masker_is_identifier(const char *text, size_t len)
+{
+    size_t n = 0, number = 0; /* behind a common one a capital may follow */
+
+    for (; n < len && (masker_is_alnum((unsigned char)text[n]) || strchr("_.", text[n])); n++) {
+        if (masker_is_digit((unsigned char)text[n])) {
+            if (!n || !masker_is_digit((unsigned char)text[n - 1]))
+                number = n + common_number(text, len, n);
+        } else if (n && masker_is_digit((unsigned char)text[n - 1]) && number != n &&
+                   text[n] >= 'A' && text[n] <= 'Z' && !is_class(text, len)) {
             return false;
+        }
+    }
     return n >= 2;
+}
+
+/* com.example.lib1.name: the name of something, its domain first. */
+bool masker_is_domain(const char *text, size_t len)
+{
+    static const char *const tops[] = {"com.", "org.", "net.", "io.", "dev."};
+    size_t dots = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        dots += text[i] == '.';
+        if (!masker_is_in("abcdefghijklmnopqrstuvwxyz0123456789_.-", (unsigned char)text[i]))
+            return false;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(tops); i++)
+        if (len > strlen(tops[i]) && memcmp(text, tops[i], strlen(tops[i])) == 0)
+            return dots >= 2 && masker_reads_as_words(text, len);
+    return false;
+}
+
+/* (%s)|(%s): nothing but what is filled in later. */
+static bool is_format(const char *text, size_t len)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '%' && i + 1 < len && strchr("sdrioux", text[i + 1])) {
+            found = true;
+            i++;
+        } else if (masker_is_alnum((unsigned char)text[i]) || (unsigned char)text[i] >= 0x80) {
+            return false;
+        }
+    }
+    return found;
+}
+
+/* backup's */
+static bool is_possessive(const char *text, size_t len)
+{
+    if (len < 3 || memcmp(text + len - 2, "'s", 2) != 0)
+        return false;
+    for (size_t i = 0; i + 2 < len; i++)
+        if ((text[i] | 32) < 'a' || (text[i] | 32) > 'z')
+            return false;
+    return true;
 }
 
 /* ${NAME}, $(command), %(name)s, {{ name }} in the text, and no secret before it. */
@@ -115,6 +206,36 @@ static bool is_typeset(const char *text, size_t len)
             (len - n >= 3 && memcmp(text + n, "\xe2\x80\x99", 3) == 0));
 }
 
+/* \\0\\1\\0, a table of yes and no. */
+static bool is_bits(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!masker_is_in("\\01", (unsigned char)text[i]))
+            return false;
+    return memchr(text, '\\', len);
+}
+
+/* file:{}, list[Type], Jobs[-1].Id, $repositorySecret, --body */
+static bool is_inserted(const char *text, size_t len)
+{
+    size_t name = 0;
+
+    while (name < len && ((text[name] | 32) >= 'a' && (text[name] | 32) <= 'z'))
+        name++;
+    if (memmem(text, len, "[-1]", 4) || memmem(text, len, "[0].", 4))
+        return true;
+    if (name >= 3 && name + 2 < len && text[name] == '[' && text[len - 1] == ']' &&
+        masker_is_type_name(text + name + 1, len - name - 2))
+        return true;
+    if (masker_has_digit(text, len))
+        return false;
+    if (memmem(text, len, "{}", 2))
+        return true;
+    if (len > 3 && memcmp(text, "--", 2) == 0)
+        return strspn(text, "abcdefghijklmnopqrstuvwxyz-") >= len && text[len - 1] != '-';
+    return text[0] == '$' && len > 8 && masker_is_type_name(text + 1, len - 1);
+}
+
 static bool is_template(const char *text, size_t len)
 {
     static const char *const words[] = {"***", "...", "\xe2\x80\xa6", "\xe2\x80\xa2\xe2\x80\xa2",
@@ -122,7 +243,9 @@ static bool is_template(const char *text, size_t len)
 
     size_t rule = masker_text_until(text, len, "|");
 
-    if (is_enclosed(text, len) || has_variable(text, len) || is_typeset(text, len))
+    if (is_inserted(text, len) || is_enclosed(text, len) || has_variable(text, len) ||
+        is_typeset(text, len) || is_format(text, len) || is_possessive(text, len) ||
+        is_bits(text, len))
         return true;
     /* required|min:8 */
     if (rule < len && masker_lists_of(text, rule) >> LIST_NOTHING & 1)
@@ -141,7 +264,7 @@ static bool is_pattern(const char *text, size_t len)
 {
     const char *set = memmem(text, len, "[^", 2), *group = memmem(text, len, ")+", 2);
 
-    return memmem(text, len, "(?:", 3) ||
+    return memmem(text, len, "(?:", 3) || (len > 3 && memcmp(text, "qr/", 3) == 0) ||
            (len > 2 && memcmp(text, "/^", 2) == 0 && !masker_has_digit(text, len)) ||
            memmem(text, len, "(?i", 3) || (set && memchr(set, ']', len - (size_t)(set - text))) ||
            (group && memchr(text, '(', (size_t)(group - text)));
@@ -177,8 +300,14 @@ static bool begins_with(const char *text, size_t len, const char *const *words, 
 /* v1, v2.0, v3beta: no v38fb, which is part of something random. */
 static bool is_version(const char *text, size_t len)
 {
-    return len >= 2 && (text[0] | 32) == 'v' && text[1] >= '1' && text[1] <= '3' &&
-           (len == 2 || !masker_is_digit((unsigned char)text[2]));
+    size_t n = 2;
+
+    if (len < 2 || (text[0] | 32) != 'v' || text[1] < '1' || text[1] > '3')
+        return false;
+    while (n < len && text[n] >= 'a' && text[n] <= 'z')
+        n++;
+    return n == 2 ? n == len || !masker_is_alnum((unsigned char)text[n])
+                  : n == len || masker_is_in(".-_0123456789", (unsigned char)text[n]);
 }
 
 bool masker_is_technical(const char *text, size_t len)

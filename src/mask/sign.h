@@ -1,4 +1,4 @@
-/* The name of a secret and the sign behind it. For assign.c alone. */
+/* The name of a secret and the sign behind it. For assign.c and unassigned.c. */
 #pragma once
 
 #include "mask/internal.h"
@@ -49,3 +49,15 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
 enum sign sign_find_far(const struct masker *s, const struct sign_name *name, size_t *ret_at);
 
 bool sign_is_element(enum sign sign);
+
+/* ---- what only looks like an assignment (unassigned.c) ---- */
+
+bool sign_is_named_in_prose(const struct masker *s, const struct sign_name *name);
+bool sign_is_no_element(const struct masker *s, const struct sign_name *name, size_t at);
+bool sign_is_echo(const struct masker *s, const struct sign_name *name,
+                  const struct masker_value *value);
+bool sign_is_pointer(const struct masker *s, const struct sign_name *name, size_t at);
+bool sign_is_report(const struct masker *s, const struct sign_name *name, enum masker_name what,
+                    const struct masker_value *value);
+bool sign_is_label(const struct masker *s, const struct sign_name *name);
+bool sign_is_address(const struct masker *s, const struct sign_name *name);

@@ -133,6 +133,9 @@ static enum masker_read read_cell_header(struct masker *s, const struct cells_li
 {
     struct masker_cell cells[MASKER_COLUMNS_MAX];
     struct cells_line other = line_before(s, table, line->start);
+    /* With | between them and no blanks, as shells of databases write them to a file. */
+    bool may_be_fields = masker_at(s, line->start) != '|' &&
+                         !memmem(masker_view(s, line->start), line->end - line->start, " |", 2);
     unsigned count;
     enum masker_read r;
 
@@ -147,6 +150,10 @@ static enum masker_read read_cell_header(struct masker *s, const struct cells_li
     if (is_marked_header(s, line))
         return READ_VALUE;
     r = next_line(s, table, line, limit, reports, &other);
+    /* Cells begin elsewhere than fields: no part of the row comes out before it is known which. */
+    if (r == READ_MORE && may_be_fields && reports && limit == s->view.len &&
+        line->next < s->view.len)
+        masker_wait(s, masker_generic_kind(), line->next, line->next);
     if (r != READ_VALUE || cells_is_rule(s, &other))
         return r;
     /* No rule, but another column of accounts, and a row like it */
@@ -155,9 +162,7 @@ static enum masker_read read_cell_header(struct masker *s, const struct cells_li
         table->is_sure = false;
         return READ_VALUE;
     }
-    /* No rule: fields with | between them, as shells of databases write them to a file. */
-    if (memmem(masker_view(s, line->start), line->end - line->start, " |", 2) ||
-        masker_at(s, line->start) == '|')
+    if (!may_be_fields)
         return READ_NONE;
     table->delimiter = '|';
     return read_field_header(s, line, limit, reports, table);

@@ -302,8 +302,9 @@ static bool is_sigil_name(const char *text, size_t len)
         i++;
     if (i == sigils || !masker_is_identifier(text + sigils, len - sigils))
         return false;
-    if (i == len)
-        return text[0] == '$' && strcspn(text, "0123456789") >= len;
+    if (i == len) /* of C: *first */
+        return (text[0] == '$' && strcspn(text, "0123456789") >= len) ||
+               (text[0] == '*' && strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_") == len - 1);
     return (i + 1 < len && (memcmp(text + i, "->", 2) == 0 || memcmp(text + i, "::", 2) == 0)) ||
            (text[0] == '$' && strchr("[({.", text[i]));
 }
@@ -313,10 +314,13 @@ static bool is_sigil_name(const char *text, size_t len)
 /* Type<Other>, and a call that goes on behind a blank: next(t for t in tokens. */
 static bool is_generic_name(const char *text, size_t len, size_t i)
 {
-    if (i < 3 || i + 1 >= len || text[i] != '<' ||
-        !((text[0] >= 'A' && text[0] <= 'Z') || text[0] == '_' || text[i + 1] == '>' ||
-          memmem(text, i, "::", 2) ||
-          (strspn(text, LETTERS) == i &&
+    if (i < 3 || i >= len || text[i] != '<')
+        return false;
+    if (i + 1 == len) /* token<>, cut before its end */
+        return strspn(text, LETTERS "_:") == i;
+    if (!((text[0] >= 'A' && text[0] <= 'Z') || text[0] == '_' || text[i + 1] == '>' ||
+          memmem(text, len, "::", 2) ||
+          (strspn(text, LETTERS "_") == i &&
            strspn(text + i + 1, LETTERS) >= len - i - 1))) /* useState<string | null> */
         return false;
     for (size_t k = 0; k < len; k++)
@@ -391,9 +395,21 @@ static bool is_member(const char *text, size_t len)
         size_t n = strlen(owners[i]);
 
         if (len > n && memcmp(text, owners[i], n) == 0)
-            return strspn(text + n, LETTERS "0123456789_.") >= len - n;
+            return strspn(text + n, LETTERS "0123456789_.") >= len - n - (text[len - 1] == '(');
     }
     return false;
+}
+
+/* NAME){, as a condition ends, name{"text, and Class->$name. */
+static bool is_cut_code(const char *text, size_t len, size_t i)
+{
+    if (i < 3 || i >= len)
+        return false;
+    if (text[i] == '$')
+        return memcmp(text + i - 2, "->", 2) == 0;
+    return strspn(text, LETTERS "_") == i &&
+           (text[i] == ')' ? len - i >= 2 && strspn(text + i, "){; ") >= len - i
+                           : text[i] == '{' && i + 1 < len && text[i + 1] == '"');
 }
 
 /* os.environ["X"], config.password, getpass(), self.token: code that says where the secret is.
@@ -415,15 +431,15 @@ static bool is_reference(const char *text, size_t len, bool goes_on, const struc
                        (text[i] == '-' && i + 1 < len && text[i + 1] == '>')))
         i++;
     if (is_generic_name(text, len, i) || is_squeezed(text, len, i) || is_cast(text, len, i) ||
-        is_member(text, len))
+        is_member(text, len) || is_cut_code(text, len, i))
         return true;
     if (i > 1 && i + 1 == len && text[i] == '!' && memchr(text, '.', i)) /* process.env.NAME! */
         len--;
     if (i < len && (text[i] == '(' || text[i] == '['))
         return i > 0 && (i < 2 || masker_is_identifier(text, i)) &&
                (i + 1 == len || strchr("\"'", text[i + 1]) || goes_on || closes_call(text, len));
-    return i == len && (n->dots || memchr(text, ':', len)) && n->digits <= 2 &&
-           !(n->dots == 0 && n->digits) &&
+    return i == len && (n->dots || memchr(text, ':', len) || memmem(text, len, "->", 2)) &&
+           masker_odd_digits(text, len) <= 2 && !(n->dots == 0 && n->digits) &&
            !(n->digits && n->dots && !memchr(text, ':', len) && has_random_part(text, len));
 }
 
@@ -431,9 +447,13 @@ static bool is_path(const char *text, size_t len, const struct shape *n)
 {
     static const char *const suffixes[] = {".json", ".pem", ".txt", ".key", ".yaml",
                                            ".yml",  ".env", ".crt", ".py",  ".js",
-                                           ".toml", ".ini", ".cfg", ".p12"};
+                                           ".toml", ".ini", ".cfg", ".p12", ":latest"};
 
-    if (memmem(text, len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX, "://", 3))
+    if (memmem(text, len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX, "://", 3) ||
+        (len > 12 && memcmp(text, "arn:aws", 7) == 0))
+        return true;
+    /* projects/X/secrets/Y/versions/1, ENV=name:latest: what a cloud keeps it as */
+    if (n->slashes >= 3 && len < MASKER_JUDGE_MAX && memmem(text, len, "projects/", 9))
         return true;
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
         size_t sl = strlen(suffixes[i]);
@@ -471,11 +491,21 @@ static bool is_uuid(const char *text, size_t len)
     return true;
 }
 
+/* Letters as chance draws them, from both cases. */
+static bool is_drawn(const char *text, size_t len, const struct shape *n)
+{
+    return n->turns * 3 >= len ? !masker_reads_as_words(text, len) : masker_is_drawn(text, len);
+}
+
 /* Names of things: com.example.name, SOME_NAME, _SomeName, some-name. */
 static bool is_name_of_thing(const char *text, size_t len, const struct shape *n)
 {
-    if (n->digits || n->marks || n->slashes || n->turns * 3 >= len)
+    if (masker_is_domain(text, len) || masker_is_type_name(text, len) || masker_is_title(text, len))
+        return true;
+    if (n->digits || n->marks || is_drawn(text, len, n))
         return false;
+    if (n->slashes)
+        return !n->upper && masker_reads_as_words(text, len);
     return n->dots || memchr(text, '_', len) || memchr(text, '-', len) ||
            (n->upper && n->lower && n->upper * 4 <= len);
 }
@@ -520,8 +550,10 @@ static bool is_token_value(const char *text, const struct masker_value *value, s
     if (n->digits == len || is_number(text, len) || is_name_of_thing(text, len, n) ||
         is_chain_address(text, len))
         return false;
-    if (n->digits || n->marks || n->turns * 3 >= len)
+    if (n->digits || n->marks || is_drawn(text, len, n))
         return true;
+    if (masker_name_of(text, len) != NAME_NONE) /* mytoken, TokenSecret */
+        return false;
     if (value->is_quoted)
         return !is_word(n) || len >= 12;
     return value->is_env && len >= 8;
@@ -530,8 +562,16 @@ static bool is_token_value(const char *text, const struct masker_value *value, s
 static bool is_password_value(const char *text, const struct masker_value *value, size_t len,
                               const struct shape *n)
 {
-    if (n->digits || n->marks || n->turns * 3 >= len || value->is_quoted || value->is_env)
+    /* user-password, THE_PASSWORD */
+    if (!n->digits && !n->marks && !n->dots && !n->slashes &&
+        masker_name_of(text, len) != NAME_NONE &&
+        (memchr(text, '_', len) || memchr(text, '-', len)) && masker_reads_as_words(text, len))
+        return false;
+    if (n->digits || n->marks || is_drawn(text, len, n) || value->is_quoted || value->is_env)
         return true;
+    /* HTTPPasswordManager, as a type of an argument */
+    if (n->upper && n->lower && masker_is_type_name(text, len) && memmem(text, len, "assword", 7))
+        return false;
     return (value->has_line || (value->ends_line && !n->slashes && !n->dots)) && len >= 8 &&
            !masker_describes(text, len);
 }
@@ -559,6 +599,9 @@ static bool is_repeated(const char *text, size_t len)
 /* A variable that holds another one: password=user_password. */
 static bool is_variable(const char *text, size_t len, const struct shape *n)
 {
+    /* secret2 */
+    if (n->digits == 1 && len > 6 && masker_is_digit((unsigned char)text[len - 1]))
+        len--;
     return len <= MASKER_PLACEHOLDER_MAX && !n->marks && !n->dots && !n->slashes &&
            (masker_name_of(text, len) != NAME_NONE || (memchr(text, '_', len) && !n->digits));
 }
@@ -661,7 +704,7 @@ bool masker_is_secret_value(const struct masker *s, enum masker_name name,
     if (!text || len < 6 || name == NAME_NONE ||
         memcmp(text, "-----", 5) == 0) /* a key or certificate */
         return false;
-    masker_charge(s, 4 * len);
+    masker_charge(s, 6 * len);
     n = shape_of(text, len);
     if (name == NAME_PHRASE && value->is_quoted)
         return !masker_is_placeholder(text, whole);

@@ -366,6 +366,13 @@ enum masker_read masker_next_line(const struct masker *s, size_t *at)
     masker_charge(s, blanks + 4);
     if (masker_is_open(s, i + 1))
         return READ_MORE;
+    /* The first item of a list. */
+    if (!is_continued && i + 1 < s->view.len && memcmp(masker_view(s, i), "- ", 2) == 0) {
+        i += 2;
+        blanks++;
+        if (masker_is_open(s, i + 1))
+            return READ_MORE;
+    }
     if (i >= s->view.len || masker_is_in("\r\n-#", masker_at(s, i)))
         return READ_NONE;
     if (i + 1 < s->view.len && masker_is_in("\"'", masker_at(s, i)) &&

@@ -5,14 +5,14 @@ import places_corpus
 from test_mask import mask_lines, share
 
 # A floor for each set. What is below it was found when this was written; the others are known misses.
-FLOORS = {"first": 0.94, "second": 0.94, "third": 0.95, "fourth": 0.96, "fifth": 0.95, "sixth": 0.93}
+FLOORS = {"first": 0.94, "second": 0.94, "third": 0.95, "fourth": 0.96, "fifth": 0.95, "sixth": 0.93, "seventh": 1.0}
 
 
 @pytest.mark.parametrize("name", FLOORS)
 @pytest.mark.parametrize("seed", (1, 2))
 def test_recall_does_not_fall(name, seed):
     rows = list(places_corpus.rows(seed, name))
-    assert len(rows) > 290
+    assert len(rows) > (290 if name != "seventh" else 20)
     recall, bad = share(list(zip(rows, mask_lines(rows))), lambda row, text: not any(secret in text for secret in row["secrets"]))
     assert recall >= FLOORS[name], bad
 

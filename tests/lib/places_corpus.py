@@ -1,4 +1,4 @@
-"""Texts of many kinds with secrets in them, for measuring: six sets of templates in tests/data/mask_places.jsonl, and
+"""Texts of many kinds with secrets in them, for measuring: seven sets of templates in tests/data/mask_places.jsonl, and
 clean texts near them in tests/data/mask_clean.jsonl.
 
 Each set was measured once before the masker was changed with it; the guide has the figures. A template has «kinds» in
@@ -16,7 +16,7 @@ from secrets_corpus import B62, Maker, row
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "data" / "mask_places.jsonl"
 CLEAN = TEMPLATES.with_name("mask_clean.jsonl")
-SETS = ("first", "second", "third", "fourth", "fifth", "sixth")
+SETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 SECRETS = "pws pw tok hex hex32 hex40 hex64 b64 b64x b64pw b64up aws jwt crypt apr bcrypt pin b62 b62x b64l b8x b32u p8".split()
 ALPHABETS = {"h": "0123456789abcdef", "l": "abcdefghijklmnopqrstuvwxyz0123456789", "k": "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"}
 SIZED = re.compile("([bhluk])([0-9]+)")
