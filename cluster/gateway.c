@@ -186,7 +186,7 @@ static void lose_node(struct gateway *gateway, const char *node)
 {
     struct exchange *x = TAILQ_FIRST(&gateway->exchanges), *next;
 
-    names_forget_node(gateway->names, node);
+    names_forget_all(gateway->names);
     while (x) {
         uint64_t n_freed = gateway->n_freed;
 
@@ -198,6 +198,13 @@ static void lose_node(struct gateway *gateway, const char *node)
 }
 
 static void start_listening(struct gateway *gateway);
+
+/* Others lose a node that they do not hear for CLUSTER_LOST_MS, and give its names away, which is
+ * told once. Where two heartbeats are missing, that news may be missing as well. */
+static bool has_missed(const struct member *m)
+{
+    return !m || loop_now_ns() > m->heard_ns + UINT64_C(2) * CLUSTER_BEAT_MS * MS;
+}
 
 static void on_node(struct gateway *gateway, const char *node, const struct bus_message *message)
 {
@@ -211,6 +218,8 @@ static void on_node(struct gateway *gateway, const char *node, const struct bus_
         beat_done(&beat);
         return;
     }
+    if (has_missed(members_find(&gateway->nodes, node)))
+        names_forget_all(gateway->names);
     gateway->heard_ns = loop_now_ns();
     m = members_hear(&gateway->nodes, &beat, gateway->heard_ns, &is_new);
     if (!m || !is_new)
@@ -306,6 +315,7 @@ static void on_state(void *user, bool is_up)
 
     if (!is_up)
         return;
+    names_forget_all(gateway->names);
     gateway->up_ns = loop_now_ns();
     send_beat(gateway);
 }
