@@ -88,6 +88,7 @@ class Soak:
         self.counts = collections.Counter()
         self.keys = {}  # correlation id: "success", "refused", "unknown"
         self.jobs = {}  # id: expected output
+        self.gone = set()  # sessions that ended without a reason that is known here
         self.names = []  # of sessions that are left open
         self.engine_ends = collections.defaultdict(list)  # machine: when, by its clock
 
@@ -287,7 +288,8 @@ class Soak:
             return True
         self.may_fail(began, f"{what} of {session} ({reply})", through, node)
         if word == "lost" and reply.status == 404 and not self.faults.ever(f"session {node}", opened):
-            self.problem(f"the session {session} is unknown, and its engine never ended")
+            self.gone.add(session)
+            self.problem(f"{what}: {session} is unknown, and its engine never ended: {reply}")
         # The words "session_lost" are also true of a node that cannot be reached now.
         return word != "lost" or not self.faults.ever(f"session {node}", opened)
 
@@ -508,6 +510,8 @@ class Soak:
                               env=machine.environment("engine"), capture_output=True, text=True, timeout=10 * HANG_SECONDS)  # fmt: skip
 
     def note_session(self, lives, machine, record):
+        if record["id"] in self.gone:
+            print(f"    the trail of {machine}: {record}", flush=True)
         at = datetime.datetime.fromisoformat(record["time"].replace("Z", "+00:00"))
         if record["event"] == "open":
             ended = [end for end in self.engine_ends[machine] if end >= at]
