@@ -81,21 +81,22 @@ static const struct {
 /* --- the thread --- */
 
 /* Buckets of this libnats may be read from any replica, and one that is behind says that a key is
- * not there. Those that were made earlier may take too little for a value. */
-static void correct(jsCtx *js, const char *stream)
+ * not there. Those that were made earlier may take too little for a value. A handle that was made
+ * before this stays as the bucket was, and asks for what a gateway may not have. */
+static natsStatus correct(jsCtx *js, const char *stream)
 {
     jsStreamInfo *info = NULL;
-    jsStreamConfig config;
+    natsStatus s = js_GetStreamInfo(&info, js, stream, NULL, NULL);
 
-    if (js_GetStreamInfo(&info, js, stream, NULL, NULL) != NATS_OK)
-        return;
-    if (info->Config->AllowDirect || info->Config->MaxMsgSize != VALUE_BYTES) {
-        config = *info->Config;
+    if (s == NATS_OK && (info->Config->AllowDirect || info->Config->MaxMsgSize != VALUE_BYTES)) {
+        jsStreamConfig config = *info->Config;
+
         config.AllowDirect = false;
         config.MaxMsgSize = VALUE_BYTES;
-        (void)js_UpdateStream(NULL, js, &config, NULL, NULL);
+        s = js_UpdateStream(NULL, js, &config, NULL, NULL);
     }
     jsStreamInfo_Destroy(info);
+    return s;
 }
 
 static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
@@ -112,9 +113,9 @@ static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
     s = k->js ? NATS_OK : natsConnection_JetStream(&k->js, bus_connection(k->bus), &options);
     if (s != NATS_OK)
         return s;
-    s = js_KeyValue(store, k->js, buckets[bucket].name);
+    s = correct(k->js, buckets[bucket].stream);
     if (s == NATS_OK)
-        correct(k->js, buckets[bucket].stream);
+        return js_KeyValue(store, k->js, buckets[bucket].name);
     if (s != NATS_NOT_FOUND)
         return s;
     (void)kvConfig_Init(&config);
@@ -129,8 +130,8 @@ static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
     if (js_CreateKeyValue(store, k->js, &config) == NATS_OK)
         kvStore_Destroy(*store);
     *store = NULL;
-    correct(k->js, buckets[bucket].stream);
-    return js_KeyValue(store, k->js, buckets[bucket].name);
+    s = correct(k->js, buckets[bucket].stream);
+    return s == NATS_OK ? js_KeyValue(store, k->js, buckets[bucket].name) : s;
 }
 
 static natsStatus get(struct keep *k, struct keep_request *r)

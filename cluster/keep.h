@@ -41,11 +41,11 @@ enum keep_question {
     KEEP_GET,
     KEEP_CLAIM, /* for `node`, where nobody has it */
     KEEP_TAKE,  /* for `node`, from whoever had it at that revision */
-    KEEP_DROP, /* `node` does not have it any more. Done after KEEP_REST_MS, and not if it was written
-                * meanwhile: until then somebody may be on the way to open it there again */
+    KEEP_DROP,  /* `node` does not have it any more */
 };
 
-/* Longer than a request is under way between the bucket's answer and its node. */
+/* A drop waits for so long, and is not done if the entry was written meanwhile: until then somebody
+ * may be on the way to open it there again. */
 #define KEEP_REST_MS 5000
 
 struct keep_request; /* until it is answered or forgotten */

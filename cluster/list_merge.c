@@ -42,9 +42,8 @@ void list_merge_add(struct list_merge *merge, const char *node, const char *text
         list_merge_lose(merge, node);
         return;
     }
-    (void)json_array_extend(merge->all, json_is_array(answer)
-                                            ? answer
-                                            : json_object_get(answer, merge->name));
+    (void)json_array_extend(merge->all,
+                            json_is_array(answer) ? answer : json_object_get(answer, merge->name));
     if (merge->form)
         json_decref(answer);
     else

@@ -1,4 +1,5 @@
-/* One list, made of those that nodes have answered. What a node says is not believed to be a list. */
+/* One list, made of those that nodes have answered. What a node says is not believed to be a list.
+ */
 #pragma once
 
 #include "base/json.h"

@@ -164,15 +164,19 @@ def a_name_whose_answer_is_lost(cluster):
     machine.call("DELETE", f"/v1/sessions/{name}")
 
 
+def ask_bucket(cluster, what, question):
+    """A question to JetStream about the bucket of names, as a gateway may ask it."""
+    with Bus(cluster.machines[0], "gateway") as bus:
+        bus.subscribe("_INBOX.names.*")
+        bus.publish(f"$JS.API.STREAM.{what}.KV_belljar_names", json.dumps(question).encode(), "_INBOX.names.1")
+        wait_until(lambda: bus.flush().messages, "the bucket answers")
+        return json.loads(bus.messages[0][1])
+
+
 def entry_of(cluster, name):
     """What the bucket says of a name: a node, or None."""
     token, word = (hashlib.sha256(text.encode()).digest()[:12].hex() for text in (cluster.token, name))
-    question = {"last_by_subj": f"$KV.belljar_names.{token}.{word}"}
-    with Bus(cluster.machines[0], "gateway") as bus:
-        bus.subscribe("_INBOX.names.*")
-        bus.publish("$JS.API.STREAM.MSG.GET.KV_belljar_names", json.dumps(question).encode(), "_INBOX.names.1")
-        wait_until(lambda: bus.flush().messages, "the bucket answers")
-        message = json.loads(bus.messages[0][1]).get("message")
+    message = ask_bucket(cluster, "MSG.GET", {"last_by_subj": f"$KV.belljar_names.{token}.{word}"}).get("message")
     return base64.b64decode(message["data"]).decode() or None if message and "data" in message else None
 
 
@@ -194,7 +198,24 @@ def a_name_that_is_opened_while_its_entry_goes(cluster):
         second.call("DELETE", f"/v1/sessions/{name}")
 
 
+def a_bucket_that_another_gateway_is_making(cluster):
+    """It was made, and is not yet what it has to be. A gateway that begins just then can ask it all the same."""
+    machine = cluster.machines[1]
+    assert machine.stop("gateway") == [0]
+    config = ask_bucket(cluster, "INFO", {})["config"]
+    made = ask_bucket(cluster, "UPDATE", config | {"allow_direct": True, "max_msg_size": 64})
+    assert made["config"]["allow_direct"] and made["config"]["max_msg_size"] == 64, made
+    machine.start("gateway")
+    cluster.wait_ready()
+    name = new_name()
+    must_open(machine, name)
+    assert isinstance(id_of(machine, name), str)
+    config = ask_bucket(cluster, "INFO", {})["config"]
+    assert not config.get("allow_direct") and config["max_msg_size"] > 64, config
+    machine.call("DELETE", f"/v1/sessions/{name}")
+
+
 TESTS = [
     a_name_that_was_taken_over, a_node_that_does_not_say_whether_it_has_a_name, an_engine_that_ended_has_lost_its_names,
-    a_name_whose_answer_is_lost, a_name_that_is_opened_while_its_entry_goes,
+    a_name_whose_answer_is_lost, a_name_that_is_opened_while_its_entry_goes, a_bucket_that_another_gateway_is_making,
 ]  # fmt: skip
