@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static struct join_pair ca = JOIN_PAIR, operator= JOIN_PAIR;
+static struct join_pair ca = JOIN_PAIR, signer = JOIN_PAIR;
 static struct buf signed_value = BUF_OF(TOKEN_LIST_BYTES);
 static char *signature;
 
@@ -28,9 +28,9 @@ static void make_keys(void)
     cleanup_json json_t *tree = NULL;
 
     list.serial = SERIAL;
-    if (join_ca_make(&ca, NULL) < 0 || join_ca_sign(&ca, "operator", NULL, &operator, NULL) < 0 ||
+    if (join_ca_make(&ca, NULL) < 0 || join_ca_sign(&ca, "operator", NULL, &signer, NULL) < 0 ||
         buf_add_str(&list.text, TOKENS, NULL) < 0 ||
-        token_list_sign(&list, &operator, &signed_value, NULL) < 0 ||
+        token_list_sign(&list, &signer, &signed_value, NULL) < 0 ||
         json_text_load(buf_str(&signed_value), signed_value.len, &limits, &tree, NULL) < 0)
         abort();
     signature = strdup(json_get_text(tree, "signature"));
@@ -61,7 +61,7 @@ static void check_parts(const char *text, size_t len)
         cleanup(buf_done) struct buf value = BUF_OF(TOKEN_LIST_BYTES);
         const struct span ours = {text, len};
         const struct span parts[] = {{TOKENS, strlen(TOKENS)},
-                                     {buf_str(&operator.cert), operator.cert.len},
+                                     {buf_str(&signer.cert), signer.cert.len},
                                      {signature, strlen(signature)}};
         struct span of[3] = {parts[0], parts[1], parts[2]};
         cleanup_json json_t *tree = NULL;
