@@ -10,6 +10,9 @@
 
 static const struct json_text_limits limits = {.bytes = BEAT_BYTES, .depth = 4};
 
+/* What all others can represent, and what can be added up for all machines. */
+#define NUMBER_MOST (INT64_C(1) << 53)
+
 void beat_done(struct beat *beat)
 {
     json_decref(beat->labels);
@@ -61,6 +64,21 @@ static int64_t take_number(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
+bool beat_is_in_range(const json_t *object)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, name, value)
+    {
+        json_int_t number = json_integer_value(value);
+
+        if (number > NUMBER_MOST || number < -NUMBER_MOST)
+            return false;
+    }
+    return true;
+}
+
 static int take(const json_t *object, struct beat *beat, struct error *err)
 {
     const char *name = json_get_text(object, "name");
@@ -69,6 +87,8 @@ static int take(const json_t *object, struct beat *beat, struct error *err)
     if (!id_is_node(name) || strlen(instance) != 16 || strspn(instance, "0123456789abcdef") != 16 ||
         take_number(object, "v") != 1)
         return error_set(err, E_INVALID, "a heartbeat without a name and an instance");
+    if (!beat_is_in_range(object))
+        return error_set(err, E_INVALID, "a heartbeat with a number that is out of range");
     (void)snprintf(beat->name, sizeof(beat->name), "%s", name);
     beat->instance = strtoull(instance, NULL, 16);
     (void)snprintf(beat->version, sizeof(beat->version), "%s", json_get_text(object, "version"));

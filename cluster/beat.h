@@ -41,6 +41,9 @@ int beat_write(const struct beat *beat, bool is_node, struct buf *out, struct er
 /* E_INVALID, E_TOO_LARGE. The caller frees it with beat_done(). */
 int beat_read(const char *text, size_t len, struct beat *ret_beat, struct error *err);
 
+/* Whether its numbers can be reckoned with. */
+bool beat_is_in_range(const json_t *object);
+
 struct member {
     TAILQ_ENTRY(member) link;
     struct beat beat;

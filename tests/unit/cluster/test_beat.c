@@ -33,6 +33,8 @@ TEST(what_is_no_heartbeat_is_refused)
         "{\"v\":2,\"name\":\"a1\",\"instance\":\"00000000000000ff\"}",
         "{\"v\":1,\"name\":\"a1\",\"instance\":\"ff\"}",
         "{\"v\":1,\"name\":\"a1\",\"instance\":\"00000000000000fg\"}",
+        "{\"v\":1,\"name\":\"a1\",\"instance\":\"00000000000000ff\",\"room\":-9223372036854775808}",
+        "{\"v\":1,\"name\":\"a1\",\"instance\":\"00000000000000ff\",\"novel\":9007199254740993}",
     };
     struct beat beat;
 
