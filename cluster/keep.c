@@ -16,8 +16,12 @@
 #include "base/log.h"
 #include "cluster/bus.h"
 
-/* What the bucket may come to hold: names of sessions that nobody has removed. */
+/* What a bucket may come to hold: some 300,000 names. A full one takes no more. */
 #define BUCKET_BYTES (64 * (int64_t)MIB)
+
+/* Most sessions end without a request by name. An entry that nobody has written for so long goes;
+ * if the session lives still, its node says so when all are asked. */
+#define NAMES_TTL_NS (INT64_C(86400) * 1000000000)
 
 /* A value is a node's name. Servers count the headers of a message as well, which say what revision
  * is expected. */
@@ -74,25 +78,28 @@ static const struct {
     const char *name, *stream;
     int64_t ttl_ns;
 } buckets[] = {
-    [KEEP_NAMES] = {KEEP_NAMES_BUCKET, "KV_" KEEP_NAMES_BUCKET, 0},
+    [KEEP_NAMES] = {KEEP_NAMES_BUCKET, "KV_" KEEP_NAMES_BUCKET, NAMES_TTL_NS},
     [KEEP_KEYS] = {KEEP_KEYS_BUCKET, "KV_" KEEP_KEYS_BUCKET, KEYS_TTL_NS},
 };
 
 /* --- the thread --- */
 
 /* Buckets of this libnats may be read from any replica, and one that is behind says that a key is
- * not there. Those that were made earlier may take too little for a value. A handle that was made
- * before this stays as the bucket was, and asks for what a gateway may not have. */
-static natsStatus correct(jsCtx *js, const char *stream)
+ * not there. Those that were made earlier may take too little for a value, or keep it for ever. A
+ * handle that was made before this stays as the bucket was, and asks for what a gateway may not
+ * have. */
+static natsStatus correct(jsCtx *js, enum keep_bucket bucket)
 {
     jsStreamInfo *info = NULL;
-    natsStatus s = js_GetStreamInfo(&info, js, stream, NULL, NULL);
+    natsStatus s = js_GetStreamInfo(&info, js, buckets[bucket].stream, NULL, NULL);
 
-    if (s == NATS_OK && (info->Config->AllowDirect || info->Config->MaxMsgSize != VALUE_BYTES)) {
+    if (s == NATS_OK && (info->Config->AllowDirect || info->Config->MaxMsgSize != VALUE_BYTES ||
+                         info->Config->MaxAge != buckets[bucket].ttl_ns)) {
         jsStreamConfig config = *info->Config;
 
         config.AllowDirect = false;
         config.MaxMsgSize = VALUE_BYTES;
+        config.MaxAge = buckets[bucket].ttl_ns;
         s = js_UpdateStream(NULL, js, &config, NULL, NULL);
     }
     jsStreamInfo_Destroy(info);
@@ -113,7 +120,7 @@ static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
     s = k->js ? NATS_OK : natsConnection_JetStream(&k->js, bus_connection(k->bus), &options);
     if (s != NATS_OK)
         return s;
-    s = correct(k->js, buckets[bucket].stream);
+    s = correct(k->js, bucket);
     if (s == NATS_OK)
         return js_KeyValue(store, k->js, buckets[bucket].name);
     if (s != NATS_NOT_FOUND)
@@ -130,7 +137,7 @@ static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
     if (js_CreateKeyValue(store, k->js, &config) == NATS_OK)
         kvStore_Destroy(*store);
     *store = NULL;
-    s = correct(k->js, buckets[bucket].stream);
+    s = correct(k->js, bucket);
     return s == NATS_OK ? js_KeyValue(store, k->js, buckets[bucket].name) : s;
 }
 

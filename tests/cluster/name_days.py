@@ -201,17 +201,20 @@ def a_name_that_is_opened_while_its_entry_goes(cluster):
 def a_bucket_that_another_gateway_is_making(cluster):
     """It was made, and is not yet what it has to be. A gateway that begins just then can ask it all the same."""
     machine = cluster.machines[1]
-    assert machine.stop("gateway") == [0]
-    config = ask_bucket(cluster, "INFO", {})["config"]
-    made = ask_bucket(cluster, "UPDATE", config | {"allow_direct": True, "max_msg_size": 64})
-    assert made["config"]["allow_direct"] and made["config"]["max_msg_size"] == 64, made
-    machine.start("gateway")
-    cluster.wait_ready()
     name = new_name()
+    ids_of(cluster, name)  # the bucket is there
+    assert machine.stop("gateway") == [0]
+    try:
+        config = ask_bucket(cluster, "INFO", {})["config"]
+        made = ask_bucket(cluster, "UPDATE", config | {"allow_direct": True, "max_msg_size": 64, "max_age": 0})
+        assert made["config"]["allow_direct"] and made["config"]["max_msg_size"] == 64 and not made["config"]["max_age"], made
+    finally:
+        machine.start("gateway")
+    cluster.wait_ready()
     must_open(machine, name)
     assert isinstance(id_of(machine, name), str)
     config = ask_bucket(cluster, "INFO", {})["config"]
-    assert not config.get("allow_direct") and config["max_msg_size"] > 64, config
+    assert not config.get("allow_direct") and config["max_msg_size"] > 64 and config["max_age"], config
     machine.call("DELETE", f"/v1/sessions/{name}")
 
 
