@@ -48,6 +48,7 @@ struct member {
     TAILQ_ENTRY(member) link;
     struct beat beat;
     uint64_t heard_ns;
+    uint64_t late_ns; /* when it was first heard, or again after a gap */
     int64_t sent; /* fresh work that was offered to it since it said how much room it has, less what
                    * has ended */
 };
@@ -72,6 +73,10 @@ struct member *members_find(const struct members *members, const char *name);
 
 /* It has said how much room it has, between two heartbeats. */
 void member_has_room(struct member *member, int64_t room);
+
+/* Two of its heartbeats were missing just now: what comes from it may have been on the way for so
+ * long that it has given up. NULL: it was not heard at all. */
+bool member_is_late(const struct member *member, uint64_t now_ns);
 
 void member_forget(struct members *members, struct member *member);
 

@@ -199,13 +199,6 @@ static void lose_node(struct gateway *gateway, const char *node)
 
 static void start_listening(struct gateway *gateway);
 
-/* Others lose a node that they do not hear for CLUSTER_LOST_MS, and give its names away, which is
- * told once. Where two heartbeats are missing, that news may be missing as well. */
-static bool has_missed(const struct member *m)
-{
-    return !m || loop_now_ns() > m->heard_ns + UINT64_C(2) * CLUSTER_BEAT_MS * MS;
-}
-
 static void on_node(struct gateway *gateway, const char *node, const struct bus_message *message)
 {
     struct beat beat;
@@ -218,10 +211,12 @@ static void on_node(struct gateway *gateway, const char *node, const struct bus_
         beat_done(&beat);
         return;
     }
-    if (has_missed(members_find(&gateway->nodes, node)))
-        names_forget_all(gateway->names);
     gateway->heard_ns = loop_now_ns();
     m = members_hear(&gateway->nodes, &beat, gateway->heard_ns, &is_new);
+    /* Others lose a node that they do not hear for CLUSTER_LOST_MS, and give its names away, which
+     * is told once. Where heartbeats are missing, that news may be missing as well. */
+    if (!m || m->late_ns == gateway->heard_ns)
+        names_forget_all(gateway->names);
     if (!m || !is_new)
         return;
     LOG_EVENT(LOG_INFO, "node", {"node", node},

@@ -218,7 +218,31 @@ def a_bucket_that_another_gateway_is_making(cluster):
     machine.call("DELETE", f"/v1/sessions/{name}")
 
 
+def a_request_that_comes_too_late(cluster):
+    """Its gateway has given the node up, and said so. It is not carried out when the node goes on."""
+    machine, other = cluster.machines[1], cluster.machines[0]
+    name = new_name()
+    session = must_open(other, name, "a2")
+    assert other.execute(session, "n = 1").json["status"] == "success"
+    assert other.call("PUT", f"/v1/sessions/{session}/files/data", b"old").status == 200
+    machine.signal("node", signal.SIGSTOP)
+    try:
+        replies = []
+        writing = Background(lambda: replies.append(other.call("PUT", f"/v1/sessions/{session}/files/data", b"new")))
+        replies.append(other.execute(session, "n += 1"))
+        writing.end()
+        assert all(error_of(r) in ((410, "session_lost"), (502, "node_lost")) for r in replies), replies
+    finally:
+        machine.signal("node", signal.SIGCONT)
+    cluster.wait_ready()
+    reply = wait_until(lambda: (r := other.execute(session, "print(n)")).status == 200 and r, "the session answers")
+    assert reply.json["stdout"] == "1\n", reply
+    assert other.call("GET", f"/v1/sessions/{session}/files/data").body == b"old"
+    machine.call("DELETE", f"/v1/sessions/{name}")
+
+
 TESTS = [
     a_name_that_was_taken_over, a_node_that_does_not_say_whether_it_has_a_name, an_engine_that_ended_has_lost_its_names,
     a_name_whose_answer_is_lost, a_name_that_is_opened_while_its_entry_goes, a_bucket_that_another_gateway_is_making,
+    a_request_that_comes_too_late,
 ]  # fmt: skip
