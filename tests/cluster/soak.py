@@ -259,6 +259,8 @@ class Soak:
             by_node[session.rpartition("-")[2]].append(began)
         for node, began in by_node.items():
             # An engine that ended has lost the first one: the name was free again. The trail says whether they met.
+            if len(began) > 1:
+                self.count("names opened again after their engine ended")
             if len(began) > 1 and not self.faults.met(min(began), time.monotonic(), f"session {node}"):
                 self.problem(f"the name {name} has {len(began)} sessions on {node}, whose engine never ended: {opened}")
         if len(by_node) > 1:
