@@ -10,6 +10,15 @@
 
 static const struct json_text_limits limits = {.bytes = BEAT_BYTES, .depth = 4};
 
+/* What all others can represent, and what can be added up for all machines. */
+#define NUMBER_MOST (INT64_C(1) << 53)
+
+/* Two heartbeats are missing: less than what makes others give up. */
+#define GAP_NS (UINT64_C(2) * CLUSTER_BEAT_MS * 1000000)
+
+/* What was held up on the way comes within this time of the first heartbeat. */
+#define LATE_NS UINT64_C(2000000000)
+
 void beat_done(struct beat *beat)
 {
     json_decref(beat->labels);
@@ -61,6 +70,21 @@ static int64_t take_number(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
+bool beat_is_in_range(const json_t *object)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, name, value)
+    {
+        json_int_t number = json_integer_value(value);
+
+        if (number > NUMBER_MOST || number < -NUMBER_MOST)
+            return false;
+    }
+    return true;
+}
+
 static int take(const json_t *object, struct beat *beat, struct error *err)
 {
     const char *name = json_get_text(object, "name");
@@ -69,6 +93,8 @@ static int take(const json_t *object, struct beat *beat, struct error *err)
     if (!id_is_node(name) || strlen(instance) != 16 || strspn(instance, "0123456789abcdef") != 16 ||
         take_number(object, "v") != 1)
         return error_set(err, E_INVALID, "a heartbeat without a name and an instance");
+    if (!beat_is_in_range(object))
+        return error_set(err, E_INVALID, "a heartbeat with a number that is out of range");
     (void)snprintf(beat->name, sizeof(beat->name), "%s", name);
     beat->instance = strtoull(instance, NULL, 16);
     (void)snprintf(beat->version, sizeof(beat->version), "%s", json_get_text(object, "version"));
@@ -125,6 +151,11 @@ void member_has_room(struct member *member, int64_t room)
     member->sent = 0;
 }
 
+bool member_is_late(const struct member *m, uint64_t now_ns)
+{
+    return !m || now_ns > m->heard_ns + GAP_NS || now_ns < m->late_ns + LATE_NS;
+}
+
 void member_forget(struct members *members, struct member *member)
 {
     TAILQ_REMOVE(&members->list, member, link);
@@ -155,6 +186,8 @@ struct member *members_hear(struct members *members, struct beat *beat, uint64_t
 {
     struct member *m = members_find(members, beat->name);
 
+    bool is_late = !m || now_ns > m->heard_ns + GAP_NS;
+
     *ret_is_new = !m || m->beat.instance != beat->instance;
     if (!m && members->count < CLUSTER_NAMES_MAX) {
         m = calloc(1, sizeof(*m));
@@ -170,6 +203,7 @@ struct member *members_hear(struct members *members, struct beat *beat, uint64_t
     beat_done(&m->beat);
     m->beat = *beat;
     m->heard_ns = now_ns;
+    m->late_ns = is_late ? now_ns : m->late_ns;
     m->sent = 0;
     *beat = (struct beat){0};
     return m;

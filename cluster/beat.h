@@ -41,10 +41,14 @@ int beat_write(const struct beat *beat, bool is_node, struct buf *out, struct er
 /* E_INVALID, E_TOO_LARGE. The caller frees it with beat_done(). */
 int beat_read(const char *text, size_t len, struct beat *ret_beat, struct error *err);
 
+/* Whether its numbers can be reckoned with. */
+bool beat_is_in_range(const json_t *object);
+
 struct member {
     TAILQ_ENTRY(member) link;
     struct beat beat;
     uint64_t heard_ns;
+    uint64_t late_ns; /* when it was first heard, or again after a gap */
     int64_t sent; /* fresh work that was offered to it since it said how much room it has, less what
                    * has ended */
 };
@@ -69,6 +73,10 @@ struct member *members_find(const struct members *members, const char *name);
 
 /* It has said how much room it has, between two heartbeats. */
 void member_has_room(struct member *member, int64_t room);
+
+/* Two of its heartbeats were missing just now: what comes from it may have been on the way for so
+ * long that it has given up. NULL: it was not heard at all. */
+bool member_is_late(const struct member *member, uint64_t now_ns);
 
 void member_forget(struct members *members, struct member *member);
 

@@ -73,6 +73,9 @@
  * Fresh work, which any node may do, begins with GO, and GO is sent to one node only, after it has
  * said that it accepts. So a node that was asked and is silent has not begun anything.
  *
+ * What comes after a gap in the heartbeats of its gateway may be older than the gateway's patience:
+ * the node says STATE, and begins it when that is answered by ACK.
+ *
  * Heartbeats, every CLUSTER_BEAT_MS, are JSON (cluster/beat.h). Who is silent for CLUSTER_LOST_MS
  * is gone. Its clock is reported, never used.
  *

@@ -177,6 +177,8 @@ static void on_kept(void *user, const struct keep_answer *answer);
 static int ask(struct exchange *x, enum keep_question question, const char *node, uint64_t revision)
 {
     x->phase = EXCHANGE_READS;
+    x->epoch = names_epoch(x->gateway->names);
+    x->has_claimed = question == KEEP_CLAIM || question == KEEP_TAKE;
     x->asking = keep_ask(x->gateway->keep, x->has_key ? KEEP_KEYS : KEEP_NAMES, question, x->key,
                          node, revision, on_kept, x);
     if (x->asking)
@@ -201,11 +203,25 @@ static int open_new(struct exchange *x)
     return offer_to_one(x);
 }
 
+/* It is to the node that has the name. */
+static void go_to(struct exchange *x, const char *node)
+{
+    set_node(x, node);
+    if (*x->key && !x->has_key)
+        names_learn(x->gateway->names, x->epoch, x->key, node);
+    (void)offer_to_one(x);
+}
+
+/* Who opens a name has written its entry just before, also if it names that node already: so nobody
+ * else finds that the name is free before the node has the request. */
 void exchange_found(struct exchange *x, const char *node)
 {
-    if (node) {
-        set_node(x, node);
-        (void)offer_to_one(x);
+    if (node && x->target.who == ROUTE_OPENS && !x->has_no_bucket) {
+        (void)ask(x, KEEP_CLAIM, node, 0);
+    } else if (node) {
+        go_to(x, node);
+    } else if (is_new(x->gateway)) { /* there may be nodes that it has not heard */
+        exchange_refuse_unsure(x);
     } else if (x->target.who == ROUTE_OPENS) {
         (void)open_new(x);
     } else { /* any node says in the words of the API that there is none */
@@ -253,12 +269,13 @@ static void on_kept(void *user, const struct keep_answer *answer)
             on_lost_name(x, answer);
             return;
         }
-        set_node(x, answer->node);
-        (void)offer_to_one(x);
+        if (x->target.who == ROUTE_OPENS && !x->has_claimed)
+            (void)ask(x, KEEP_TAKE, answer->node, answer->revision);
+        else
+            go_to(x, answer->node);
         return;
     case KEEP_AWAY:
-        exchange_refuse(x, 503, "unavailable", "the cluster cannot say now who has this name",
-                        "try again in a moment, or use the session's id");
+        exchange_refuse_unsure(x);
         return;
     case KEEP_NOT_HAD:
         x->has_no_bucket = true;
@@ -278,7 +295,7 @@ static int dispatch_name(struct exchange *x)
 
     x->target.is_session = true;
     names_key(x->head, x->target.name, x->key);
-    node = names_find(x->gateway->names, x->key);
+    node = x->target.who == ROUTE_OPENS ? NULL : names_find(x->gateway->names, x->key);
     if (!bus_is_up(x->gateway->bus))
         return refuse_all(x);
     if (!node || !gateway_knows(x->gateway, node))

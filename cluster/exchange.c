@@ -250,7 +250,8 @@ static bool is_whole_session(const struct exchange *x)
     return last && (size_t)(last - path.data) == strlen("/v1/sessions");
 }
 
-/* Of a request for a session by its name. */
+/* Of a request for a session by its name, or with an idempotency key. What the bucket said was
+ * learned before; without one, what a node has answered is all that is known. */
 static void learn(const struct exchange *x, int status)
 {
     struct gateway *gateway = x->gateway;
@@ -258,16 +259,12 @@ static void learn(const struct exchange *x, int status)
 
     if (!*x->key)
         return;
-    if (x->has_key) {
-        names_learn(gateway->names, x->key, x->node);
-        return;
-    }
-    if (has_ended)
-        (void)keep_ask(gateway->keep, KEEP_NAMES, KEEP_DROP, x->key, NULL, 0, NULL, NULL);
-    if (has_ended || status == 404)
+    if (!x->has_key && has_ended)
+        (void)keep_ask(gateway->keep, KEEP_NAMES, KEEP_DROP, x->key, x->node, 0, NULL, NULL);
+    if (!x->has_key && (has_ended || status == 404))
         names_forget(gateway->names, x->key);
-    else
-        names_learn(gateway->names, x->key, x->node);
+    else if (x->has_no_bucket)
+        names_learn(gateway->names, names_epoch(gateway->names), x->key, x->node);
 }
 
 static void take_head(struct exchange *x, const struct frame *frame)
@@ -393,6 +390,8 @@ static bool can_move(const struct exchange *x, enum frame_reason reason)
 static void take_reset(struct exchange *x, enum frame_reason reason)
 {
     LOG_EVENT(LOG_DEBUG, "reset", {"node", x->node}, {"reason", .number = reason});
+    if (x->is_part && (reason == RESET_ENGINE || reason == RESET_NOT_BEGUN))
+        fan_note_no_engine(x);
     if (reason != RESET_REFUSED && can_move(x, reason)) {
         x->was_busy |= reason == RESET_FULL;
         (void)exchange_offer_next(x);

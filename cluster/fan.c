@@ -7,21 +7,14 @@
 #include "base/json.h"
 #include "base/span.h"
 #include "cluster/gateway_internal.h"
-
-/* Of one node; and values in it, which are read in one go. */
-#define ANSWER_BYTES (8 * MIB)
-
-/* Where the request does not say. */
-#define LIST_LIMIT 100
-#define LIST_MOST  1000
-
-#define ID_PREFIX 4
+#include "cluster/list_merge.h"
 
 struct part {
     char node[13];
     int status; /* 0: none has come */
     struct buf body;
     bool is_over, is_lost;
+    bool has_no_engine;
 };
 
 struct fan {
@@ -41,104 +34,24 @@ struct gateway *fan_gateway(const struct fan *fan)
 
 /* --- merging --- */
 
-/* The moment in an id, which is at its beginning: of the first member that is one. */
-static const char *moment_of(const json_t *item)
-{
-    const char *name;
-    json_t *value;
-    char node[13];
-
-    json_object_foreach((json_t *)item, name, value)
-    {
-        const char *text = json_string_value(value);
-
-        if (text && route_node_of((struct span){text, strlen(text)}, node))
-            return text + ID_PREFIX;
-    }
-    return "";
-}
-
-static int by_moment(const void *a, const void *b)
-{
-    return strcmp(moment_of(*(json_t *const *)b), moment_of(*(json_t *const *)a));
-}
-
-/* The newest first, as every node has them, and no more than were asked for. */
-static void add_sorted(json_t *from, size_t limit, json_t *to)
-{
-    size_t n = json_array_size(from);
-    json_t **items = calloc(n ? n : 1, sizeof(*items));
-
-    for (size_t i = 0; items && i < n; i++)
-        items[i] = json_array_get(from, i);
-    if (items)
-        qsort(items, n, sizeof(*items), by_moment);
-    for (size_t i = 0; items && i < n && i < limit; i++)
-        (void)json_array_append(to, items[i]);
-    free(items);
-}
-
-static size_t limit_of(const struct http_head *head)
-{
-    struct span rest = head->query;
-
-    while (rest.len) {
-        size_t n = span_until(rest, "&");
-
-        if (n > 6 && n < 12 && memcmp(rest.data, "limit=", 6) == 0) {
-            char digits[8] = "";
-            long limit;
-
-            memcpy(digits, rest.data + 6, n - 6);
-            limit = strtol(digits, NULL, 10);
-            return limit > 0 && limit < LIST_MOST ? (size_t)limit : LIST_MOST;
-        }
-        n += n < rest.len;
-        rest.data += n;
-        rest.len -= n;
-    }
-    return LIST_LIMIT;
-}
-
-/* The first answer is the form; its list is replaced by that of all. */
+/* NULL: a node has refused it, or there is no memory. */
 static json_t *merge(const struct fan *fan, const struct part **ret_refused)
 {
-    static const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 32};
-    const char *list = fan->x->target.list;
-    cleanup_json json_t *all = json_array(), *lost = json_array(), *sorted = json_array();
-    json_t *form = NULL;
+    cleanup(list_merge_done) struct list_merge all = {0};
 
+    if (list_merge_init(&all, fan->x->target.list) < 0)
+        return NULL;
     for (const struct part *p = fan->parts; p < fan->parts + fan->n_parts; p++) {
-        json_t *answer = NULL;
-
         if (p->status >= 400 && p->status < 500) {
             *ret_refused = p;
-            json_decref(form);
             return NULL;
         }
-        if (p->is_lost || p->status != 200 ||
-            json_text_load(buf_str(&p->body), p->body.len, &limits, &answer, NULL) < 0) {
-            (void)json_array_append_new(lost, json_string(p->node));
-            continue;
-        }
-        (void)json_array_extend(all,
-                                json_is_array(answer) ? answer : json_object_get(answer, list));
-        if (form)
-            json_decref(answer);
+        if (p->is_lost || p->status != 200)
+            list_merge_lose(&all, p->node);
         else
-            form = answer;
+            list_merge_add(&all, p->node, buf_str(&p->body), p->body.len);
     }
-    add_sorted(all, limit_of(fan->x->head), sorted);
-    if (json_is_array(form)) { /* of another system: it has no word for nodes that are missing */
-        json_decref(form);
-        return json_incref(sorted);
-    }
-    if (!form)
-        form = json_object();
-    json_set(form, list, json_incref(sorted));
-    if (json_array_size(lost))
-        json_set(form, "nodes_missing", json_incref(lost));
-    return form;
+    return list_merge_end(&all, list_merge_limit(fan->x->head->query));
 }
 
 static void answer_list(struct fan *fan)
@@ -157,17 +70,34 @@ static void answer_list(struct fan *fan)
     exchange_free(x);
 }
 
+/* It may have what is looked for, and has not said so. A node that is gone has nothing, nor has one
+ * that says that its engine is. */
+static bool is_unsure(const struct fan *fan, const struct part *p)
+{
+    const struct member *m = members_find(&fan->x->gateway->nodes, p->node);
+
+    if (!m || (p->has_no_engine && !m->beat.has_engine))
+        return false;
+    return p->status == 0 || p->status == 429 || p->status >= 500;
+}
+
 static void answer_find(struct fan *fan)
 {
     struct exchange *x = fan->x;
     char node[13] = "";
+    bool unsure = false;
 
+    for (size_t i = 0; i < fan->n_parts; i++)
+        unsure |= is_unsure(fan, &fan->parts[i]);
     for (size_t i = 0; i < fan->n_parts && !*node; i++)
         if (fan->parts[i].status == 200)
             (void)snprintf(node, sizeof(node), "%s", fan->parts[i].node);
     x->fan = NULL;
     fan_free(fan);
-    exchange_found(x, *node ? node : NULL);
+    if (unsure && !*node)
+        exchange_refuse_unsure(x);
+    else
+        exchange_found(x, *node ? node : NULL);
 }
 
 static void finish(struct fan *fan)
@@ -201,6 +131,11 @@ void fan_take_data(struct exchange *x, const void *data, size_t len)
 
     if (!x->fan->is_find && buf_add(&part->body, data, len, NULL) < 0)
         part->is_lost = true;
+}
+
+void fan_note_no_engine(struct exchange *x)
+{
+    find(x->fan, x)->has_no_engine = true;
 }
 
 void fan_end_part(struct exchange *x, bool is_lost)
@@ -239,7 +174,7 @@ static void begin(struct fan *fan)
         struct part *part = &fan->parts[fan->n_parts++];
 
         (void)snprintf(part->node, sizeof(part->node), "%s", m->beat.name);
-        buf_init(&part->body, ANSWER_BYTES);
+        buf_init(&part->body, LIST_ANSWER_BYTES);
     }
     for (size_t i = 0; i < fan->n_parts; i++)
         if (exchange_begin_part(fan, &fan->head, fan->parts[i].node) < 0 &&

@@ -186,7 +186,7 @@ static void lose_node(struct gateway *gateway, const char *node)
 {
     struct exchange *x = TAILQ_FIRST(&gateway->exchanges), *next;
 
-    names_forget_node(gateway->names, node);
+    names_forget_all(gateway->names);
     while (x) {
         uint64_t n_freed = gateway->n_freed;
 
@@ -213,6 +213,10 @@ static void on_node(struct gateway *gateway, const char *node, const struct bus_
     }
     gateway->heard_ns = loop_now_ns();
     m = members_hear(&gateway->nodes, &beat, gateway->heard_ns, &is_new);
+    /* Others lose a node that they do not hear for CLUSTER_LOST_MS, and give its names away, which
+     * is told once. Where heartbeats are missing, that news may be missing as well. */
+    if (!m || m->late_ns == gateway->heard_ns)
+        names_forget_all(gateway->names);
     if (!m || !is_new)
         return;
     LOG_EVENT(LOG_INFO, "node", {"node", node},
@@ -306,6 +310,7 @@ static void on_state(void *user, bool is_up)
 
     if (!is_up)
         return;
+    names_forget_all(gateway->names);
     gateway->up_ns = loop_now_ns();
     send_beat(gateway);
 }

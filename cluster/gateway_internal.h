@@ -54,6 +54,8 @@ struct exchange {
     bool is_fresh;
     bool collects;                     /* the body is read before anybody is asked */
     bool has_no_bucket;                /* for names */
+    bool has_claimed;                  /* the name's entry was written for this request */
+    uint64_t epoch;                    /* of what is known of names, when the bucket was asked */
     char profile[65], environment[65]; /* that the work needs; "": any */
     bool has_key;                      /* `key` is of an idempotency key, else of a name */
     bool has_answer;
@@ -155,7 +157,7 @@ int exchange_offer_next(struct exchange *x);
  * fan has been told, or there is no memory. */
 int exchange_begin_part(struct fan *fan, const struct http_head *head, const char *node);
 
-/* What a fan has found out: the node that has the name, or NULL. */
+/* What a fan has found out: the node that has the name, or NULL if no node has it. */
 void exchange_found(struct exchange *x, const char *node);
 
 /* --- fan.c: one request to all nodes --- */
@@ -171,6 +173,7 @@ void fan_free(struct fan *fan); /* with all its parts */
 
 void fan_take_head(struct exchange *part, int status);
 void fan_take_data(struct exchange *part, const void *data, size_t len);
+void fan_note_no_engine(struct exchange *part);         /* it could not be asked, or ended */
 void fan_end_part(struct exchange *part, bool is_lost); /* the part is freed */
 
 /* --- refuse.c: answers of the gateway's own --- */
@@ -178,6 +181,9 @@ void fan_end_part(struct exchange *part, bool is_lost); /* the part is freed */
 /* Answers and frees it. `code` is one of the API's words. */
 void exchange_refuse(struct exchange *x, int status, const char *code, const char *message,
                      const char *hint);
+
+/* A node that does not answer may have it. */
+void exchange_refuse_unsure(struct exchange *x);
 
 /* The node that its id names is gone. */
 void exchange_refuse_lost(struct exchange *x);

@@ -16,8 +16,16 @@
 #include "base/log.h"
 #include "cluster/bus.h"
 
-/* What the bucket may come to hold: names of sessions that nobody has removed. */
+/* What a bucket may come to hold: some 300,000 names. A full one takes no more. */
 #define BUCKET_BYTES (64 * (int64_t)MIB)
+
+/* Most sessions end without a request by name. An entry that nobody has written for so long goes;
+ * if the session lives still, its node says so when all are asked. */
+#define NAMES_TTL_NS (INT64_C(86400) * 1000000000)
+
+/* A value is a node's name. Servers count the headers of a message as well, which say what revision
+ * is expected. */
+#define VALUE_BYTES 512
 
 /* As long as an engine keeps a key (docs/guide/http.md), and a while more. */
 #define KEYS_TTL_NS (INT64_C(7200) * 1000000000)
@@ -28,6 +36,9 @@
 /* Questions that wait: more are answered with KEEP_AWAY at once. */
 #define WAITING_MAX 1024
 
+/* Entries that rest before they are dropped: more stay in the bucket, where they do no harm. */
+#define RESTING_MAX 4096
+
 struct keep_request {
     STAILQ_ENTRY(keep_request) link;
     enum keep_bucket bucket;
@@ -35,6 +46,7 @@ struct keep_request {
     char key[KEEP_KEY_SIZE];
     char node[13];
     uint64_t revision;
+    uint64_t due_ns; /* of an entry that rests */
     struct keep_answer answer;
     keep_fn fn; /* of the loop; NULL: forgotten */
     void *user;
@@ -49,7 +61,8 @@ struct keep {
     pthread_mutex_t lock;
     pthread_cond_t filled;
     struct requests asked, answered;
-    size_t n_asked;
+    struct requests resting; /* of the thread alone */
+    size_t n_asked, n_resting;
     int event_fd;
     struct loop_watch *watch;
     pthread_t thread;
@@ -65,27 +78,32 @@ static const struct {
     const char *name, *stream;
     int64_t ttl_ns;
 } buckets[] = {
-    [KEEP_NAMES] = {KEEP_NAMES_BUCKET, "KV_" KEEP_NAMES_BUCKET, 0},
+    [KEEP_NAMES] = {KEEP_NAMES_BUCKET, "KV_" KEEP_NAMES_BUCKET, NAMES_TTL_NS},
     [KEEP_KEYS] = {KEEP_KEYS_BUCKET, "KV_" KEEP_KEYS_BUCKET, KEYS_TTL_NS},
 };
 
 /* --- the thread --- */
 
 /* Buckets of this libnats may be read from any replica, and one that is behind says that a key is
- * not there. */
-static void read_from_the_leader(jsCtx *js, const char *stream)
+ * not there. Those that were made earlier may take too little for a value, or keep it for ever. A
+ * handle that was made before this stays as the bucket was, and asks for what a gateway may not
+ * have. */
+static natsStatus correct(jsCtx *js, enum keep_bucket bucket)
 {
     jsStreamInfo *info = NULL;
-    jsStreamConfig config;
+    natsStatus s = js_GetStreamInfo(&info, js, buckets[bucket].stream, NULL, NULL);
 
-    if (js_GetStreamInfo(&info, js, stream, NULL, NULL) != NATS_OK)
-        return;
-    if (info->Config->AllowDirect) {
-        config = *info->Config;
+    if (s == NATS_OK && (info->Config->AllowDirect || info->Config->MaxMsgSize != VALUE_BYTES ||
+                         info->Config->MaxAge != buckets[bucket].ttl_ns)) {
+        jsStreamConfig config = *info->Config;
+
         config.AllowDirect = false;
-        (void)js_UpdateStream(NULL, js, &config, NULL, NULL);
+        config.MaxMsgSize = VALUE_BYTES;
+        config.MaxAge = buckets[bucket].ttl_ns;
+        s = js_UpdateStream(NULL, js, &config, NULL, NULL);
     }
     jsStreamInfo_Destroy(info);
+    return s;
 }
 
 static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
@@ -102,7 +120,9 @@ static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
     s = k->js ? NATS_OK : natsConnection_JetStream(&k->js, bus_connection(k->bus), &options);
     if (s != NATS_OK)
         return s;
-    s = js_KeyValue(store, k->js, buckets[bucket].name);
+    s = correct(k->js, bucket);
+    if (s == NATS_OK)
+        return js_KeyValue(store, k->js, buckets[bucket].name);
     if (s != NATS_NOT_FOUND)
         return s;
     (void)kvConfig_Init(&config);
@@ -110,15 +130,15 @@ static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
     config.History = 1;
     config.MaxBytes = BUCKET_BYTES;
     config.TTL = buckets[bucket].ttl_ns;
-    config.MaxValueSize = 64;
+    config.MaxValueSize = VALUE_BYTES;
     config.StorageType = js_FileStorage;
     config.Replicas = k->replicas;
     /* Another gateway may have been faster. */
     if (js_CreateKeyValue(store, k->js, &config) == NATS_OK)
         kvStore_Destroy(*store);
     *store = NULL;
-    read_from_the_leader(k->js, buckets[bucket].stream);
-    return js_KeyValue(store, k->js, buckets[bucket].name);
+    s = correct(k->js, bucket);
+    return s == NATS_OK ? js_KeyValue(store, k->js, buckets[bucket].name) : s;
 }
 
 static natsStatus get(struct keep *k, struct keep_request *r)
@@ -175,6 +195,41 @@ static natsStatus take(struct keep *k, struct keep_request *r)
     return get(k, r);
 }
 
+/* If the entry is that node's still, it rests; the revision that it has now may be dropped then. */
+static natsStatus begin_drop(struct keep *k, struct keep_request *r)
+{
+    natsStatus s = k->n_resting < RESTING_MAX ? get(k, r) : NATS_OK;
+
+    if (r->answer.result != KEEP_FOUND || strcmp(r->answer.node, r->node) != 0)
+        return s;
+    r->revision = r->answer.revision;
+    r->due_ns = loop_now_ns() + KEEP_REST_MS * UINT64_C(1000000);
+    k->n_resting++;
+    STAILQ_INSERT_TAIL(&k->resting, r, link);
+    return s;
+}
+
+/* As kvStore_Delete() does it, but only if nobody has written it since. */
+static natsStatus drop(struct keep *k, const struct keep_request *r)
+{
+    char subject[sizeof(KEEP_SUBJECTS) + KEEP_KEY_SIZE];
+    jsPubOptions options;
+    natsMsg *msg = NULL;
+    natsStatus s;
+
+    (void)jsPubOptions_Init(&options);
+    options.MaxWait = WAIT_MS;
+    options.ExpectLastSubjectSeq = r->revision;
+    (void)snprintf(subject, sizeof(subject), KEEP_SUBJECTS "%s", r->key);
+    s = natsMsg_Create(&msg, subject, NULL, NULL, 0);
+    if (s == NATS_OK)
+        s = natsMsgHeader_Set(msg, "KV-Operation", "DEL");
+    if (s == NATS_OK)
+        (void)js_PublishMsg(NULL, k->js, msg, &options, NULL); /* it was written: it stays */
+    natsMsg_Destroy(msg);
+    return s;
+}
+
 /* The loop logs: this is another thread. */
 static void say_why(struct keep *k, natsStatus s)
 {
@@ -197,7 +252,7 @@ static void answer(struct keep *k, struct keep_request *r)
     else if (s == NATS_OK && r->question == KEEP_TAKE)
         s = take(k, r);
     else if (s == NATS_OK)
-        s = kvStore_Delete(k->stores[r->bucket], r->key);
+        s = r->due_ns ? drop(k, r) : begin_drop(k, r);
     if (s != NATS_OK)
         say_why(k, s);
     /* While servers begin, or a leader is chosen, nobody answers for a moment. That counts as
@@ -207,6 +262,34 @@ static void answer(struct keep *k, struct keep_request *r)
         r->answer.result = KEEP_NOT_HAD;
     else if (s != NATS_OK)
         r->answer.result = KEEP_AWAY;
+}
+
+/* Waits for what is to be done next. NULL: the process ends. */
+static struct keep_request *next(struct keep *k)
+{
+    while (!k->is_stopping) {
+        struct keep_request *r = STAILQ_FIRST(&k->asked), *due = STAILQ_FIRST(&k->resting);
+
+        if (r) {
+            STAILQ_REMOVE_HEAD(&k->asked, link);
+            k->n_asked--;
+            return r;
+        }
+        if (due && loop_now_ns() >= due->due_ns) {
+            STAILQ_REMOVE_HEAD(&k->resting, link);
+            k->n_resting--;
+            return due;
+        }
+        if (due) {
+            const struct timespec until = {(time_t)(due->due_ns / 1000000000),
+                                           (long)(due->due_ns % 1000000000)};
+
+            (void)pthread_cond_timedwait(&k->filled, &k->lock, &until);
+        } else {
+            (void)pthread_cond_wait(&k->filled, &k->lock);
+        }
+    }
+    return NULL;
 }
 
 static void *work(void *arg)
@@ -219,17 +302,14 @@ static void *work(void *arg)
     (void)open_bucket(k, KEEP_NAMES);
     (void)open_bucket(k, KEEP_KEYS);
     (void)pthread_mutex_lock(&k->lock);
-    while (!k->is_stopping) {
-        r = STAILQ_FIRST(&k->asked);
-        if (!r) {
-            (void)pthread_cond_wait(&k->filled, &k->lock);
-            continue;
-        }
-        STAILQ_REMOVE_HEAD(&k->asked, link);
+    while ((r = next(k)) != NULL) {
+        bool has_rested = r->due_ns != 0;
+
         (void)pthread_mutex_unlock(&k->lock);
         answer(k, r);
         (void)pthread_mutex_lock(&k->lock);
-        k->n_asked--;
+        if (r->due_ns && !has_rested)
+            continue;
         STAILQ_INSERT_TAIL(&k->answered, r, link);
         (void)!write(k->event_fd, &one, sizeof(one));
     }
@@ -302,6 +382,7 @@ int keep_new(struct loop *loop, struct bus *bus, int replicas, struct keep **ret
              struct error *err)
 {
     struct keep *k = calloc(1, sizeof(*k));
+    pthread_condattr_t attr;
     sigset_t all, before;
     int r;
 
@@ -310,8 +391,12 @@ int keep_new(struct loop *loop, struct bus *bus, int replicas, struct keep **ret
     *k = (struct keep){.loop = loop, .bus = bus, .replicas = replicas};
     STAILQ_INIT(&k->asked);
     STAILQ_INIT(&k->answered);
+    STAILQ_INIT(&k->resting);
     (void)pthread_mutex_init(&k->lock, NULL);
-    (void)pthread_cond_init(&k->filled, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&k->filled, &attr);
+    (void)pthread_condattr_destroy(&attr);
     k->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     k->watch = k->event_fd < 0 ? NULL : loop_watch_fd(loop, k->event_fd, LOOP_READ, on_answered, k);
     (void)sigfillset(&all);

@@ -41,8 +41,12 @@ enum keep_question {
     KEEP_GET,
     KEEP_CLAIM, /* for `node`, where nobody has it */
     KEEP_TAKE,  /* for `node`, from whoever had it at that revision */
-    KEEP_DROP,
+    KEEP_DROP,  /* `node` does not have it any more */
 };
+
+/* A drop waits for so long, and is not done if the entry was written meanwhile: until then somebody
+ * may be on the way to open it there again. */
+#define KEEP_REST_MS 5000
 
 struct keep_request; /* until it is answered or forgotten */
 

@@ -17,6 +17,7 @@ struct entry {
 };
 
 struct names {
+    uint64_t epoch;
     struct entry entries[PLACES];
 };
 
@@ -70,10 +71,17 @@ const char *names_find(const struct names *names, const char *key)
     return strcmp(e->key, key) == 0 && *e->node ? e->node : NULL;
 }
 
-void names_learn(struct names *names, const char *key, const char *node)
+uint64_t names_epoch(const struct names *names)
+{
+    return names->epoch;
+}
+
+void names_learn(struct names *names, uint64_t epoch, const char *key, const char *node)
 {
     struct entry *e = place_of(names, key);
 
+    if (epoch != names->epoch)
+        return;
     (void)snprintf(e->key, sizeof(e->key), "%s", key);
     (void)snprintf(e->node, sizeof(e->node), "%s", node);
 }
@@ -82,13 +90,13 @@ void names_forget(struct names *names, const char *key)
 {
     struct entry *e = place_of(names, key);
 
+    names->epoch++;
     if (strcmp(e->key, key) == 0)
         *e->node = '\0';
 }
 
-void names_forget_node(struct names *names, const char *node)
+void names_forget_all(struct names *names)
 {
-    for (size_t i = 0; i < PLACES; i++)
-        if (strcmp(names->entries[i].node, node) == 0)
-            *names->entries[i].node = '\0';
+    names->epoch++;
+    memset(names->entries, 0, sizeof(names->entries));
 }

@@ -114,6 +114,28 @@ static enum frame_verdict judge(const struct node *node)
     return room_now(node) > 0 ? VERDICT_ACCEPTED : VERDICT_BUSY;
 }
 
+/* --- what was held up on the way ---
+ *
+ * A gateway gives up on a node that it does not hear for a second, and says so to its client, who
+ * may go on elsewhere. If frames arrive after that, as TCP sends them again when a network is back,
+ * or when this process was stopped, the request would be carried out behind the client's back, and
+ * after later ones. So where heartbeats of the gateway were missing, it is asked first. */
+static bool has_to_ask(const struct relay *relay)
+{
+    const struct node *node = relay->node;
+
+    return !relay->is_sure && relay->stream.next_out == 0 &&
+           member_is_late(members_find(&node->gates, relay->gate), loop_now_ns());
+}
+
+/* Answered by ACK, or by RESET if nobody waits. */
+static void ask(struct relay *relay)
+{
+    if (!relay->is_asking)
+        stream_ask(&relay->stream);
+    relay->is_asking = true;
+}
+
 static void open_relay(struct relay *relay, const struct frame *frame)
 {
     struct node *node = relay->node;
@@ -140,7 +162,10 @@ static void open_relay(struct relay *relay, const struct frame *frame)
         node->n_fresh++;
         return;
     }
-    begin(relay);
+    if (has_to_ask(relay))
+        ask(relay);
+    else
+        begin(relay);
 }
 
 static void take_data(struct relay *relay, const struct frame *frame)
@@ -188,8 +213,35 @@ static bool is_done(const struct relay *relay)
     return relay->is_over && TAILQ_EMPTY(&relay->stream.kept);
 }
 
+/* Of what makes the engine act: true if it is left out. It is sent again when the gateway sees that
+ * it is not acknowledged. */
+static bool leaves_out(struct relay *relay, const struct frame *frame)
+{
+    bool acts = relay->has_begun ? frame_is_numbered(frame) : frame->type == FRAME_GO;
+
+    if (!acts || !has_to_ask(relay))
+        return false;
+    ask(relay);
+    return true;
+}
+
+/* The gateway waits for it. */
+static void go_on(struct relay *relay)
+{
+    relay->is_asking = false;
+    relay->is_sure = true;
+    if (!relay->has_begun && !relay->is_fresh)
+        begin(relay);
+}
+
 static void handle(struct relay *relay, const struct frame *frame)
 {
+    if (leaves_out(relay, frame))
+        return;
+    if (relay->is_asking && frame->type == FRAME_ACK) {
+        go_on(relay); /* it may be gone */
+        return;
+    }
     switch (stream_take(&relay->stream, frame)) {
     case STREAM_TAKE:
         take_numbered(relay, frame);

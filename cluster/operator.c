@@ -14,6 +14,7 @@
 #include "base/date.h"
 #include "base/json.h"
 #include "base/toml.h"
+#include "cluster/beat.h"
 #include "cluster/cluster.h"
 #include "cluster/join_ca.h"
 
@@ -298,7 +299,7 @@ static void take(natsMsg *msg, json_t *beats)
         return;
     if (json_text_load(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &beat_limits,
                        &beat, &err) < 0 ||
-        !json_is_object(beat)) {
+        !json_is_object(beat) || !beat_is_in_range(beat)) {
         json_decref(beat);
         beat = json_pack("{s:b}", "is_garbage", 1);
     }

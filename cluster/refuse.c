@@ -24,6 +24,12 @@ void exchange_refuse(struct exchange *x, int status, const char *code, const cha
     exchange_free(x);
 }
 
+void exchange_refuse_unsure(struct exchange *x)
+{
+    exchange_refuse(x, 503, "unavailable", "the cluster cannot say now who has this name",
+                    "try again in a moment, or use the session's id");
+}
+
 void exchange_refuse_lost(struct exchange *x)
 {
     char message[160];

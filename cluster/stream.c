@@ -309,6 +309,11 @@ void stream_used(struct stream *s, bool is_last)
     say_number(s, FRAME_ACK, s->next_in);
 }
 
+void stream_ask(struct stream *s)
+{
+    say_number(s, FRAME_STATE, s->next_out);
+}
+
 void stream_tick(struct stream *s, uint64_t now_ns)
 {
     bool is_unsure = !TAILQ_EMPTY(&s->kept) && now_ns > s->moved_ns + UNSURE_NS;
@@ -318,5 +323,5 @@ void stream_tick(struct stream *s, uint64_t now_ns)
     s->moved_ns = now_ns;
     if (!is_unsure)
         s->heard_ns = now_ns;
-    say_number(s, FRAME_STATE, s->next_out);
+    stream_ask(s);
 }

@@ -78,6 +78,9 @@ enum stream_result stream_take(struct stream *s, const struct frame *frame);
 /* The owner has used all it was given. `is_last`: say so even if it is little. */
 void stream_used(struct stream *s, bool is_last);
 
+/* Asks whether the other side still knows the exchange: it answers with ACK, AGAIN or RESET. */
+void stream_ask(struct stream *s);
+
 /* Now and then: asks after what was not acknowledged, and whether the other side still knows the
  * exchange. */
 void stream_tick(struct stream *s, uint64_t now_ns);

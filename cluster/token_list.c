@@ -7,11 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json.h"
 
 #define SIGNER "operator"
+
+/* The value in base64, and some words around it. */
+#define ANSWER_BYTES (TOKEN_LIST_BYTES / 3 * 4 + 16 * KIB)
 
 void token_list_done(struct token_list *list)
 {
@@ -69,6 +73,22 @@ int token_list_read(const char *value, size_t len, const char *ca_cert, struct t
         return 0;
     token_list_done(ret_list);
     return -1;
+}
+
+int token_list_read_answer(const char *text, size_t len, struct buf *ret_value, struct error *err)
+{
+    static const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 4};
+    cleanup_json json_t *tree = NULL;
+    const char *data;
+
+    if (json_text_load(text, len, &limits, &tree, err) < 0)
+        return -1;
+    if (json_object_get(tree, "error"))
+        return 0;
+    data = json_string_value(json_object_get(json_object_get(tree, "message"), "data"));
+    if (!data)
+        return error_set(err, E_INVALID, "the bucket is empty");
+    return base64_decode(ret_value, data, strlen(data), err) < 0 ? -1 : 1;
 }
 
 /* --- files --- */

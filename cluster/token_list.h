@@ -54,6 +54,10 @@ int token_list_sign(const struct token_list *list, const struct join_pair *opera
 int token_list_read(const char *value, size_t len, const char *ca_cert, struct token_list *ret_list,
                     struct error *err);
 
+/* What JetStream answers a node that asks for the value: {"message": {"data": BASE64}} or {"error":
+ * …}. Returns 1 with the value, 0 if there is no list. */
+int token_list_read_answer(const char *text, size_t len, struct buf *ret_value, struct error *err);
+
 /* The value in a file, if it is there and good. E_NOT_FOUND: there is none. */
 int token_list_load(const char *path, const char *ca_cert, struct token_list *ret_list,
                     struct error *err);

@@ -10,10 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "cluster/token_list.h"
 
@@ -22,9 +20,6 @@
 
 /* One that could not be used: its file may have been locked. */
 #define AGAIN_TICKS (3000 / CLUSTER_BEAT_MS)
-
-/* An answer of JetStream: the value in base64, and some words around it. */
-#define ANSWER_BYTES (TOKEN_LIST_BYTES / 3 * 4 + 16 * KIB)
 
 /* Of what the list is, and of what can be done with it here. */
 enum { ABOUT_LIST, ABOUT_FILE, COMPLAINTS };
@@ -212,24 +207,12 @@ static int take_value(struct token_sync *s, const char *value, size_t len, struc
     return 0;
 }
 
-/* {"message": {"data": BASE64}} or {"error": {"code": 404}}. */
 static int take_answer(struct token_sync *s, const struct bus_message *message, struct error *err)
 {
-    static const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 4};
     cleanup(buf_done) struct buf value = BUF_OF(TOKEN_LIST_BYTES);
-    cleanup_json json_t *tree = NULL;
-    const char *data;
+    int r = token_list_read_answer(message->data, message->len, &value, err);
 
-    if (json_text_load(message->data, message->len, &limits, &tree, err) < 0)
-        return -1;
-    if (json_object_get(tree, "error"))
-        return 0; /* nobody has made a list */
-    data = json_string_value(json_object_get(json_object_get(tree, "message"), "data"));
-    if (!data)
-        return error_set(err, E_INVALID, "the bucket is empty");
-    if (base64_decode(&value, data, strlen(data), err) < 0)
-        return -1;
-    return take_value(s, buf_str(&value), value.len, err);
+    return r > 0 ? take_value(s, buf_str(&value), value.len, err) : r;
 }
 
 bool token_sync_take(struct token_sync *s, struct bus *bus, const struct bus_message *message)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""soak.py [--seconds T] [--seed N]: load on three machines while things break at random, and what must hold anyway.
+"""soak.py [--seconds T] [--seed N] [--only WORD]: load on three machines while things break at random, and what must hold anyway.
 
 Checked from outside, by clients and by the audit trails:
 
@@ -7,6 +7,7 @@ Checked from outside, by clients and by the audit trails:
   - every accepted run ends once: no idempotency key was run twice unless its node was lost, and none that was refused was run
   - no part of an answer is missing, or comes twice
   - a session has one owner; its variable and its files are as the last answer left them
+  - a name has one session at a time on a node, and at the end all gateways find the same one
   - nobody notices a fault of a machine that the request did not need
   - no job that was acknowledged is lost
   - at the end nothing is under way, the trails verify, and no process is left
@@ -32,10 +33,19 @@ from machines import HANG_SECONDS, Cluster, missing, wait_until
 # A request feels a fault from a little before it is noticed here until the cluster has recovered.
 BEFORE_S, AFTER_S = 0.5, 8.0
 
+# Named sessions that stay open until the end: gateways have to agree then on who has them.
+NAMES_KEPT = 20
+
 # Words of the cluster and of the engine for what a client may have to live with.
 REFUSED = {429: {"busy"}, 503: {"unavailable", "busy"}}  # it has not run
 UNKNOWN = {502: {"node_lost", "engine_lost", "protocol"}, 410: {"node_lost"}}  # it may have run
 LOST = {410: {"session_lost"}, 404: {"not_found"}}  # of sessions
+
+
+KINDS = (
+    "kill server", "kill engine", "kill node", "kill gateway", "stop node", "link down", "lame duck", "drain", "clock", "restart node",
+    "restart gateway",
+)  # fmt: skip
 
 
 class Faults:
@@ -68,8 +78,9 @@ class Faults:
 
 
 class Soak:
-    def __init__(self, cluster, seed):
+    def __init__(self, cluster, seed, only=None):
         self.cluster, self.seed = cluster, seed
+        self.kinds = [kind for kind in KINDS if not only or only in kind]
         self.faults = Faults()
         self.is_over = threading.Event()
         self.lock = threading.Lock()
@@ -77,6 +88,9 @@ class Soak:
         self.counts = collections.Counter()
         self.keys = {}  # correlation id: "success", "refused", "unknown"
         self.jobs = {}  # id: expected output
+        self.gone = set()  # sessions that ended without a reason that is known here
+        self.names = []  # of sessions that are left open
+        self.engine_ends = collections.defaultdict(list)  # machine: when, by its clock
 
     def problem(self, text):
         with self.lock:
@@ -235,21 +249,36 @@ class Soak:
             thread.start()
         for thread in threads:
             thread.join()
-        opened = {reply.json["session_id"] for _, reply, word, _ in answers if word == "success"}
+        opened = {reply.json["session_id"]: began for _, reply, word, began in answers if word == "success"}
         for through, reply, word, began in answers:
             self.count(f"names {word}")
             if word in ("unknown", "lost"):
                 self.may_fail(began, f"the name {name} ({reply})", through, *self.cluster.by_name)
-        if len(opened) > 1:
+        by_node = collections.defaultdict(list)
+        for session, began in opened.items():
+            by_node[session.rpartition("-")[2]].append(began)
+        for node, began in by_node.items():
+            # An engine that ended has lost the first one: the name was free again. The trail says whether they met.
+            if len(began) > 1:
+                self.count("names opened again after their engine ended")
+            if len(began) > 1 and not self.faults.met(min(began), time.monotonic(), f"session {node}"):
+                self.problem(f"the name {name} has {len(began)} sessions on {node}, whose engine never ended: {opened}")
+        if len(by_node) > 1:
             # A node that was silent for a second has lost its names, though it may live: they are taken over.
-            nodes = {session.rpartition("-")[2] for session in opened}
             lost = [line for m in self.cluster.machines for line in m.log("gateway").splitlines()
-                    if "the node is lost" in line and any(f"node={n} " in line for n in nodes) and is_recent(line, 10)]  # fmt: skip
+                    if "the node is lost" in line and any(f"node={n} " in line for n in by_node) and is_recent(line, 10)]  # fmt: skip
             self.count("names taken over from a silent node")
             if not lost:
                 self.problem(f"the name {name} has two owners, and nobody was silent: {opened}")
-        for session in opened:
-            self.ask(machine, "DELETE", f"/v1/sessions/{session}")
+        with self.lock:
+            is_kept = bool(opened) and len(self.names) < NAMES_KEPT
+            self.names += [name] * is_kept
+            some = rng.choice(self.names) if self.names else name
+        if not is_kept:
+            for session in opened:
+                self.ask(machine, "DELETE", f"/v1/sessions/{session}")
+        _, word, _ = self.ask(machine, "GET", f"/v1/sessions/{some}")  # so that gateways learn who has it
+        self.count(f"names looked up {word}")
         time.sleep(0.3)
 
     def failed(self, word, reply, began, through, session, node, opened, what):
@@ -261,7 +290,8 @@ class Soak:
             return True
         self.may_fail(began, f"{what} of {session} ({reply})", through, node)
         if word == "lost" and reply.status == 404 and not self.faults.ever(f"session {node}", opened):
-            self.problem(f"the session {session} is unknown, and its engine never ended")
+            self.gone.add(session)
+            self.problem(f"{what}: {session} is unknown, and its engine never ended: {reply}")
         # The words "session_lost" are also true of a node that cannot be reached now.
         return word != "lost" or not self.faults.ever(f"session {node}", opened)
 
@@ -309,10 +339,7 @@ class Soak:
 
     def break_something(self, rng):
         machine = rng.choice(self.cluster.machines)
-        kind = rng.choice((
-            "kill server", "kill engine", "kill node", "kill gateway", "stop node", "link down", "lame duck", "drain", "clock", "restart node",
-            "restart gateway",
-        ))  # fmt: skip
+        kind = rng.choice(self.kinds)
         pause = rng.uniform(0.3, 4.0)
         self.faults.counts[kind] += 1
         print(f"    {time.monotonic() - self.began:5.1f} s  {kind} {machine.name} for {pause:.1f} s", flush=True)
@@ -344,7 +371,14 @@ class Soak:
         self.kill(machine, "server", pause, *self.parts_of_server(machine))
 
     def fault_kill_engine(self, machine, pause):
-        self.kill(machine, "engine", pause, f"node {machine.name}", f"session {machine.name}")
+        parts = (f"node {machine.name}", f"session {machine.name}")
+        self.faults.begin(*parts)
+        machine.kill("engine")
+        self.engine_ends[machine.name].append(datetime.datetime.now(datetime.timezone.utc))
+        time.sleep(pause)
+        machine.start("engine")
+        self.recover(machine)
+        self.faults.end(*parts)
 
     def fault_kill_node(self, machine, pause):
         self.kill(machine, "node", pause, f"node {machine.name}")
@@ -429,6 +463,23 @@ class Soak:
             if thread.is_alive():
                 self.problem("a client hangs")
 
+    def check_names(self):
+        """All gateways find the same session, or none of them any."""
+        def answers(name):
+            found = set()
+            for machine in self.cluster.machines:
+                reply = machine.call("GET", f"/v1/sessions/{name}")
+                if reply.status == 503:
+                    return None  # the servers of the bus find each other still
+                found.add(reply.json["session_id"] if reply.status == 200 else reply.status)
+            return found
+
+        for name in self.names:
+            found = wait_until(lambda name=name: answers(name), f"who has {name}")
+            if len(found) > 1:
+                self.problem(f"gateways do not agree on who has {name}: {found}")
+            self.count("names agreed on")
+
     def check_jobs(self):
         machine = self.cluster.machines[0]
         for job, expected in self.jobs.items():
@@ -460,9 +511,29 @@ class Soak:
         return subprocess.run([str(self.cluster.belljar), "audit", *words, "--config", str(machine.dir / "config.toml")],
                               env=machine.environment("engine"), capture_output=True, text=True, timeout=10 * HANG_SECONDS)  # fmt: skip
 
+    def note_session(self, lives, machine, record):
+        if record["id"] in self.gone:
+            print(f"    the trail of {machine}: {record}", flush=True)
+        at = datetime.datetime.fromisoformat(record["time"].replace("Z", "+00:00"))
+        if record["event"] == "open":
+            ended = [end for end in self.engine_ends[machine] if end >= at]
+            lives[record["name"]].append([machine, record["id"], at, min(ended) if ended else None])
+        elif record["event"] == "end":
+            for life in lives[record["name"]]:
+                if life[1] == record["id"]:
+                    life[3] = min(filter(None, (life[3], at)))
+
+    def check_lives(self, name, sessions):
+        """No engine had two of that name at a time."""
+        for i, (machine, session, began, until) in enumerate(sessions):
+            for other, second, later, _ in sessions[i + 1 :]:
+                if other == machine and later >= began and (until is None or later < until):
+                    self.problem(f"{machine} had two sessions of the name {name} at a time: {session} and {second}")
+
     def check_trails(self):
         """Looks up in the trails where each key was run, and how often."""
         starts, ends = collections.defaultdict(list), collections.Counter()
+        lives = collections.defaultdict(list)  # name: of its sessions [machine, id, from, until or None]
         for machine in self.cluster.machines:
             verified = self.trail_of(machine, "verify")
             if verified.returncode != 0:
@@ -474,6 +545,10 @@ class Soak:
                     starts[record.get("correlation_id")].append(machine.name)
                 elif record.get("kind") == "end":
                     ends[record.get("id")] += 1
+                elif record.get("kind") == "session" and record.get("status") == "success":
+                    self.note_session(lives, machine.name, record)
+        for name, sessions in lives.items():
+            self.check_lives(name, sessions)
         if self.keys and not starts:
             self.problem("the trails have no starts of runs")
         for key, word in self.keys.items():
@@ -503,13 +578,14 @@ def common(a, b):
     return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
 
-def soak(seconds, seed):
+def soak(seconds, seed, only=None):
     """The problems, after printing what happened."""
     print(f"    seed {seed}, {seconds} s", flush=True)
     with Cluster(clock=True) as cluster:
-        test = Soak(cluster, seed)
+        test = Soak(cluster, seed, only)
         test.load(seconds)
         cluster.wait_ready()
+        test.check_names()
         test.check_jobs()
         test.check_idle()
         statuses = [machine.stop("gateway", "node", "engine") for machine in cluster.machines]
@@ -532,12 +608,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--only", help="faults that have this word")
     arguments = parser.parse_args()
     reason = missing()
     if reason:
         print(f"skipped: {reason}")
         return 77
-    problems = soak(arguments.seconds, arguments.seed if arguments.seed is not None else secrets.randbelow(1 << 31))
+    problems = soak(arguments.seconds, arguments.seed if arguments.seed is not None else secrets.randbelow(1 << 31), arguments.only)
     print(*problems, f"{len(problems)} problems", sep="\n")
     return 1 if problems else 0
 

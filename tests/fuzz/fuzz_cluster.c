@@ -95,7 +95,9 @@ static void check_text(const char *text, size_t len)
     size_t scanned = 0;
 
     if (beat_read(text, len, &beat, NULL) == 0) {
-        if (strlen(beat.name) >= sizeof(beat.name) || strlen(beat.version) >= sizeof(beat.version))
+        if (strlen(beat.name) >= sizeof(beat.name) ||
+            strlen(beat.version) >= sizeof(beat.version) || llabs(beat.room) >> 54 ||
+            llabs(beat.clock_ms) >> 54)
             abort();
         beat_done(&beat);
     }

@@ -33,11 +33,40 @@ TEST(what_is_no_heartbeat_is_refused)
         "{\"v\":2,\"name\":\"a1\",\"instance\":\"00000000000000ff\"}",
         "{\"v\":1,\"name\":\"a1\",\"instance\":\"ff\"}",
         "{\"v\":1,\"name\":\"a1\",\"instance\":\"00000000000000fg\"}",
+        "{\"v\":1,\"name\":\"a1\",\"instance\":\"00000000000000ff\",\"room\":-9223372036854775808}",
+        "{\"v\":1,\"name\":\"a1\",\"instance\":\"00000000000000ff\",\"novel\":9007199254740993}",
     };
     struct beat beat;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         assert_int_equal(beat_read(texts[i], strlen(texts[i]), &beat, NULL), -1);
+}
+
+TEST(what_comes_after_a_gap_is_late)
+{
+    const uint64_t ms = 1000000;
+    struct members members;
+    struct beat beat;
+    struct member *m;
+    bool is_new;
+
+    members_init(&members);
+    assert_true(member_is_late(NULL, 0));
+    assert_int_equal(beat_read(sample, strlen(sample), &beat, NULL), 0);
+    m = members_hear(&members, &beat, 10000 * ms, &is_new);
+    assert_true(member_is_late(m, 10000 * ms));
+    for (uint64_t at = 10300; at <= 12100; at += 300) {
+        assert_int_equal(beat_read(sample, strlen(sample), &beat, NULL), 0);
+        m = members_hear(&members, &beat, at * ms, &is_new);
+    }
+    assert_false(member_is_late(m, 12100 * ms));
+    assert_false(member_is_late(m, 12700 * ms));
+    /* It is silent, and then heard again. */
+    assert_true(member_is_late(m, 12701 * ms));
+    assert_int_equal(beat_read(sample, strlen(sample), &beat, NULL), 0);
+    m = members_hear(&members, &beat, 12800 * ms, &is_new);
+    assert_true(member_is_late(m, 12800 * ms));
+    members_done(&members);
 }
 
 TEST(another_process_under_a_name_is_new)
