@@ -28,7 +28,7 @@ struct fan {
     struct exchange *x; /* who began it */
     bool is_find;
     struct http_head head;
-    char target[256];
+    char target[1024];
     struct part parts[CLUSTER_NAMES_MAX];
     size_t n_parts, n_over;
     bool is_beginning; /* not all have been asked */
@@ -63,6 +63,14 @@ static int by_moment(const void *a, const void *b)
     return strcmp(moment_of(*(json_t *const *)b), moment_of(*(json_t *const *)a));
 }
 
+/* A durable job that has moved, and whose first home has just come back, is on two nodes. */
+static bool is_same(const json_t *a, const json_t *b)
+{
+    const char *id = json_get_text(a, "id");
+
+    return *id && strcmp(id, json_get_text(b, "id")) == 0;
+}
+
 /* The newest first, as every node has them, and no more than were asked for. */
 static void add_sorted(json_t *from, size_t limit, json_t *to)
 {
@@ -73,8 +81,9 @@ static void add_sorted(json_t *from, size_t limit, json_t *to)
         items[i] = json_array_get(from, i);
     if (items)
         qsort(items, n, sizeof(*items), by_moment);
-    for (size_t i = 0; items && i < n && i < limit; i++)
-        (void)json_array_append(to, items[i]);
+    for (size_t i = 0; items && i < n && json_array_size(to) < limit; i++)
+        if (i == 0 || !is_same(items[i - 1], items[i]))
+            (void)json_array_append(to, items[i]);
     free(items);
 }
 

@@ -24,6 +24,7 @@ struct route_target {
     char probe[256];   /* of ROUTE_FIND: what all nodes are asked for */
     const char *field; /* of ROUTE_UNSURE and ROUTE_OPENS: the member with the id or the name */
     bool is_session;   /* the id is one of a session */
+    bool is_job;       /* of a durable job, which another node may have taken; `probe` asks for it */
 };
 
 void route_find(const struct http_head *head, struct route_target *ret_target);

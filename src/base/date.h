@@ -15,3 +15,6 @@ void date_millis_now(char text[DATE_SIZE]);
 
 /* Milliseconds of the wall clock since 1970. */
 int64_t date_now_ms(void);
+
+/* The same of a date as date_millis() writes it. -1: it is none. */
+int64_t date_read_millis(const char *text);
