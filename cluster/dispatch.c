@@ -289,7 +289,6 @@ static void on_lost_name(struct exchange *x, const struct keep_answer *answer)
         (void)refuse_all(x);
 }
 
-
 static void on_kept(void *user, const struct keep_answer *answer)
 {
     struct exchange *x = user;
@@ -317,8 +316,7 @@ static void on_kept(void *user, const struct keep_answer *answer)
     if (x->has_key)
         (void)open_new(x);
     else
-        find_word(x, "/v1/sessions/",
-                  (struct span){x->target.name, strlen(x->target.name)});
+        find_word(x, "/v1/sessions/", (struct span){x->target.name, strlen(x->target.name)});
 }
 
 static int dispatch_name(struct exchange *x)

@@ -35,8 +35,8 @@ struct job_bus *job_bus_new(const char *node)
 
     if (!jobs)
         return NULL;
-    jobs->prefix = (size_t)snprintf(jobs->subject, sizeof(jobs->subject), JOB_BUS_ANSWERS "%s.",
-                                    node);
+    jobs->prefix =
+        (size_t)snprintf(jobs->subject, sizeof(jobs->subject), JOB_BUS_ANSWERS "%s.", node);
     jobs->subject[jobs->prefix] = '*';
     TAILQ_INIT(&jobs->asks);
     return jobs;
@@ -71,10 +71,8 @@ int job_bus_ask(struct job_bus *jobs, struct bus *bus, const char *subject, cons
         free(ask);
         return -1;
     }
-    *ask = (struct ask){.number = ++jobs->last,
-                        .until_ns = loop_now_ns() + WAIT_NS,
-                        .fn = fn,
-                        .user = user};
+    *ask = (struct ask){
+        .number = ++jobs->last, .until_ns = loop_now_ns() + WAIT_NS, .fn = fn, .user = user};
     (void)snprintf(reply, sizeof(reply), "%.*s%llu", (int)jobs->prefix, jobs->subject,
                    (unsigned long long)ask->number);
     TAILQ_INSERT_TAIL(&jobs->asks, ask, link);

@@ -77,9 +77,8 @@ static void write_request(struct evbuffer *out, const struct job_call_order *ord
                               "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n",
                               order->method, order->target, order->credentials);
     if (order->body)
-        (void)evbuffer_add_printf(out,
-                                  "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-                                  order->body->len);
+        (void)evbuffer_add_printf(
+            out, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", order->body->len);
     else
         (void)evbuffer_add(out, "\r\n", 2);
     if (order->body)

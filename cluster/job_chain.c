@@ -156,8 +156,8 @@ static void give(struct job_work *w)
     const struct kept_job *job = w->job;
     const char *key = json_get_text(w->head, "key");
     json_t *shown = w->shown ? w->shown : json_object_get(w->head, "job");
-    cleanup_json json_t *body = json_pack("{s:O, s:I}", "job", shown, "lost",
-                                          (json_int_t)(job->last - 1));
+    cleanup_json json_t *body =
+        json_pack("{s:O, s:I}", "job", shown, "lost", (json_int_t)(job->last - 1));
 
     if (*key)
         json_set(body, "key", json_string(key));
@@ -178,7 +178,8 @@ static void fetch(struct job_work *w);
 static void on_piece(struct job_work *w)
 {
     if (w->status != 200 || buf_add(&w->payload, buf_str(&w->text), w->text.len, NULL) < 0) {
-        job_work_end(w, w->status == 404 ? LATER_MS : AGAIN_MS);
+        job_keep_look(w->keep); /* it may have ended meanwhile: then its request has gone */
+        job_work_end(w, SOON_MS);
         return;
     }
     w->piece++;
@@ -315,7 +316,8 @@ static void upload(struct job_work *w)
         /* A while longer than its engine keeps it. */
         job->expires_s = (uint64_t)time(NULL) + (uint64_t)keep_s + 60;
         put_json(w, 'e', job->last, job->expires_s,
-                 json_pack("{s:O, s:I}", "job", w->shown, "pieces", (json_int_t)w->piece), uploaded);
+                 json_pack("{s:O, s:I}", "job", w->shown, "pieces", (json_int_t)w->piece),
+                 uploaded);
     }
 }
 
@@ -430,8 +432,7 @@ static void finish_hook(struct job_work *w, bool is_good)
 static void stored(struct job_work *w)
 {
     struct job_keep *keep = w->keep;
-    struct kept_job *job =
-        w->put == PUT_FAILED ? NULL : job_table_add(&keep->table, w->id);
+    struct kept_job *job = w->put == PUT_FAILED ? NULL : job_table_add(&keep->table, w->id);
 
     if (job)
         job->seen = keep->look;

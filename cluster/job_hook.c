@@ -98,7 +98,8 @@ bool job_hook_holds(struct job_hook *hook, const struct http_head *answer, struc
 {
     static const int good[] = {[HOOK_NEW] = 202, [HOOK_CANCEL] = 200, [HOOK_DELETE] = 204};
 
-    return answer->status == good[hook->kind] && buf_add(&hook->head, text.data, text.len, NULL) == 0;
+    return answer->status == good[hook->kind] &&
+           buf_add(&hook->head, text.data, text.len, NULL) == 0;
 }
 
 int job_hook_take_answer(struct job_hook *hook, const void *data, size_t len)

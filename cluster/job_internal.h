@@ -21,7 +21,7 @@ enum job_put { PUT_DONE, PUT_TAKEN, PUT_FAILED };
 struct job_work {
     TAILQ_ENTRY(job_work) link;
     struct job_keep *keep;
-    struct kept_job *job; /* NULL: of a hook */
+    struct kept_job *job;  /* NULL: of a hook */
     struct job_hook *hook; /* NULL: none, or its client has gone */
     char id[ID_SIZE];
     void (*next)(struct job_work *w);
@@ -35,9 +35,9 @@ struct job_work {
     struct buf text; /* that came */
 
     /* --- what was collected --- */
-    json_t *head;          /* of h.1 */
-    json_t *shown;         /* the job as its home shows it */
-    struct buf payload;    /* the request, or the result */
+    json_t *head;       /* of h.1 */
+    json_t *shown;      /* the job as its home shows it */
+    struct buf payload; /* the request, or the result */
     size_t piece, pieces;
 };
 
@@ -85,8 +85,8 @@ void job_work_get(struct job_work *w, char kind, unsigned home, uint64_t number,
 /* All of the job, or only pieces of the request. */
 void job_work_purge(struct job_work *w, bool is_request, void (*next)(struct job_work *w));
 /* `path` is behind "/v1/jobs/ID" or, for PUT, "/v1/cluster/jobs/ID". */
-void job_work_call(struct job_work *w, const char *method, const char *path,
-                   const struct buf *body, size_t max, void (*next)(struct job_work *w));
+void job_work_call(struct job_work *w, const char *method, const char *path, const struct buf *body,
+                   size_t max, void (*next)(struct job_work *w));
 
 /* --- job_chain.c --- */
 

@@ -67,12 +67,12 @@ static void on_created(void *user, const json_t *answer)
 static void create(struct job_keep *keep)
 {
     cleanup(buf_done) struct buf text = BUF_OF(KIB);
-    cleanup_json json_t *config = json_pack(
-        "{s:s, s:[s], s:s, s:s, s:i, s:s, s:b, s:I, s:I, s:i, s:i, s:i}", "name", JOB_STREAM,
-        "subjects", JOB_PUT, "retention", "limits", "storage", "file", "max_msgs_per_subject", 1,
-        "discard", "new", "discard_new_per_subject", 1, "max_bytes", STREAM_BYTES, "max_age",
-        STREAM_NS, "num_replicas", (int)keep->node->settings->replicas, "max_msgs", -1,
-        "max_consumers", -1);
+    cleanup_json json_t *config =
+        json_pack("{s:s, s:[s], s:s, s:s, s:i, s:s, s:b, s:I, s:I, s:i, s:i, s:i}", "name",
+                  JOB_STREAM, "subjects", JOB_PUT, "retention", "limits", "storage", "file",
+                  "max_msgs_per_subject", 1, "discard", "new", "discard_new_per_subject", 1,
+                  "max_bytes", STREAM_BYTES, "max_age", STREAM_NS, "num_replicas",
+                  (int)keep->node->settings->replicas, "max_msgs", -1, "max_consumers", -1);
 
     if (config && json_text_dump(config, JSON_TEXT_COMPACT, &text, NULL) == 0)
         ask(keep, CREATE_SUBJECT, buf_str(&text), on_created);
@@ -117,8 +117,8 @@ static void on_info(void *user, const json_t *answer)
     uint64_t messages = (uint64_t)json_integer_value(json_object_get(state, "messages"));
 
     keep->has_stream = state != NULL;
-    if (!state && json_integer_value(json_object_get(json_object_get(answer, "error"), "code")) ==
-                      404) {
+    if (!state &&
+        json_integer_value(json_object_get(json_object_get(answer, "error"), "code")) == 404) {
         create(keep);
         return;
     }
@@ -215,6 +215,14 @@ static bool is_ours(const struct job_keep *keep, const struct kept_job *job)
     return strcmp(job->home, keep->node->settings->name) == 0;
 }
 
+/* By the clock of its home, or of another where that is lost: a clock that is wrong is to take
+ * nothing away from others. */
+static bool is_expired(const struct job_keep *keep, const struct kept_job *job, uint64_t now)
+{
+    return job->has_end && job->knows_home && (uint64_t)time(NULL) > job->expires_s &&
+           (is_ours(keep, job) || is_away(keep, job->home, now));
+}
+
 static bool may_take(const struct job_keep *keep)
 {
     const struct beat *beat = &keep->node->beat;
@@ -236,7 +244,7 @@ static void do_next(struct job_keep *keep, struct kept_job *job, uint64_t now)
 {
     bool has_engine = keep->node->beat.has_engine;
 
-    if (job->is_dropped || (job->has_end && (uint64_t)time(NULL) > job->expires_s)) {
+    if (job->is_dropped || is_expired(keep, job, now)) {
         job_chain_purge(keep, job);
     } else if (!job->knows_home) {
         job_chain_homes(keep, job);

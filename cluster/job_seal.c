@@ -18,21 +18,6 @@ static void free_context(EVP_CIPHER_CTX **context)
     EVP_CIPHER_CTX_free(*context);
 }
 
-int job_seal_make(struct buf *ret_text, struct error *err)
-{
-    unsigned char bytes[JOB_SEAL_KEY];
-    char digits[2 * JOB_SEAL_KEY + 1];
-    int r;
-
-    if (RAND_bytes(bytes, sizeof(bytes)) != 1)
-        return error_set(err, E_SYSTEM, "no random bytes");
-    hex_write(bytes, sizeof(bytes), digits);
-    r = buf_printf(ret_text, err, "%s\n", digits);
-    explicit_bzero(bytes, sizeof(bytes));
-    explicit_bzero(digits, sizeof(digits));
-    return r < 0 ? -1 : 0;
-}
-
 int job_seal_load(const char *path, struct job_seal *ret_seal, struct error *err)
 {
     cleanup(buf_wipe) struct buf text = BUF_OF(256);

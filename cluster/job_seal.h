@@ -20,9 +20,6 @@ struct job_seal {
 /* The file has 64 hexadecimal digits and a newline. */
 int job_seal_load(const char *path, struct job_seal *ret_seal, struct error *err);
 
-/* A new one, as text for such a file. */
-int job_seal_make(struct buf *ret_text, struct error *err);
-
 /* Both add to `out`. E_DENIED: it was not sealed with this key for that place. */
 int job_seal_close(const struct job_seal *seal, const char *place, struct span text,
                    struct buf *out, struct error *err);

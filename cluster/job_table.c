@@ -182,9 +182,8 @@ void job_table_see_ends(struct job_table *table, const json_t *subjects)
 
     json_object_foreach((json_t *)subjects, subject, count)
     {
-        job = job_place_read(subject, &place) && place.kind == 'e'
-                  ? job_table_find(table, place.id)
-                  : NULL;
+        job = job_place_read(subject, &place) && place.kind == 'e' ? job_table_find(table, place.id)
+                                                                   : NULL;
         if (!job || (job->has_end && job->end_home <= place.home))
             continue;
         job->has_end = true;

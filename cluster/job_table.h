@@ -46,13 +46,13 @@ struct kept_job {
     LIST_ENTRY(kept_job) of_bucket;
     TAILQ_ENTRY(kept_job) link;
     char id[ID_SIZE];
-    unsigned last;      /* number of its home */
-    char home[13];      /* whose name this is, where knows_home */
-    bool knows_home;    /* else it has to be read */
-    bool was_here;      /* this node was an earlier home */
-    bool is_fenced;     /* and what was here has gone */
-    bool is_imported;   /* this node is its home, and its engine has it */
-    bool is_dropped;    /* it was cancelled or deleted */
+    unsigned last;    /* number of its home */
+    char home[13];    /* whose name this is, where knows_home */
+    bool knows_home;  /* else it has to be read */
+    bool was_here;    /* this node was an earlier home */
+    bool is_fenced;   /* and what was here has gone */
+    bool is_imported; /* this node is its home, and its engine has it */
+    bool is_dropped;  /* it was cancelled or deleted */
     bool has_end;
     unsigned end_home;
     uint64_t expires_s; /* of one with an end */

@@ -78,7 +78,7 @@ static void on_put(void *user, const json_t *answer)
     const json_t *error = json_object_get(answer, "error");
     bool is_taken = error && strcmp(json_get_text(error, "description"), TAKEN_TEXT) == 0;
 
-    w->put = is_taken                                          ? PUT_TAKEN
+    w->put = is_taken                                              ? PUT_TAKEN
              : !answer || error || !json_object_get(answer, "seq") ? PUT_FAILED
                                                                    : PUT_DONE;
     if (error && !is_taken) {
@@ -188,8 +188,8 @@ static void on_called(void *user, int status, struct buf *body)
     w->next(w);
 }
 
-void job_work_call(struct job_work *w, const char *method, const char *path,
-                   const struct buf *body, size_t max, void (*next)(struct job_work *w))
+void job_work_call(struct job_work *w, const char *method, const char *path, const struct buf *body,
+                   size_t max, void (*next)(struct job_work *w))
 {
     char target[128];
     const struct job_call_order order = {

@@ -37,12 +37,12 @@ struct relay {
     bool is_fresh, has_begun; /* GO has come, or was not needed */
     bool is_chunked_in;
     bool wants_upgrade, is_upgraded;
-    bool is_head;         /* HEAD: the answer has no body, whatever it says */
-    bool has_answer;      /* its head was passed on */
-    bool is_over;         /* the answer was sent as a whole */
-    bool is_request_over; /* all of the request has come */
-    bool keeps_alive;     /* the engine's connection can be used again */
-    bool is_stalled;      /* the gateway has no room: the engine is not read */
+    bool is_head;          /* HEAD: the answer has no body, whatever it says */
+    bool has_answer;       /* its head was passed on */
+    bool is_over;          /* the answer was sent as a whole */
+    bool is_request_over;  /* all of the request has come */
+    bool keeps_alive;      /* the engine's connection can be used again */
+    bool is_stalled;       /* the gateway has no room: the engine is not read */
     struct job_hook *hook; /* of a request that makes or ends a durable job; or NULL */
     bool is_job;           /* a new durable job, which needs no room now */
     bool is_held;          /* the answer waits for the hook */

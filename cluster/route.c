@@ -160,6 +160,17 @@ static void find_job(const struct http_head *head, struct route_target *target)
         (void)snprintf(target->probe, sizeof(target->probe), "%.*s", (int)len, head->path.data);
 }
 
+/* "/v1/jobs/key:KEY" */
+static bool find_job_by_key(const struct http_head *head, struct route_target *target)
+{
+    size_t len = head->path.len;
+
+    if (!span_starts_with(head->path, "/v1/jobs/key:") || len >= sizeof(target->probe))
+        return false;
+    (void)snprintf(target->probe, sizeof(target->probe), "%.*s", (int)len, head->path.data);
+    return true;
+}
+
 static bool matches(const struct row *row, const struct http_head *head)
 {
     size_t len = strlen(row->path);
@@ -241,7 +252,7 @@ void route_find(const struct http_head *head, struct route_target *ret_target)
                 ret_target->field = rows[i].word;
             return;
         }
-    if (find_kernel(head, ret_target))
+    if (find_kernel(head, ret_target) || find_job_by_key(head, ret_target))
         ret_target->who = ROUTE_FIND;
     else if (find_name(head, ret_target))
         ret_target->who = ROUTE_NAME;

@@ -329,8 +329,7 @@ void durable_submit(struct durable *durable, struct request *request, const stru
 int durable_import(struct durable *durable, struct request *request,
                    const struct job_import *import, struct error *err)
 {
-    if (check_room(durable, request, err) < 0 ||
-        job_record_import(durable->store, import, err) < 0)
+    if (check_room(durable, request, err) < 0 || job_record_import(durable->store, import, err) < 0)
         return -1;
     wait_for_disk(durable, request, import->order.id, false);
     return 0;

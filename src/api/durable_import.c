@@ -132,7 +132,7 @@ static void end(struct job_import *of, enum job_state state, const char *error)
     of->order.request.len = 0;
 }
 
-/* What is not over. Before its time it has not begun anywhere. */
+/* Of a job that is not over. Before its time it has not begun anywhere. */
 static void take_up(const json_t *body, struct job_import *of)
 {
     json_int_t lost = json_integer_value(json_object_get(body, "lost"));
@@ -193,8 +193,7 @@ static int read_job(struct request *request, struct import *i, struct error *err
     of->outcome = outcome;
     of->history = json_object_get(job, "history");
     if (id_time_ms(of->order.id) < 0 || strncmp(of->order.id, "job_", 4) != 0 ||
-        strlen(of->order.id) >= JOB_ID_SIZE ||
-        strcmp(of->order.id, json_get_text(job, "id")) != 0)
+        strlen(of->order.id) >= JOB_ID_SIZE || strcmp(of->order.id, json_get_text(job, "id")) != 0)
         return wrong("id", err);
     if (of->order.now_ms < 0 || of->order.due_ms < 0 || attempts < 0 ||
         attempts > LIMIT_JOB_ATTEMPTS)

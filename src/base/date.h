@@ -16,5 +16,5 @@ void date_millis_now(char text[DATE_SIZE]);
 /* Milliseconds of the wall clock since 1970. */
 int64_t date_now_ms(void);
 
-/* The same of a date as date_millis() writes it. -1: it is none. */
+/* Reads a date as date_millis() writes it: milliseconds since 1970. -1: it is none. */
 int64_t date_read_millis(const char *text);

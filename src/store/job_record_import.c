@@ -17,13 +17,13 @@ static int add_job(struct store *store, const struct job_import *i, struct error
                  "ssiiiiiiiiissii", order->id, order->owner, (int64_t)i->state, order->due_ms,
                  order->now_ms, (int64_t)i->attempts, (int64_t)terms->max_attempts,
                  (int64_t)terms->is_repeatable, (int64_t)terms->retry_on, (int64_t)terms->retry_ms,
-                 (int64_t)terms->keep_ms, order->correlation_id, i->outcome,
-                 (int64_t)i->result.len, (int64_t)(texts + JOB_ROW_BYTES)) < 0)
+                 (int64_t)terms->keep_ms, order->correlation_id, i->outcome, (int64_t)i->result.len,
+                 (int64_t)(texts + JOB_ROW_BYTES)) < 0)
         return -1;
-    if (order->key && store_do(store, err,
-                               "UPDATE OR IGNORE job SET idempotency=?, body=? WHERE id=?", "BBs",
-                               (const char *)order->key, (size_t)SHA256_BYTES,
-                               (const char *)order->body, (size_t)SHA256_BYTES, order->id) < 0)
+    if (order->key &&
+        store_do(store, err, "UPDATE OR IGNORE job SET idempotency=?, body=? WHERE id=?", "BBs",
+                 (const char *)order->key, (size_t)SHA256_BYTES, (const char *)order->body,
+                 (size_t)SHA256_BYTES, order->id) < 0)
         return -1;
     if (i->error.len && store_do(store, err, "UPDATE job SET error=? WHERE id=?", "bs",
                                  i->error.data, i->error.len, order->id) < 0)
