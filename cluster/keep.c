@@ -72,20 +72,41 @@ static const struct {
 /* --- the thread --- */
 
 /* Buckets of this libnats may be read from any replica, and one that is behind says that a key is
- * not there. */
-static void read_from_the_leader(jsCtx *js, const char *stream)
+ * not there. *ret_was: it was so, and is not any more. */
+static natsStatus read_from_the_leader(jsCtx *js, const char *stream, bool *ret_was)
 {
     jsStreamInfo *info = NULL;
     jsStreamConfig config;
+    natsStatus s = js_GetStreamInfo(&info, js, stream, NULL, NULL);
 
-    if (js_GetStreamInfo(&info, js, stream, NULL, NULL) != NATS_OK)
-        return;
-    if (info->Config->AllowDirect) {
+    if (s != NATS_OK)
+        return s;
+    *ret_was = info->Config->AllowDirect;
+    if (*ret_was) {
         config = *info->Config;
         config.AllowDirect = false;
-        (void)js_UpdateStream(NULL, js, &config, NULL, NULL);
+        s = js_UpdateStream(NULL, js, &config, NULL, NULL);
     }
     jsStreamInfo_Destroy(info);
+    return s;
+}
+
+/* What is bound goes on reading as the bucket was then: also one that another gateway has just
+ * made. */
+static natsStatus bind_bucket(struct keep *k, enum keep_bucket bucket)
+{
+    kvStore **store = &k->stores[bucket];
+    natsStatus s = js_KeyValue(store, k->js, buckets[bucket].name);
+    bool was_direct = false;
+
+    if (s != NATS_OK)
+        return s;
+    s = read_from_the_leader(k->js, buckets[bucket].stream, &was_direct);
+    if (s == NATS_OK && !was_direct)
+        return s;
+    kvStore_Destroy(*store);
+    *store = NULL;
+    return s == NATS_OK ? js_KeyValue(store, k->js, buckets[bucket].name) : s;
 }
 
 static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
@@ -102,7 +123,7 @@ static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
     s = k->js ? NATS_OK : natsConnection_JetStream(&k->js, bus_connection(k->bus), &options);
     if (s != NATS_OK)
         return s;
-    s = js_KeyValue(store, k->js, buckets[bucket].name);
+    s = bind_bucket(k, bucket);
     if (s != NATS_NOT_FOUND)
         return s;
     (void)kvConfig_Init(&config);
@@ -117,8 +138,7 @@ static natsStatus open_bucket(struct keep *k, enum keep_bucket bucket)
     if (js_CreateKeyValue(store, k->js, &config) == NATS_OK)
         kvStore_Destroy(*store);
     *store = NULL;
-    read_from_the_leader(k->js, buckets[bucket].stream);
-    return js_KeyValue(store, k->js, buckets[bucket].name);
+    return bind_bucket(k, bucket);
 }
 
 static natsStatus get(struct keep *k, struct keep_request *r)
