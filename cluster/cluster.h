@@ -15,12 +15,15 @@
  *   belljar.v1.order.NODE              operators           node NODE        "drain", "resume"
  *   belljar.v1.tokens.changed          operators           nodes            nothing
  *   belljar.v1.tokens.node.NODE        the server          node NODE        the list of tokens
+ *   belljar.v1.job.>                   nodes               the stream       copies of jobs, sealed
+ *   belljar.v1.jobs.node.NODE.N        the server          node NODE        answers about them
  *
  *   gateway NAME  publish   belljar.v1.node.*.NAME, belljar.v1.alive.gate.NAME
  *                 subscribe belljar.v1.gate.NAME.*, belljar.v1.alive.node.*
  *   node NAME     publish   belljar.v1.gate.*.NAME, belljar.v1.alive.node.NAME
  *                 subscribe belljar.v1.node.NAME.*, belljar.v1.alive.*.*, belljar.v1.order.NAME,
- *                           belljar.v1.tokens.changed, belljar.v1.tokens.node.NAME
+ *                           belljar.v1.tokens.changed, belljar.v1.tokens.node.NAME,
+ *                           belljar.v1.jobs.node.NAME.*
  *   operator      publish   belljar.v1.order.*, belljar.v1.tokens.changed
  *                 subscribe belljar.v1.alive.*.*, _INBOX.>
  *
@@ -38,6 +41,10 @@
  * publish $KV.belljar_tokens.all, $JS.API.INFO and, below $JS.API.STREAM, INFO, CREATE and MSG.GET
  * of KV_belljar_tokens; a node MSG.GET alone, whose answer it has sent to
  * belljar.v1.tokens.node.NAME.
+ *
+ * Copies of durable jobs are the stream `belljar_jobs` (cluster/job_table.h). For it a node may
+ * also publish belljar.v1.job.> and, below $JS.API.STREAM, INFO, CREATE, PURGE and MSG.GET of
+ * belljar_jobs.
  *
  * Frames. 32 bytes, little endian, then the payload, at most 64 KiB. cluster/frame.c is the one
  * place that reads them.

@@ -16,6 +16,12 @@
 /* Of an idempotency key (docs/guide/http.md); a longer one is refused by the engine. */
 #define KEY_MAX 255
 
+/* "/v1/jobs/key:" and a key in which every byte is encoded. */
+#define FIND_MAX (3 * KEY_MAX + 32)
+
+/* In which the jobs of a lost machine are taken by others (cluster/job_keep.h). */
+#define MOVING_NS (60000 * MS)
+
 /* --- the request's head, as the node gets it --- */
 
 static bool is_ours(struct span name)
@@ -149,6 +155,16 @@ static bool is_new(const struct gateway *gateway)
     return loop_now_ns() < gateway->up_ns + CLUSTER_LOST_MS * MS;
 }
 
+int exchange_find_job(struct exchange *x)
+{
+    if (!bus_is_up(x->gateway->bus))
+        return refuse_all(x);
+    x->asked_all = true;
+    x->phase = EXCHANGE_READS;
+    fan_find(x, x->target.probe);
+    return 0;
+}
+
 /* To x->node and no other. */
 static int offer_to_one(struct exchange *x)
 {
@@ -161,6 +177,8 @@ static int offer_to_one(struct exchange *x)
         return offer(x);
     if (gateway_is_deaf(gateway))
         return refuse_all(x);
+    if (x->target.is_job && !x->asked_all)
+        return exchange_find_job(x);
     exchange_refuse_lost(x);
     return -1;
 }
@@ -185,6 +203,22 @@ static int ask(struct exchange *x, enum keep_question question, const char *node
         return 0;
     exchange_refuse(x, 500, "system", "out of memory", "try again in a moment");
     return -1;
+}
+
+/* A new durable job under a key. */
+static bool is_keyed_job(const struct exchange *x)
+{
+    return x->has_key && span_is(x->head->path, "/v1/jobs");
+}
+
+/* The machine that had the key is lost, and nobody has the job. For a while it may still be on its
+ * way to another machine; then it was never accepted, and is new. */
+static bool may_appear(const struct exchange *x)
+{
+    const struct gateway *gateway = x->gateway;
+    uint64_t since = gateway->lost_ns > gateway->up_ns ? gateway->lost_ns : gateway->up_ns;
+
+    return loop_now_ns() < since + MOVING_NS;
 }
 
 /* A new session: where there is no bucket, all gateways choose the same node for a name. */
@@ -222,12 +256,33 @@ void exchange_found(struct exchange *x, const char *node)
         go_to(x, node);
     } else if (is_new(x->gateway)) { /* there may be nodes that it has not heard */
         exchange_refuse_unsure(x);
-    } else if (x->target.who == ROUTE_OPENS) {
+    } else if (is_keyed_job(x) && may_appear(x)) {
+        exchange_refuse(x, 503, "unavailable", "the machine that has this Idempotency-Key is lost",
+                        "ask again in a moment: another machine may take its jobs");
+    } else if (x->target.who == ROUTE_OPENS || is_keyed_job(x)) {
         (void)open_new(x);
+    } else if (x->target.is_job && !gateway_knows(x->gateway, x->target.node)) {
+        exchange_refuse(x, 503, "unavailable", "the machine of this job cannot be reached",
+                        "ask again in a moment: where the bus has a copy of the job, another "
+                        "machine takes it");
     } else { /* any node says in the words of the API that there is none */
         *x->key = '\0';
         (void)exchange_offer_next(x);
     }
+}
+
+/* The word is the client's, from a header, a body or decoded: it is encoded again. */
+static void find_word(struct exchange *x, const char *before, struct span word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    char target[FIND_MAX];
+    size_t len = (size_t)snprintf(target, sizeof(target), "%s", before);
+
+    for (size_t i = 0; i < word.len; i++)
+        len += (size_t)snprintf(target + len, sizeof(target) - len,
+                                strchr(plain, word.data[i]) ? "%c" : "%%%02X",
+                                (unsigned char)word.data[i]);
+    fan_find(x, target);
 }
 
 /* The node is in the bucket, and gone. Its session is lost; who opens it again gets a new one. */
@@ -236,6 +291,11 @@ static void on_lost_name(struct exchange *x, const struct keep_answer *answer)
     bool is_new_work = x->has_key || x->target.who == ROUTE_OPENS;
     struct member *m = is_new_work ? gateway_choose(x->gateway, x) : NULL;
 
+    if (is_keyed_job(x) && !x->asked_all) {
+        x->asked_all = true;
+        find_word(x, "/v1/jobs/key:", http_head_get(x->head, "idempotency-key"));
+        return;
+    }
     set_node(x, answer->node);
     if (!is_new_work)
         exchange_refuse_lost(x);
@@ -243,19 +303,6 @@ static void on_lost_name(struct exchange *x, const struct keep_answer *answer)
         (void)ask(x, KEEP_TAKE, m->beat.name, answer->revision);
     else
         (void)refuse_all(x);
-}
-
-/* The name is the client's, from a body or decoded: it is encoded again. */
-static void find_session(struct exchange *x)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
-    char target[256] = "/v1/sessions/";
-    size_t len = strlen(target);
-
-    for (const char *at = x->target.name; *at; at++)
-        len += (size_t)snprintf(target + len, sizeof(target) - len,
-                                strchr(plain, *at) ? "%c" : "%%%02X", (unsigned char)*at);
-    fan_find(x, target);
 }
 
 static void on_kept(void *user, const struct keep_answer *answer)
@@ -286,7 +333,7 @@ static void on_kept(void *user, const struct keep_answer *answer)
     if (x->has_key)
         (void)open_new(x);
     else
-        find_session(x);
+        find_word(x, "/v1/sessions/", (struct span){x->target.name, strlen(x->target.name)});
 }
 
 static int dispatch_name(struct exchange *x)

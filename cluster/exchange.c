@@ -196,7 +196,7 @@ int exchange_on_head(void *user, struct request *request)
     request->body_limit = UINT64_MAX;
     route_find(&request->head, &x->target);
     x->is_body_over = request->head.framing == HTTP_NO_BODY;
-    if (span_is(http_head_get(x->head, "belljar-repeatable"), "true"))
+    if (span_is(http_head_get(x->head, "belljar-repeatable"), "true") || x->target.is_job)
         x->copy = evbuffer_new();
     return exchange_dispatch(x);
 }
@@ -267,6 +267,20 @@ static void learn(const struct exchange *x, int status)
         names_learn(gateway->names, names_epoch(gateway->names), x->key, x->node);
 }
 
+/* Its first home says that there is no such job: another one may have taken it. */
+static void ask_others(struct exchange *x)
+{
+    stream_say_word(&x->stream, FRAME_RESET, RESET_CANCELLED);
+    LIST_REMOVE(x, of_bucket);
+    stream_done(&x->stream);
+    x->has_stream = false;
+    (void)evbuffer_drain(x->pending, evbuffer_get_length(x->pending));
+    if (evbuffer_add(x->pending, evbuffer_pullup(x->copy, -1), evbuffer_get_length(x->copy)) < 0)
+        exchange_refuse(x, 500, "system", "out of memory", "try again in a moment");
+    else
+        (void)exchange_find_job(x);
+}
+
 static void take_head(struct exchange *x, const struct frame *frame)
 {
     cleanup(buf_done) struct buf headers = BUF_OF(CLUSTER_PAYLOAD_MAX);
@@ -282,6 +296,10 @@ static void take_head(struct exchange *x, const struct frame *frame)
         head.status == 100 || (head.status == 101 && !x->wants_upgrade) ||
         write_headers(&head, &headers) < 0) {
         break_off(x);
+        return;
+    }
+    if (head.status == 404 && x->target.is_job && !x->asked_all && x->copy) {
+        ask_others(x);
         return;
     }
     x->phase = EXCHANGE_RUNS;
@@ -473,6 +491,10 @@ void exchange_lose(struct exchange *x)
     }
     if (x->has_answer)
         fail(x, 502, "node_lost", "", "");
+    else if (x->target.is_job)
+        exchange_refuse(x, 503, "unavailable", "the machine of this job was lost",
+                        "ask again in a moment: where the bus has a copy of the job, another "
+                        "machine takes it");
     else if (x->target.who == ROUTE_NODE && !gateway_is_deaf(x->gateway))
         exchange_refuse_lost(x);
     else

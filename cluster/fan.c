@@ -21,7 +21,7 @@ struct fan {
     struct exchange *x; /* who began it */
     bool is_find;
     struct http_head head;
-    char target[256];
+    char target[1024];
     struct part parts[CLUSTER_NAMES_MAX];
     size_t n_parts, n_over;
     bool is_beginning; /* not all have been asked */

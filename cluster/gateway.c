@@ -186,6 +186,7 @@ static void lose_node(struct gateway *gateway, const char *node)
 {
     struct exchange *x = TAILQ_FIRST(&gateway->exchanges), *next;
 
+    gateway->lost_ns = loop_now_ns();
     names_forget_all(gateway->names);
     while (x) {
         uint64_t n_freed = gateway->n_freed;

@@ -62,6 +62,7 @@ struct exchange {
     bool wants_upgrade, is_upgraded;
     bool is_held; /* the client is behind */
     bool was_busy;
+    bool asked_all;              /* of a durable job: which node has it, or its key, now */
     struct keep_request *asking; /* who has the name */
     char key[KEEP_KEY_SIZE];     /* of the name; "": there is none */
 };
@@ -89,6 +90,7 @@ struct gateway {
     struct loop_watch *tick, *beat_timer;
     uint64_t up_ns;    /* since when the bus is there */
     uint64_t heard_ns; /* when any node was heard last */
+    uint64_t lost_ns;  /* when one was lost last */
     bool is_listening;
     uint64_t listen_by_ns; /* even if no node was heard until then */
     uint64_t random;       /* of choices between nodes */
@@ -152,6 +154,10 @@ int exchange_dispatch_body(struct exchange *x);
 
 /* To a node that has not been asked; the same. */
 int exchange_offer_next(struct exchange *x);
+
+/* A durable job that its first home does not have: all are asked. -1: it was refused, and x is
+ * gone. */
+int exchange_find_job(struct exchange *x);
 
 /* For a fan: one request to that node, whose answer the fan collects. -1: it was not sent, and the
  * fan has been told, or there is no memory. */

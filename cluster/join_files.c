@@ -16,7 +16,10 @@
 #include "base/file.h"
 #include "base/hex.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "cluster/cluster.h"
+#include "cluster/job_bus.h"
+#include "cluster/job_table.h"
 #include "cluster/keep.h"
 #include "cluster/token_list.h"
 
@@ -178,12 +181,16 @@ static int write_node(const char *name, struct buf *text, struct error *err)
     return buf_printf(text, err,
                       "    { user: \"CN=node.%s\", permissions: {\n"
                       "        publish: { allow: [\"%s.gate.*.%s\", \"%s.alive.node.%s\",\n"
-                      "            \"" TOKEN_LIST_GET "\"] }\n"
+                      "            \"" TOKEN_LIST_GET "\", \"" JOB_PUT "\",\n"
+                      "            \"$JS.API.STREAM.INFO." JOB_STREAM "\",\n"
+                      "            \"$JS.API.STREAM.CREATE." JOB_STREAM "\",\n"
+                      "            \"$JS.API.STREAM.PURGE." JOB_STREAM "\",\n"
+                      "            \"$JS.API.STREAM.MSG.GET." JOB_STREAM "\"] }\n"
                       "        subscribe: { allow: [\"%s.node.%s.*\", \"%s.alive.*.*\",\n"
                       "            \"%s.order.%s\", \"" TOKEN_LIST_CHANGED "\",\n"
-                      "            \"%s.tokens.node.%s\"] }\n"
+                      "            \"%s.tokens.node.%s\", \"" JOB_BUS_ANSWERS "%s.*\"] }\n"
                       "        allow_responses: { max: 1, expires: \"10s\" } } }\n",
-                      name, own, name, own, name, own, name, own, own, name, own, name);
+                      name, own, name, own, name, own, name, own, own, name, own, name, name);
 }
 
 static int write_users_of(const char *name, struct buf *text, struct error *err)
@@ -255,11 +262,13 @@ int join_write_toml(const struct join_plan *plan, struct buf *text, struct error
         "# The engine's `tokens_file`, for the tokens of the cluster (`belljar cluster "
         "token`).\n"
         "tokens = \"%.*stokens.toml\"\n"
+        "# It seals the copies of durable jobs on the bus: the same on all machines.\n"
+        "jobs_key = \"%s/jobs.key\"\n"
         "bus_cert = \"%s/node.pem\"\n"
         "bus_key = \"%s/node.key\"\n",
         plan->other_count >= REPLICAS - 1 ? REPLICAS : 1, plan->dir, plan->listen, plan->dir,
         plan->dir, plan->socket, slash ? (int)(slash + 1 - plan->socket) : 0, plan->socket,
-        plan->dir, plan->dir);
+        plan->dir, plan->dir, plan->dir);
 }
 
 /* --- the files --- */
@@ -328,6 +337,28 @@ static int write_pairs(const struct join_plan *plan, const struct join_pair pair
     return 0;
 }
 
+/* All machines have the password of the routes, and make the same key of it. */
+static int write_jobs_key(const struct join_plan *plan, struct error *err)
+{
+    cleanup(buf_wipe) struct buf text = BUF_OF(256);
+    uint8_t hash[SHA256_BYTES];
+    char digits[2 * SHA256_BYTES + 1];
+    int r = buf_printf(&text, err, "belljar-cluster-jobs 1\n%s", plan->password);
+
+    if (r >= 0) {
+        sha256(buf_str(&text), text.len, hash);
+        hex_write(hash, sizeof(hash), digits);
+        buf_wipe(&text);
+        buf_clear(&text);
+        r = buf_printf(&text, err, "%s\n", digits);
+    }
+    if (r >= 0)
+        r = join_write_file(plan->dir, "jobs.key", &text, owners[JOIN_NODE], err);
+    explicit_bzero(hash, sizeof(hash));
+    explicit_bzero(digits, sizeof(digits));
+    return r < 0 ? -1 : 0;
+}
+
 int join_write_files(const struct join_plan *plan, const char *ca_cert,
                      const struct join_pair pairs[static JOIN_ROLES], struct error *err)
 {
@@ -342,6 +373,7 @@ int join_write_files(const struct join_plan *plan, const char *ca_cert,
         write_pairs(plan, pairs, err) < 0 ||
         join_write_file(plan->dir, "machines.conf", &machines, NULL, err) < 0 ||
         join_write_file(plan->dir, "nats-server.conf", &nats, owners[JOIN_SERVER], err) < 0 ||
+        write_jobs_key(plan, err) < 0 ||
         join_write_file(plan->dir, "cluster.toml", &toml, NULL, err) < 0)
         return -1;
     return 0;

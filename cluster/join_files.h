@@ -1,6 +1,7 @@
 /* The files of one machine of a cluster, and what stands in them.
  *
  *   nats-server.conf  for nats-server: mutual TLS, the routes to the other servers (read by `nats`)
+ *   jobs.key          seals what the bus keeps of durable jobs (read by `belljar`)
  *   machines.conf     who may do what on the bus, which nats-server.conf includes; no secrets, and
  * the same on all machines cluster.toml      for `belljar cluster run` ca.pem, and NAME.pem and
  * NAME.key for server (`nats`), node, gateway (`belljar`), operator (root) ca/               on the

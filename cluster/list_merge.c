@@ -50,6 +50,14 @@ void list_merge_add(struct list_merge *merge, const char *node, const char *text
         merge->form = answer;
 }
 
+/* A durable job that has moved, and whose first home has just come back, is on two nodes. */
+static bool is_same(const json_t *a, const json_t *b)
+{
+    const char *id = json_get_text(a, "id");
+
+    return *id && strcmp(id, json_get_text(b, "id")) == 0;
+}
+
 /* The moment in an id, which is at its beginning: of the first member that is one. */
 static const char *moment_of(const json_t *item)
 {
@@ -81,8 +89,9 @@ static void add_sorted(json_t *from, size_t limit, json_t *to)
         items[i] = json_array_get(from, i);
     if (items)
         qsort(items, n, sizeof(*items), by_moment);
-    for (size_t i = 0; items && i < n && i < limit; i++)
-        (void)json_array_append(to, items[i]);
+    for (size_t i = 0; items && i < n && json_array_size(to) < limit; i++)
+        if (i == 0 || !is_same(items[i - 1], items[i]))
+            (void)json_array_append(to, items[i]);
     free(items);
 }
 

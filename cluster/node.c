@@ -49,6 +49,7 @@ void relay_free(struct relay *relay)
     node->n_relays--;
     node->n_fresh -= relay->is_fresh;
     relay_close(relay);
+    job_hook_free(relay->hook);
     stream_done(&relay->stream);
     evbuffer_free(relay->request);
     free(relay);
@@ -151,7 +152,10 @@ static void open_relay(struct relay *relay, const struct frame *frame)
     relay->is_request_over = frame->flags & FRAME_END;
     if (flags & OPEN_FRESH) {
         verdict = judge(node);
-        room = room_now(node) - (verdict == VERDICT_ACCEPTED);
+        /* It waits in the engine, as on one machine. */
+        if (verdict == VERDICT_BUSY && relay->is_job)
+            verdict = VERDICT_ACCEPTED;
+        room = room_now(node) - (verdict == VERDICT_ACCEPTED && room_now(node) > 0);
         stream_say_word(&relay->stream, FRAME_VERDICT,
                         verdict | (uint32_t)room << VERDICT_ROOM_SHIFT);
         if (verdict != VERDICT_ACCEPTED) {
@@ -345,6 +349,8 @@ static void on_message(void *user, const struct bus_message *message)
         on_gate(node, names.name, message);
     else if (subject_read(message->subject, "order", &names))
         on_order(node, message);
+    else if (node->jobs && job_keep_take(node->jobs, message))
+        return;
     else if (node->tokens)
         (void)token_sync_take(node->tokens, node->bus, message);
 }
@@ -395,6 +401,8 @@ static void on_tick(void *arg)
     look_at_relays(node, now);
     if (node->tokens)
         token_sync_tick(node->tokens, node->bus);
+    if (node->jobs)
+        job_keep_tick(node->jobs);
     loop_timer_start(node->tick, CLUSTER_BEAT_MS);
 }
 
@@ -407,6 +415,8 @@ static void on_state(void *user, bool is_up)
     node_send_beat(node);
     if (node->tokens)
         token_sync_ask(node->tokens, node->bus);
+    if (node->jobs)
+        job_keep_up(node->jobs);
 }
 
 /* --- life --- */
@@ -429,15 +439,19 @@ static int open_bus(struct node *node, struct error *err)
 {
     const char *name = node->settings->name;
     struct bus_options options;
+    size_t n = 3;
 
     (void)snprintf(node->own_subjects[0], CLUSTER_SUBJECT_MAX, CLUSTER_SUBJECTS ".node.%s.*", name);
     (void)snprintf(node->own_subjects[1], CLUSTER_SUBJECT_MAX, CLUSTER_SUBJECTS ".order.%s", name);
     node->subjects[0] = node->own_subjects[0];
     node->subjects[1] = CLUSTER_SUBJECTS ".alive.gate.*";
     node->subjects[2] = node->own_subjects[1];
+    if (node->jobs)
+        job_keep_subjects(node->jobs, &node->subjects[n]);
+    n += node->jobs ? JOB_KEEP_SUBJECTS : 0;
     if (node->tokens) {
-        node->subjects[3] = token_sync_subject(node->tokens);
-        node->subjects[4] = TOKEN_LIST_CHANGED;
+        node->subjects[n++] = token_sync_subject(node->tokens);
+        node->subjects[n++] = TOKEN_LIST_CHANGED;
     }
     if (identity_options(node->settings, &node->settings->node, &options, &node->password, err) < 0)
         return -1;
@@ -474,7 +488,13 @@ static int open_all(struct node *node, struct error *err)
         return -1;
     if (node->settings->tokens && token_sync_new(node->settings, &node->tokens, err) < 0)
         return -1;
-    return open_bus(node, err);
+    if (node->settings->jobs_key && job_keep_new(node, &node->jobs, err) < 0)
+        return -1;
+    if (open_bus(node, err) < 0)
+        return -1;
+    if (node->jobs && bus_is_up(node->bus))
+        job_keep_up(node->jobs);
+    return 0;
 }
 
 int node_new(struct loop *loop, const struct settings *settings, struct node **ret_node,
@@ -506,6 +526,7 @@ void node_close(struct node *node)
     while (!TAILQ_EMPTY(&node->relays))
         relay_reset(TAILQ_FIRST(&node->relays), RESET_STOPPED);
     bus_close(node->bus);
+    job_keep_free(node->jobs);
     engine_watch_free(node->engine);
     token_sync_free(node->tokens);
     loop_watch_free(node->tick);

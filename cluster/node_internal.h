@@ -7,6 +7,7 @@
 
 #include "base/http1.h"
 #include "cluster/beat.h"
+#include "cluster/job_keep.h"
 #include "cluster/node.h"
 #include "cluster/stream.h"
 #include "cluster/token_sync.h"
@@ -38,12 +39,15 @@ struct relay {
     bool is_sure;   /* it does */
     bool is_chunked_in;
     bool wants_upgrade, is_upgraded;
-    bool is_head;         /* HEAD: the answer has no body, whatever it says */
-    bool has_answer;      /* its head was passed on */
-    bool is_over;         /* the answer was sent as a whole */
-    bool is_request_over; /* all of the request has come */
-    bool keeps_alive;     /* the engine's connection can be used again */
-    bool is_stalled;      /* the gateway has no room: the engine is not read */
+    bool is_head;          /* HEAD: the answer has no body, whatever it says */
+    bool has_answer;       /* its head was passed on */
+    bool is_over;          /* the answer was sent as a whole */
+    bool is_request_over;  /* all of the request has come */
+    bool keeps_alive;      /* the engine's connection can be used again */
+    bool is_stalled;       /* the gateway has no room: the engine is not read */
+    struct job_hook *hook; /* of a request that makes or ends a durable job; or NULL */
+    bool is_job;           /* a new durable job, which needs no room now */
+    bool is_held;          /* the answer waits for the hook */
     bool was_used; /* the connection was used before, and the engine may just have closed it */
 };
 
@@ -54,7 +58,7 @@ struct node {
     const struct settings *settings;
     struct bus *bus;
     char *password;
-    const char *subjects[6];
+    const char *subjects[9];
     char own_subjects[3][CLUSTER_SUBJECT_MAX];
     uint64_t instance;
     struct beat beat;
@@ -68,6 +72,7 @@ struct node {
     bool is_draining;
     struct engine_watch *engine;
     struct token_sync *tokens; /* NULL: it keeps none */
+    struct job_keep *jobs;     /* NULL: the bus has no copies of them */
 };
 
 /* --- node.c --- */
@@ -89,6 +94,9 @@ int relay_connect(struct relay *relay);
 
 /* A piece of the request's body. -1: more than its head has promised. */
 int relay_take_body(struct relay *relay, const struct span *piece, bool is_last);
+
+/* The hook is done: the answer goes. */
+void relay_release(struct relay *relay);
 
 /* Makes the head for the engine. -1: it breaks the rules, or is not for gateways. */
 int relay_take_head(struct relay *relay, struct span text);

@@ -71,6 +71,9 @@ int relay_take_head(struct relay *relay, struct span text)
                            http_head_get(&head, "upgrade").data && head.framing == HTTP_NO_BODY;
     relay->is_chunked_in = head.framing == HTTP_CHUNKED;
     relay->left_in = head.framing == HTTP_LENGTH ? head.length : 0;
+    relay->is_job = span_is(head.method, "POST") && span_is(head.path, "/v1/jobs");
+    if (relay->node->jobs)
+        relay->hook = job_hook_new(relay->node->jobs, relay, &head);
     add_head(relay, &head);
     return 0;
 }
@@ -79,6 +82,8 @@ int relay_take_body(struct relay *relay, const struct span *piece, bool is_last)
 {
     struct evbuffer *out = engine_output(relay);
 
+    if (relay->hook)
+        job_hook_take_body(relay->hook, piece->data, piece->len);
     if (relay->is_upgraded || relay->wants_upgrade) {
         if (!relay->is_upgraded && piece->len)
             return -1; /* nothing has been agreed on */
@@ -108,9 +113,30 @@ int relay_take_body(struct relay *relay, const struct span *piece, bool is_last)
 /* The engine may be used again by another request. */
 static void finish(struct relay *relay)
 {
+    relay_close(relay);
+    if (relay->is_held) {
+        job_hook_run(relay->hook);
+        return;
+    }
     relay->is_over = true;
     stream_end(&relay->stream);
-    relay_close(relay);
+}
+
+void relay_release(struct relay *relay)
+{
+    const struct buf *head = job_hook_answer(relay->hook, true);
+    const struct buf *body = job_hook_answer(relay->hook, false);
+    struct stream *stream = &relay->stream;
+
+    stream_send(stream, FRAME_HEAD, 0, buf_str(head), head->len);
+    for (size_t at = 0; at < body->len; at += CLUSTER_PAYLOAD_MAX) {
+        size_t len = body->len - at;
+
+        stream_send(stream, FRAME_DATA, 0, buf_str(body) + at,
+                    len < CLUSTER_PAYLOAD_MAX ? len : CLUSTER_PAYLOAD_MAX);
+    }
+    relay->is_held = false;
+    finish(relay);
 }
 
 /* Returns false when more is needed, or the relay is gone. */
@@ -141,7 +167,10 @@ static bool read_head(struct relay *relay, struct evbuffer *input)
     relay->is_upgraded = head.status == 101;
     relay->keeps_alive =
         !head.is_old && !http_head_lists(&head, "connection", (struct span){"close", 5});
-    stream_send(&relay->stream, FRAME_HEAD, 0, data, (size_t)n);
+    relay->is_held =
+        relay->hook && job_hook_holds(relay->hook, &head, (struct span){data, (size_t)n});
+    if (!relay->is_held)
+        stream_send(&relay->stream, FRAME_HEAD, 0, data, (size_t)n);
     if (relay->is_head)
         head.framing = HTTP_NO_BODY;
     if (relay->is_upgraded)
@@ -170,7 +199,12 @@ static bool read_body(struct relay *relay, struct evbuffer *input)
         relay_reset(relay, RESET_ENGINE);
         return false;
     }
-    if (piece.len)
+    if (piece.len && relay->is_held) {
+        if (job_hook_take_answer(relay->hook, piece.data, piece.len) < 0) {
+            relay_reset(relay, RESET_ENGINE);
+            return false;
+        }
+    } else if (piece.len)
         stream_send(&relay->stream, FRAME_DATA, r == 1 ? FRAME_END : 0, piece.data, piece.len);
     (void)evbuffer_drain(input, used);
     if (r == 1)

@@ -143,6 +143,34 @@ static bool find_node(const struct http_head *head, struct route_target *target)
     return true;
 }
 
+/* "/v1/jobs/ID/…": the id names its first home. */
+static void find_job(const struct http_head *head, struct route_target *target)
+{
+    static const char start[] = "/v1/jobs/";
+    struct span rest = head->path;
+    size_t len;
+
+    if (!span_starts_with(rest, start))
+        return;
+    rest.data += sizeof(start) - 1;
+    rest.len -= sizeof(start) - 1;
+    len = sizeof(start) - 1 + span_until(rest, "/");
+    target->is_job = len < sizeof(target->probe);
+    if (target->is_job)
+        (void)snprintf(target->probe, sizeof(target->probe), "%.*s", (int)len, head->path.data);
+}
+
+/* "/v1/jobs/key:KEY" */
+static bool find_job_by_key(const struct http_head *head, struct route_target *target)
+{
+    size_t len = head->path.len;
+
+    if (!span_starts_with(head->path, "/v1/jobs/key:") || len >= sizeof(target->probe))
+        return false;
+    (void)snprintf(target->probe, sizeof(target->probe), "%.*s", (int)len, head->path.data);
+    return true;
+}
+
 static bool matches(const struct row *row, const struct http_head *head)
 {
     size_t len = strlen(row->path);
@@ -211,8 +239,10 @@ static bool find_name(const struct http_head *head, struct route_target *target)
 void route_find(const struct http_head *head, struct route_target *ret_target)
 {
     *ret_target = (struct route_target){.who = ROUTE_NODE};
-    if (find_node(head, ret_target))
+    if (find_node(head, ret_target)) {
+        find_job(head, ret_target);
         return;
+    }
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (matches(&rows[i], head)) {
             ret_target->who = rows[i].who;
@@ -222,7 +252,7 @@ void route_find(const struct http_head *head, struct route_target *ret_target)
                 ret_target->field = rows[i].word;
             return;
         }
-    if (find_kernel(head, ret_target))
+    if (find_kernel(head, ret_target) || find_job_by_key(head, ret_target))
         ret_target->who = ROUTE_FIND;
     else if (find_name(head, ret_target))
         ret_target->who = ROUTE_NAME;

@@ -21,9 +21,10 @@ struct route_target {
     char node[13];     /* of ROUTE_NODE */
     char name[65];     /* of ROUTE_NAME */
     const char *list;  /* of ROUTE_ALL: the member with the list, unless all of it is one */
-    char probe[256];   /* of ROUTE_FIND: what all nodes are asked for */
+    char probe[1024];  /* of ROUTE_FIND: what all nodes are asked for */
     const char *field; /* of ROUTE_UNSURE and ROUTE_OPENS: the member with the id or the name */
     bool is_session;   /* the id is one of a session */
+    bool is_job; /* of a durable job, which another node may have taken; `probe` asks for it */
 };
 
 void route_find(const struct http_head *head, struct route_target *ret_target);

@@ -15,6 +15,9 @@
 
 #define LIST_MAX 64
 
+/* Longer than an engine needs to start again. */
+#define JOBS_AFTER_S 10
+
 enum kind { TEXT, LIST, NUMBER };
 
 struct key {
@@ -50,6 +53,9 @@ static const struct key keys[] = {
     IDENTITY("gateway", gateway),
     {"node", "socket", TEXT, offsetof(struct settings, socket), "the path of a Unix socket"},
     {"node", "tokens", TEXT, offsetof(struct settings, tokens), "the path of a file"},
+    {"node", "jobs_key", TEXT, offsetof(struct settings, jobs_key), "the path of a file"},
+    {"node", "jobs_after_s", NUMBER, offsetof(struct settings, jobs_after_s),
+     "a whole number from 1 to 100000"},
     {"node", "labels", LIST, offsetof(struct settings, labels), "a list of words"},
     {"node", "profiles", LIST, offsetof(struct settings, profiles), "a list of profiles"},
     {"node", "environments", LIST, offsetof(struct settings, environments),
@@ -218,7 +224,7 @@ static int check(const struct place *place, const struct settings *s, struct err
 int settings_load(const char *path, struct settings *ret_settings, struct error *err)
 {
     cleanup_json json_t *tree = NULL, *lines = NULL;
-    struct settings s = {.connections = CONNECTIONS, .replicas = 1};
+    struct settings s = {.connections = CONNECTIONS, .replicas = 1, .jobs_after_s = JOBS_AFTER_S};
     struct place place = {.path = path};
 
     if (toml_load_lines(path, &tree, &lines, err) < 0)

@@ -27,7 +27,9 @@ struct settings {
 
     bool has_node;
     char *socket;
-    char *tokens; /* the engine's file of tokens, which is to hold the cluster's; or NULL */
+    char *tokens;         /* the engine's file of tokens, which is to hold the cluster's; or NULL */
+    char *jobs_key;       /* seals the copies of durable jobs on the bus; NULL: there are none */
+    int64_t jobs_after_s; /* a machine that was lost for so long loses its jobs to the others */
     char **labels;
     char **profiles, **environments; /* that it serves; NULL: any */
     struct bus_identity node;

@@ -28,6 +28,10 @@
 /* A clock that was set back makes nothing wait for longer than this. */
 #define LOOK_MS 60000
 
+/* In a cluster, jobs of an earlier server begin so much later: another machine may have taken some
+ * of them, and the node removes those here. */
+#define HOLD_S 5
+
 /* --- the file --- */
 
 /* Another server of this user has its own attempts, which this one must not take for interrupted. A
@@ -313,6 +317,8 @@ void durable_start(struct durable *durable)
 
     if (durable->is_stopping)
         return;
+    if (*durable->api->config->cluster_socket)
+        durable_pause(durable, HOLD_S);
     if (!durable_store(durable, true, &err) && err.code == E_BUSY)
         loop_timer_start(durable->tick, LOCK_TICK_MS);
     else if (!durable->store && err.code != E_NONE && err.code != E_UNSUPPORTED)

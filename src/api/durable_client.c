@@ -268,6 +268,14 @@ static int add(struct durable *durable, const struct request *request,
     return job_record_add(durable->store, &order, err);
 }
 
+/* Of a job that another machine had, and that was over, only the key is known. */
+static bool is_known_body(const uint8_t body[SHA256_BYTES])
+{
+    static const uint8_t none[SHA256_BYTES];
+
+    return memcmp(body, none, sizeof(none)) != 0;
+}
+
 /* 1: it was asked for before, and is answered. */
 static int find_known(struct durable *durable, struct request *request, struct error *err)
 {
@@ -278,7 +286,7 @@ static int find_known(struct durable *durable, struct request *request, struct e
 
     if (r <= 0)
         return r;
-    if (sha256_differs(body, request->idempotency.body)) {
+    if (is_known_body(body) && sha256_differs(body, request->idempotency.body)) {
         error_set(err, E_INVALID, "this Idempotency-Key was used for another request");
         error_hint(err, "a key is for one request and its repetitions; take a new one");
         request_answer_error_as(request, 422, NULL, err);
@@ -316,6 +324,15 @@ void durable_submit(struct durable *durable, struct request *request, const stru
         return;
     }
     request_answer_error(request, &err);
+}
+
+int durable_import(struct durable *durable, struct request *request,
+                   const struct job_import *import, struct error *err)
+{
+    if (check_room(durable, request, err) < 0 || job_record_import(durable->store, import, err) < 0)
+        return -1;
+    wait_for_disk(durable, request, import->order.id, false);
+    return 0;
 }
 
 int durable_cancel(struct durable *durable, const struct caller *caller, const char *id,

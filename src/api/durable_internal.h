@@ -115,3 +115,7 @@ void attempt_free(struct attempt *attempt);
 /* The job is over, or has gone. */
 void durable_tell(struct durable *durable, const char *id);
 void durable_drop_waits(struct durable *durable);
+
+/* Writes it down and answers the request when it is safe. -1: it was not answered. */
+int durable_import(struct durable *durable, struct request *request,
+                   const struct job_import *import, struct error *err);

@@ -161,11 +161,42 @@ static const struct schema_field show_fields[] = {
     {0},
 };
 
+#define BY_KEY "key:"
+
+/* The id of the job that was submitted under a key. -1: *err says why there is none. */
+static int find_by_key(const struct request *request, const char *text, char id[JOB_ID_SIZE],
+                       struct error *err)
+{
+    struct api *api = request->api;
+    struct store *store = durable_store(api->durable, true, err);
+    struct idempotency_key key = {0};
+    uint8_t body[SHA256_BYTES];
+    int r = 0;
+
+    if (!store && err->code != E_NONE)
+        return -1;
+    if (idempotency_key_read(&key, request->owner, (struct span){text, strlen(text)}, err) < 0)
+        return -1;
+    if (store)
+        r = job_record_by_key(store, request->caller->keeper, key.name, id, body, err);
+    return r != 0 ? r : error_set(err, E_NOT_FOUND, "there is no job with that key");
+}
+
 static void show_job(struct request *request)
 {
     struct api *api = request->api;
+    const char *id = request->params[0];
+    char found[JOB_ID_SIZE];
+    struct error err = {0};
 
-    durable_show(api->durable, request, request->params[0], number(request->query, "wait_s", 0));
+    if (strncmp(id, BY_KEY, sizeof(BY_KEY) - 1) == 0) {
+        if (find_by_key(request, id + sizeof(BY_KEY) - 1, found, &err) < 0) {
+            request_answer_error(request, &err);
+            return;
+        }
+        id = found;
+    }
+    durable_show(api->durable, request, id, number(request->query, "wait_s", 0));
 }
 
 /* NULL: there are no jobs, and the answer has been given. */
@@ -352,7 +383,7 @@ const struct route api_job_routes[] = {
     {"GET", "/v1/jobs", list_jobs, .query = list_fields, .answers = "Jobs", .status = 200,
      .tag = "jobs", .summary = "the caller's durable jobs, the newest first"},
     {"GET", "/v1/jobs/{job}", show_job, .query = show_fields, .answers = "Job", .status = 200,
-     .tag = "jobs", .summary = "a durable job: its state, its attempts, and its progress"},
+     .tag = "jobs", .summary = "a durable job, by its id or as key:KEY of its Idempotency-Key: its state, its attempts, and its progress"},
     {"GET", "/v1/jobs/{job}/result", read_result, .answers = "Result", .status = 200, .tag = "jobs",
      .summary = "the result of a durable job that is over, as long as the job is kept"},
     {"POST", "/v1/jobs/{job}/cancel", cancel_job, .body = nothing, .max_body = KIB,

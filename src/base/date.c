@@ -1,6 +1,8 @@
 #include "base/date.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 void date_seconds(time_t at, char text[DATE_SIZE])
 {
@@ -34,4 +36,17 @@ int64_t date_now_ms(void)
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t date_read_millis(const char *text)
+{
+    struct tm tm = {0};
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    char *last;
+    long ms;
+
+    if (!end || *end != '.' || strspn(end + 1, "0123456789") != 3)
+        return -1;
+    ms = strtol(end + 1, &last, 10);
+    return strcmp(last, "Z") == 0 ? (int64_t)timegm(&tm) * 1000 + ms : -1;
 }

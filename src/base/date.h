@@ -15,3 +15,6 @@ void date_millis_now(char text[DATE_SIZE]);
 
 /* Milliseconds of the wall clock since 1970. */
 int64_t date_now_ms(void);
+
+/* Reads a date as date_millis() writes it: milliseconds since 1970. -1: it is none. */
+int64_t date_read_millis(const char *text);

@@ -11,9 +11,6 @@
 #include "base/limits.h"
 #include "base/paths.h"
 
-/* Bytes that a job is charged beside its texts. */
-#define ROW_BYTES 1024
-
 /* A job goes with its attempts and texts. `usage` is kept by triggers, so that nobody ever counts
  * all rows. In `piece` the request is kind 0, the result kind 1. */
 static const char tables[] =
@@ -118,7 +115,7 @@ static int add(struct store *store, const struct job_order_record *order, struct
             "ssiiiiiiisi", order->id, order->owner, order->due_ms, order->now_ms,
             (int64_t)terms->max_attempts, (int64_t)terms->is_repeatable, (int64_t)terms->retry_on,
             (int64_t)terms->retry_ms, (int64_t)terms->keep_ms, order->correlation_id,
-            (int64_t)(order->request.len + ROW_BYTES)) < 0)
+            (int64_t)(order->request.len + JOB_ROW_BYTES)) < 0)
         return -1;
     if (order->key && set_key(store, order, err) < 0)
         return -1;
@@ -185,7 +182,7 @@ static int end_attempt(struct store *store, const char *id, const struct job_end
 static int end_job(struct store *store, const char *id, const struct job_end *end,
                    struct error *err)
 {
-    int64_t bytes = ROW_BYTES + end->result_bytes + (int64_t)end->error.len;
+    int64_t bytes = JOB_ROW_BYTES + end->result_bytes + (int64_t)end->error.len;
 
     if (!end->result_bytes && drop_result(store, id, err) < 0)
         return -1;
@@ -251,7 +248,7 @@ static int recover(struct store *store, int64_t now_ms, struct error *err)
                     "UPDATE job SET state=CASE WHEN repeatable THEN 3 ELSE 4 END,"
                     " error=CASE WHEN repeatable THEN ?2 ELSE ?3 END, ended=?1,"
                     " expires=?1+keep_ms, outcome='interrupted', bytes=?4 WHERE state=1",
-                    "issi", now_ms, failed, lost, (int64_t)ROW_BYTES);
+                    "issi", now_ms, failed, lost, (int64_t)JOB_ROW_BYTES);
 }
 
 int job_record_recover(struct store *store, int64_t now_ms, struct error *err)

@@ -22,6 +22,9 @@
 #define JOB_ID_SIZE    ID_SIZE
 #define JOB_OWNER_SIZE 80
 
+/* Bytes that a job is charged beside its texts. */
+#define JOB_ROW_BYTES 1024
+
 enum job_state {
     JOB_WAITING, /* for its first or next attempt */
     JOB_RUNNING, /* an attempt has begun */
@@ -66,6 +69,21 @@ struct job_order_record {
 struct store *job_records_open(char **ret_path, struct error *err);
 
 int job_record_add(struct store *store, const struct job_order_record *order, struct error *err);
+
+/* A job of another server, with all that was known of it. Where it is not over, it waits. */
+struct job_import {
+    struct job_order_record order; /* `request`: empty where it is over */
+    enum job_state state;
+    uint32_t attempts;
+    int64_t ended_ms, expires_ms; /* of one that is over */
+    const char *outcome;          /* or NULL */
+    struct span error;            /* JSON; empty: none */
+    struct span result;           /* empty: none */
+    const json_t *history;        /* as job_record_show() has it, and checked; may be shorter */
+};
+
+/* E_NOT_FOUND: somebody else has a job of that id. One that the owner has is left as it is. */
+int job_record_import(struct store *store, const struct job_import *import, struct error *err);
 
 /* 1: the owner has asked for this job under that key; 0: it has not. */
 int job_record_by_key(struct store *store, const char *owner, const uint8_t key[SHA256_BYTES],

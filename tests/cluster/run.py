@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """run.py [--seconds T] [--seed N] [--only WORD] [BUILD]: tests of `belljar cluster` on three machines, which are network namespaces.
 
-First the bad days of an operator, one by one (bad_days.py, name_days.py), then T seconds of load and faults at random (soak.py). The seed of
+First the bad days of an operator, one by one (bad_days.py, name_days.py, lost_jobs.py), then T seconds of load and faults at random (soak.py). The seed of
 both is printed. Without nats-server or network namespaces it is skipped, and says why.
 """
 import argparse
@@ -12,6 +12,7 @@ import time
 import traceback
 
 import bad_days
+import lost_jobs
 import machines
 import name_days
 import soak
@@ -20,7 +21,7 @@ import soak
 def run_bad_days(seed, only):
     """The number of tests that passed, and the names of those that failed."""
     passed, failed = 0, []
-    tests = [test for test in bad_days.TESTS + name_days.TESTS if not only or only in test.__name__]
+    tests = [test for test in bad_days.TESTS + name_days.TESTS + lost_jobs.TESTS if not only or only in test.__name__]
     if not tests:
         return 0, []
     with machines.Cluster(clock=True) as cluster:

@@ -1,6 +1,6 @@
 /* Any bytes as what the bus brings: a frame that is taken is within its bytes and written again is
  * the same; a stream hands over numbers in order, whatever comes; heartbeats, subjects and routes
- * hold to their sizes.
+ * hold to their sizes; places of jobs are read as they are written, and nothing opens a seal.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cluster/beat.h"
+#include "cluster/job_seal.h"
+#include "cluster/job_table.h"
 #include "cluster/route.h"
 #include "cluster/stream.h"
 
@@ -112,11 +114,35 @@ static void check_text(const char *text, size_t len)
     }
 }
 
+/* A place that is read is written again as one that is read as the same. */
+static void check_job(const char *text, size_t len)
+{
+    static const struct job_seal seal;
+    struct buf opened = {.limit = 4096};
+    struct job_place place, again;
+    char subject[CLUSTER_SUBJECT_MAX], copy[256], id[ID_SIZE];
+
+    (void)snprintf(copy, sizeof(copy), "%.*s", (int)(len < 255 ? len : 255), text);
+    if (job_place_read(copy, &place)) {
+        job_place_write(&place, subject);
+        if (!job_place_read(subject, &again) || strcmp(place.id, again.id) != 0 ||
+            place.kind != again.kind || place.home != again.home || place.number != again.number)
+            abort();
+    }
+    job_id_of_path(text, len, id);
+    if (strlen(id) >= sizeof(id))
+        abort();
+    if (job_seal_open(&seal, "place", (struct span){text, len}, &opened, NULL) == 0 || opened.len)
+        abort();
+    buf_done(&opened);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     check_frame((const char *)data, len, FRAME_GATEWAY);
     check_frame((const char *)data, len, FRAME_NODE);
     check_stream(data, len);
     check_text((const char *)data, len);
+    check_job((const char *)data, len);
     return 0;
 }

@@ -1568,7 +1568,7 @@ export interface Routes {
     key: false;
     answer: Jobs;
   };
-  /** a durable job: its state, its attempts, and its progress */
+  /** a durable job, by its id or as key:KEY of its Idempotency-Key: its state, its attempts, and its progress */
   "GET /v1/jobs/{job}": {
     parts: {
       job: string;

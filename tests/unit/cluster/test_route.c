@@ -98,4 +98,18 @@ TEST(the_table_says_who_answers_the_rest)
     assert_int_equal(find("POST /execute", NULL).who, ROUTE_UNSURE);
 }
 
+TEST(a_durable_job_may_be_elsewhere)
+{
+    struct route_target job = find("POST /v1/jobs/job_" ID "-a1/cancel", NULL);
+    struct route_target key = find("GET /v1/jobs/key:a%2Fb?wait_s=1", NULL);
+
+    assert_int_equal(job.who, ROUTE_NODE);
+    assert_true(job.is_job);
+    assert_string_equal(job.probe, "/v1/jobs/job_" ID "-a1");
+    assert_int_equal(key.who, ROUTE_FIND);
+    assert_string_equal(key.probe, "/v1/jobs/key:a%2Fb");
+    assert_false(find("GET /v1/runs/run_" ID "-a1", NULL).is_job);
+    assert_int_equal(find("GET /v1/jobs", NULL).who, ROUTE_ALL);
+}
+
 UNIT_MAIN()

@@ -278,4 +278,67 @@ TEST_WITH(a_job_that_no_longer_waits_is_not_begun, set_up, tear_down)
     assert_int_equal(count_rows("attempt"), 0);
 }
 
+static struct job_import import_of(const char *id, const char *owner)
+{
+    return (struct job_import){
+        .order = {.id = id,
+                  .owner = owner,
+                  .correlation_id = "c",
+                  .terms = {.max_attempts = 3, .is_repeatable = true, .keep_ms = 5000},
+                  .now_ms = 10,
+                  .due_ms = 20,
+                  .request = {"{\"code\":\"1\"}", 12}},
+        .state = JOB_WAITING,
+        .attempts = 2,
+    };
+}
+
+TEST_WITH(a_job_of_another_server_goes_on, set_up, tear_down)
+{
+    struct job_import import = import_of("job_a", "ann");
+    cleanup(buf_done) struct buf request = BUF_OF(64);
+    cleanup_json json_t *job = NULL;
+    struct job_usage usage;
+    struct job_task task;
+    struct error err = {0};
+
+    assert_return_code(job_record_import(store, &import, NULL), 0);
+    assert_return_code(job_record_import(store, &import, NULL), 0); /* nothing is changed */
+    import.order.owner = "bob";
+    assert_int_equal(job_record_import(store, &import, &err), -1);
+    assert_error(&err, E_NOT_FOUND, "no job");
+    assert_return_code(job_record_load(store, "job_a", &task, &request, NULL), 0);
+    assert_int_equal(task.attempts, 2);
+    assert_string_equal(buf_str(&request), "{\"code\":\"1\"}");
+    job_task_done(&task);
+    begin("job_a", 3);
+    end("job_a", 3, JOB_DONE, now_ms());
+    assert_return_code(job_record_show(store, "ann", "job_a", &job, NULL), 0);
+    assert_int_equal(json_array_size(json_object_get(job, "history")), 3);
+    assert_return_code(job_record_usage(store, "ann", &usage, NULL), 0);
+    assert_int_equal(usage.unfinished, 0);
+}
+
+TEST_WITH(a_job_of_another_server_that_is_over_is_shown, set_up, tear_down)
+{
+    struct job_import import = import_of("job_b", "ann");
+    cleanup(buf_done) struct buf result = BUF_OF(2 * JOB_PIECE_BYTES);
+    static char text[JOB_PIECE_BYTES + 1];
+    cleanup_json json_t *job = NULL;
+
+    memset(text, 'x', sizeof(text));
+    import.state = JOB_DONE;
+    import.outcome = "success";
+    import.ended_ms = now_ms();
+    import.expires_ms = import.ended_ms + 5000;
+    import.result = (struct span){text, sizeof(text)};
+    assert_return_code(job_record_import(store, &import, NULL), 0);
+    assert_return_code(job_record_show(store, "ann", "job_b", &job, NULL), 0);
+    assert_string_equal(json_get_text(job, "state"), "done");
+    assert_string_equal(json_get_text(job, "outcome"), "success");
+    assert_int_equal(job_record_read(store, "job_b", 0, &result, NULL), 1);
+    assert_int_equal(job_record_read(store, "job_b", 1, &result, NULL), 1);
+    assert_int_equal(result.len, sizeof(text));
+}
+
 UNIT_MAIN_WITH(NULL, remove_home)

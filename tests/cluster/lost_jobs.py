@@ -1,0 +1,81 @@
+"""Durable jobs on bad days: an accepted job ends, once for its clients, whichever machine dies."""
+import time
+
+from machines import wait_until
+
+OVER = ("done", "failed", "lost", "cancelled")
+
+
+def submit(machine, key, code, **fields):
+    """The id. A client repeats under its key what was not answered."""
+    label = fields.pop("on", None)
+    headers = {"Idempotency-Key": key, **({"Belljar-Node-Label": label} if label else {})}
+
+    def accepted():
+        try:
+            reply = machine.call("POST", "/v1/jobs", {"code": code, **fields}, headers)
+        except OSError:
+            return None
+        assert reply.status in (202, 429, 502, 503), reply
+        return reply.json["id"] if reply.status == 202 else None
+
+    return wait_until(accepted, f"{key} is accepted", seconds=180)
+
+
+def end_of(machine, job):
+    def ended():
+        reply = machine.call("GET", f"/v1/jobs/{job}?wait_s=5")
+        assert reply.status in (200, 502, 503), reply
+        return reply.json if reply.status == 200 and reply.json["state"] in OVER else None
+
+    return wait_until(ended, f"{job} is over", seconds=180)
+
+
+def a_machine_dies_with_its_jobs(cluster):
+    """Of those that any gateway accepted before, while and after it died, none is lost, and each has its result."""
+    a1, a2, a3 = cluster.machines
+    mark = f"{time.time():.0f}"
+    jobs = {}
+    for n in range(8):
+        jobs[n] = submit(a1, f"{mark}-{n}", f"import time; time.sleep(1); print({n})", on=("a2", None)[n % 2])
+    a2.kill("server", "engine", "node", "gateway")
+    for n in range(8, 12):
+        jobs[n] = submit(a3, f"{mark}-{n}", f"print({n})")
+    for n, job in jobs.items():
+        shown = end_of(a1, job)
+        assert shown["state"] == "done", shown
+        reply = wait_until(lambda j=job: (r := a3.call("GET", f"/v1/jobs/{j}/result")).status == 200 and r, "its result")
+        assert reply.json["stdout"] == f"{n}\n", reply
+        assert submit(a3, f"{mark}-{n}", f"import time; time.sleep(1); print({n})" if n < 8 else f"print({n})",
+                      **({"on": "a2"} if n < 8 and n % 2 == 0 else {})) == job  # fmt: skip
+    a2.start("server", "engine", "node", "gateway")
+    cluster.wait_ready()
+
+    def listed():
+        found = [j["id"] for j in a2.call("GET", "/v1/jobs").json["jobs"] if j["id"] in jobs.values()]
+        return sorted(found) == sorted(jobs.values())
+
+    wait_until(listed, "each is listed once")
+
+
+def a_machine_that_was_cut_off_gives_its_jobs_up(cluster):
+    a1, a2, a3 = cluster.machines
+    job = submit(a1, f"cut-{time.time():.0f}", "import time; time.sleep(600)", on="a2")
+    wait_until(lambda: a1.call("GET", f"/v1/jobs/{job}").json.get("state") == "running", "it runs")
+    a2.link_down()
+    try:
+        wait_until(lambda: (r := a3.call("GET", f"/v1/jobs/{job}")).status == 200 and r.json["attempts"] == 2, "another machine has it")
+    finally:
+        a2.link_up()
+    cluster.wait_ready()
+
+    def is_one():
+        own = [j["attempts"] for j in a2.call("GET", "/v1/jobs").json["jobs"] if j["id"] == job]
+        return own == [2] and a2.call("GET", f"/v1/jobs/{job}").json.get("attempts") == 2
+
+    wait_until(is_one, "its own has gone")
+    assert a2.call("POST", f"/v1/jobs/{job}/cancel", {}).json == {"cancelled": True}
+    assert end_of(a1, job)["state"] == "cancelled"
+
+
+TESTS = [a_machine_dies_with_its_jobs, a_machine_that_was_cut_off_gives_its_jobs_up]
