@@ -337,12 +337,26 @@ static bool is_read_of_defaults(const struct policy *policy, const char *event, 
            !policy_on_list(policy, POLICY_ATTRIBUTE_DENY, name);
 }
 
+/* Compiled Fortran counts the arguments of the function that it is to call. These files of scipy
+ * call it, and the code object stays in there. */
+static bool is_count_of_arguments(const char *event, struct span name)
+{
+    static const char *const files[] = {
+        "/scipy/integrate/_ode.py",      "/scipy/integrate/_ivp/lsoda.py",
+        "/scipy/optimize/_cobyla_py.py", "/scipy/linalg/_decomp_schur.py",
+        "/scipy/linalg/_decomp_qz.py",   "/scipy/linalg/_interpolative_backend.py",
+    };
+
+    return strcmp(event, "object.__getattr__") == 0 && span_is(name, "__code__") &&
+           policy_caller_file_is(files, COUNT_OF(files));
+}
+
 static int on_attribute(const struct policy *policy, const char *event, PyObject *args)
 {
     struct span name;
 
     if (!policy_text_arg(args, 1, &name) || !policy_attribute_refused(policy, name) ||
-        is_read_of_defaults(policy, event, name) ||
+        is_read_of_defaults(policy, event, name) || is_count_of_arguments(event, name) ||
         (policy_attribute_is_copied(name) && !policy_caller_is_guest(false)) ||
         policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL))
         return 0;

@@ -283,7 +283,8 @@ PyObject *policy_guard_import_new(void);
 /* The text of a plain str; `*ok` is false for anything else. */
 struct span policy_exact_text(PyObject *value, bool *ok);
 
-/* The builtins that the program has: a copy of those of libraries. NULL before there is a program. */
+/* The builtins that the program has: a copy of those of libraries. NULL before there is a program.
+ */
 PyObject *policy_program_builtins(void);
 
 /* Libraries read attributes by text, and where the text comes from the program they do it in its

@@ -22,6 +22,15 @@ static int refuse_at(struct walk *w, int line, int column, const char *rule, str
                              *what ? " " : "", SHOWN(name));
 }
 
+static struct span attribute_hint(const struct policy *policy, struct span name)
+{
+    struct span hint = policy_hint(policy, "attribute", name);
+
+    if (hint.len || name.len < 2 || memcmp(name.data, "__", 2) != 0)
+        return hint;
+    return span_of("a name of your own goes without the underscores at its ends");
+}
+
 static int refuse_attribute(struct walk *w, PyObject *node, int line, int column, struct span name,
                             const char *what)
 {
@@ -29,8 +38,7 @@ static int refuse_attribute(struct walk *w, PyObject *node, int line, int column
         line = node_int(node, node_names.lineno);
         column = node_int(node, node_names.col_offset);
     }
-    return refuse_at(w, line, column, "attribute", name, policy_hint(w->policy, "attribute", name),
-                     what);
+    return refuse_at(w, line, column, "attribute", name, attribute_hint(w->policy, name), what);
 }
 
 /* ---- modules, as far as they are known now ---- */

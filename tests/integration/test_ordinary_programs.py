@@ -24,6 +24,7 @@ SAMPLE = [
     "habits-finalizers", "habits-reconfigure-streams", "habits-script-or-notebook", "habits-reload-changed-module", "habits-defaults-of-methods",
     "habits-pickle-enum", "styles-names-of-python-2", "styles-save-what-was-shown", "styles-who-runs-it", "habits-what-it-costs", "habits-names-of-a-module", "habits-descriptors-and-links", "bash-required-parameter", "bash-jobs-listed",
     "everyday-patch-is-undone", "everyday-atomic-write-by-descriptor", "everyday-class-attribute-access", "everyday-load-plugins", "everyday-parse-emails", "everyday-tests-in-a-package",
+    "found-descriptor-delegation", "found-walk-up-and-down", "found-i18n-gettext-mo", "found-sqlite-uri-readonly", "found-package-on-the-fly-plugins", "found-scipy-fortran-callbacks",
 ]  # fmt: skip
 
 # Shares of what each profile should run. Programs nobody has looked at may do a little worse than these.
