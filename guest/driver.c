@@ -16,8 +16,8 @@
 
 /* Drivers know these numbers. */
 _Static_assert(WIRE_VERSION == 1 && WIRE_STARTED == 13 && WIRE_RESULT == 14 &&
-                   WIRE_EXCEPTION == 15 && WIRE_CELL == 21 && WIRE_DONE == 22 &&
-                   WIRE_CALL == 28 && WIRE_REPLY == 29,
+                   WIRE_EXCEPTION == 15 && WIRE_CELL == 21 && WIRE_DONE == 22 && WIRE_CALL == 28 &&
+                   WIRE_REPLY == 29,
                "numbers of messages");
 _Static_assert(WIRE_RUN_AUTO_PRINT == 2 && WIRE_RUN_STDIN == 8 && WIRE_RUN_AS_PRINT == 16 &&
                    WIRE_RUN_CHECK_ONLY == 512 && WIRE_RUN_TYPED == 4096,

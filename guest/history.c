@@ -93,6 +93,7 @@ void history_add_input(PyObject *globals, uint32_t number, struct span text)
     static const char *const names[] = {"_iii", "_ii", "_i"};
     PyObject *in = get(globals, "In", "_ih", &PyList_Type), *before;
     PyObject *now = PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.len, "replace");
+    char name[16];
 
     if (in && now) {
         before = PyList_GET_SIZE(in) ? PyList_GET_ITEM(in, PyList_GET_SIZE(in) - 1) : NULL;
@@ -100,6 +101,12 @@ void history_add_input(PyObject *globals, uint32_t number, struct span text)
             (void)shift(globals, names, before);
         fill_up(in, number);
         (void)PyList_Append(in, now);
+        (void)snprintf(name, sizeof(name), "_i%u", number);
+        (void)PyDict_SetItemString(globals, name, now);
+        if (number > IN_MAX) {
+            (void)snprintf(name, sizeof(name), "_i%u", number - IN_MAX);
+            (void)PyDict_DelItemString(globals, name);
+        }
     }
     Py_XDECREF(in);
     Py_XDECREF(now);

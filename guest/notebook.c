@@ -142,6 +142,17 @@ void notebook_scan_line(struct notebook_state *s, struct span line)
     }
 }
 
+struct span notebook_before_comment(struct span line)
+{
+    for (size_t i = 0; i < line.len; i++) {
+        if (line.data[i] == '\'' || line.data[i] == '"')
+            i = skip_string(line, i);
+        else if (line.data[i] == '#')
+            line.len = i;
+    }
+    return notebook_trim(line);
+}
+
 bool notebook_is_quiet(struct span source)
 {
     struct notebook_state s = {0};
@@ -295,11 +306,26 @@ static bool is_command(struct span line)
 
 /* ---- what surrounds a program that was copied from somewhere ---- */
 
-/* `>>> ` and `... ` of an interactive interpreter, and the indentation of the first line. */
+/* `>>> ` and `... ` of an interactive interpreter, `In [7]: ` and `   ...: ` of IPython, and the
+ * indentation of the first line. */
 struct frame_of_cell {
     bool is_known, has_prompts;
     struct span indent;
 };
+
+/* The length of a prompt at the beginning of the text; 0: there is none. */
+static size_t prompt_length(struct span text)
+{
+    size_t n = strlen("In [");
+
+    if (begins_with(text, ">>>") || begins_with(text, "..."))
+        return begins_with(text, "...:") ? 4 : 3;
+    if (!begins_with(text, "In ["))
+        return 0;
+    while (n < text.len && isdigit((unsigned char)text.data[n]))
+        n++;
+    return begins_with(notebook_after(text, n), "]:") ? n + 2 : 0;
+}
 
 static void look_at_first(struct frame_of_cell *f, struct span line)
 {
@@ -308,7 +334,7 @@ static void look_at_first(struct frame_of_cell *f, struct span line)
     if (f->is_known || !text.len)
         return;
     f->is_known = true;
-    f->has_prompts = begins_with(text, ">>> ");
+    f->has_prompts = begins_with(text, ">>> ") || (text.data[0] == 'I' && prompt_length(text));
     f->indent = (struct span){line.data, (size_t)(text.data - line.data)};
 }
 
@@ -316,10 +342,11 @@ static void look_at_first(struct frame_of_cell *f, struct span line)
 static struct span without_prompt(struct span line)
 {
     struct span text = notebook_trim(line);
+    size_t n = prompt_length(text);
 
-    if (!begins_with(text, ">>>") && !begins_with(text, "..."))
+    if (!n)
         return (struct span){line.data, 0};
-    line = notebook_after(line, (size_t)(text.data - line.data) + 3);
+    line = notebook_after(line, (size_t)(text.data - line.data) + n);
     return line.len && line.data[0] == ' ' ? notebook_after(line, 1) : line;
 }
 
@@ -409,4 +436,44 @@ char *notebook_translate(struct span source)
     PyMem_RawFree(plain);
     PyMem_RawFree(t.data);
     return NULL;
+}
+
+/* ---- without a sign in front ---- */
+
+/* Such a name followed by something else is an expression or an assignment. */
+static bool is_argument(struct span rest)
+{
+    static const char *const words[] = {"in ", "is ", "and ", "or ", "if ", "not ", NULL};
+
+    if (!rest.len)
+        return true;
+    for (size_t i = 0; words[i]; i++)
+        if (begins_with(rest, words[i]))
+            return false;
+    if (memmem(rest.data, rest.len, "&&", 2) || memchr(rest.data, ';', rest.len))
+        return false; /* a script, which is Bash as a whole */
+    return !strchr("=,([:;", rest.data[0]) && !(rest.len > 1 && rest.data[1] == '=');
+}
+
+char *notebook_translate_bare(struct span source, PyObject *names)
+{
+    struct span line = notebook_trim(source), word = {line.data, notebook_name_length(line)}, rest;
+    struct text t = {0};
+    char *translated = NULL;
+    PyObject *name;
+
+    rest = notebook_after(line, word.len);
+    if (!word.len || memchr(line.data, '\n', line.len) || !notebook_is_bare_magic(word) ||
+        (rest.len && !isspace((unsigned char)rest.data[0])) || !is_argument(notebook_trim(rest)))
+        return NULL;
+    name = PyUnicode_FromStringAndSize(word.data, (Py_ssize_t)word.len);
+    if (name && PyDict_Contains(names, name) == 0) {
+        text_add_str(&t, "%");
+        text_add(&t, line.data, line.len);
+        translated = t.failed ? NULL : notebook_translate((struct span){t.data, t.len});
+    }
+    Py_XDECREF(name);
+    PyErr_Clear();
+    PyMem_RawFree(t.data);
+    return translated;
 }

@@ -20,6 +20,10 @@
  * one is not known. */
 char *notebook_translate(struct span source);
 
+/* Like notebook_translate(), but of a cell that is one line and begins with the name of a magic,
+ * `ls -l`, if none of `names` is called so: it would only be an error. */
+char *notebook_translate_bare(struct span source, PyObject *names);
+
 /* The program ends with a semicolon: its value is not shown. */
 bool notebook_is_quiet(struct span source);
 

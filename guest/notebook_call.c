@@ -15,6 +15,7 @@
 
 #include "guest/notebook.h"
 #include "guest/policy/policy.h"
+#include "guest/report.h"
 #include "guest/user_packages.h"
 #include "sandbox/places.h"
 
@@ -545,13 +546,48 @@ static PyObject *directory_of(const char *text)
     return show_directory();
 }
 
+/* `%tb`: the last traceback once more. */
+static PyObject *show_traceback(const char *text)
+{
+    PyObject *last = report_last_traceback();
+
+    (void)text;
+    if (last && PyUnicode_Check(last))
+        PySys_FormatStdout("%U", last);
+    else
+        PySys_WriteStdout("no cell has failed so far\n");
+    return Py_NewRef(Py_None);
+}
+
+/* `%precision 3`, `%precision %.2e`: how a float is shown that is the value of a cell. */
+static PyObject *set_precision(const char *text)
+{
+    bool is_number = *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 3;
+    PyObject *one = PyFloat_FromDouble(1), *form, *shown;
+
+    form = is_number ? PyUnicode_FromFormat("%%.%sf", text) : PyUnicode_FromString(text);
+    shown = one && form && *text ? PyUnicode_Format(form, one) : NULL;
+    Py_XDECREF(one);
+    if (*text && !shown) {
+        Py_XDECREF(form);
+        return PyErr_Format(PyExc_ValueError,
+                            "`%%precision` takes a number of digits or a form such as %%.3e");
+    }
+    Py_XDECREF(shown);
+    report_set_float_form(*text ? form : NULL);
+    if (!*text)
+        Py_XSETREF(form, PyUnicode_FromString("%r"));
+    return form;
+}
+
 /* Kinds that are done here, with a text. */
 static const struct {
     const char *kind;
     PyObject *(*function)(const char *text);
 } by_text[] = {
-    {"shell", line_of_shell}, {"script", script_of},    {"lines", lines_of}, {"run", run_file},
-    {"pwd", directory_of},    {"cd", change_directory}, {"env", env_of},
+    {"shell", line_of_shell}, {"script", script_of},  {"lines", lines_of},
+    {"run", run_file},        {"pwd", directory_of},  {"cd", change_directory},
+    {"env", env_of},          {"tb", show_traceback}, {"precision", set_precision},
 };
 
 static PyObject *call_by_text(const char *kind, PyObject *what, bool *ret_found)

@@ -29,6 +29,9 @@ size_t notebook_name_length(struct span s);
 /* Takes a line, without its end. */
 struct span notebook_take_line(struct span *rest);
 
+/* The line up to a comment that is not in a string. */
+struct span notebook_before_comment(struct span line);
+
 /* The strings and brackets that are open. */
 struct notebook_state {
     char quote;     /* of a string over several lines */
@@ -54,6 +57,7 @@ int notebook_add_script(struct text *t, struct span program, struct span rest, s
 
 /* A magic whose value can be used, and any magic: "name rest", behind the percent sign. */
 int notebook_add_value(struct text *t, struct span indent, struct span name, struct span rest);
+bool notebook_is_bare_magic(struct span name); /* one that notebooks take without a sign in front */
 int notebook_add_magic(struct text *t, struct span indent, struct span line);
 
 /* `name?`, and with the source `name??`. */

@@ -133,11 +133,11 @@ void notebook_add_call(struct text *t, const char *kind, struct span command)
 
 /* Those that change how things look, or nothing. */
 static const char *const harmless[] = {
-    "matplotlib", "load_ext",     "reload_ext",    "unload_ext", "autoreload", "config",
-    "precision",  "xmode",        "colors",        "pdb",        "automagic",  "autosave",
-    "gui",        "pprint",       "logstart",      "logstop",    "logon",      "logoff",
-    "autocall",   "doctest_mode", "alias_magic",   "rehashx",    "tb",         "clear",
-    "bookmark",   "profile",      "killbgscripts", "page",       "unalias",    NULL};
+    "matplotlib",    "load_ext",    "reload_ext", "unload_ext", "autoreload", "config",
+    "xmode",         "colors",      "pdb",        "automagic",  "autosave",   "gui",
+    "pprint",        "logstart",    "logstop",    "logon",      "logoff",     "autocall",
+    "doctest_mode",  "alias_magic", "rehashx",    "clear",      "bookmark",   "profile",
+    "killbgscripts", "page",        "unalias",    NULL};
 
 static const char *const programs[] = {"pip",   "conda", "ls", "ll",  "cat",  "mkdir", "rm",
                                        "rmdir", "cp",    "mv", "man", "less", "more",  NULL};
@@ -149,7 +149,17 @@ static const char *const texts[] = {
     "history", "hist",  "lsmagic",   "debug",    "magic", "quickref",
     "psearch", "save",  "store",     "recall",   "rep",   "rerun",
     "macro",   "edit",  "ed",        "notebook", "pushd", "popd",
-    "dirs",    "dhist", "variables", "alias",    NULL};
+    "dirs",    "dhist", "variables", "alias",    "tb",    "precision",
+    NULL};
+
+/* Those that people write without a sign in front. None is a name of Python's. */
+static const char *const bare[] = {
+    "cd",      "pwd",     "ls",    "ll",         "cat",      "mkdir",     "rm",
+    "rmdir",   "cp",      "mv",    "man",        "less",     "more",      "who",
+    "whos",    "who_ls",  "env",   "set_env",    "history",  "hist",      "run",
+    "time",    "pip",     "conda", "timeit",     "prun",     "reset",     "pushd",
+    "popd",    "dirs",    "xdel",  "sx",         "tb",       "pycat",     "system",
+    "lsmagic", "psearch", "pinfo", "matplotlib", "load_ext", "precision", NULL};
 
 /* Those that show a file. */
 static const char *const shows[] = {"pycat", "load", "loadpy", NULL};
@@ -198,10 +208,8 @@ static void begin_measure(struct text *t, const char *kind, struct span options)
     text_add_str(t, "_notebook('");
     text_add_str(t, kind);
     text_add_str(t, "', (");
-    if (strcmp(kind, "timeit") == 0) {
-        text_add_literal(t, options);
-        text_add_str(t, ", ");
-    }
+    text_add_literal(t, options);
+    text_add_str(t, ", ");
 }
 
 /* `%timeit f(x)`. Statements go into a function, on a line of their own. */
@@ -209,13 +217,14 @@ static int add_measure(struct text *t, const char *kind, struct span indent, str
 {
     struct span options = take_options(&rest, strcmp(kind, "timeit") == 0 ? "nrp" : "lsTD");
 
+    rest = notebook_before_comment(rest);
     if (!rest.len)
         return -1;
     if (is_python(rest, Py_eval_input)) {
         begin_measure(t, kind, options);
         text_add_str(t, "lambda: (");
         text_add(t, rest.data, rest.len);
-        text_add_str(t, "),))");
+        text_add_str(t, ")))");
         return 0;
     }
     if (!is_python(rest, Py_file_input))
@@ -227,13 +236,14 @@ static int add_measure(struct text *t, const char *kind, struct span indent, str
     text_add_str(t, "\n");
     text_add(t, indent.data, indent.len);
     begin_measure(t, kind, options);
-    text_add_str(t, "_measured,))");
+    text_add_str(t, "_measured))");
     return 0;
 }
 
 /* `%time x = f()`, `%time f()` with its value, and `%time` of a cell. */
 static void add_time(struct text *t, struct span rest)
 {
+    rest = notebook_before_comment(rest);
     if (!rest.len) {
         text_add_str(t, "_notebook('time')");
     } else if (is_python(rest, Py_eval_input)) {
@@ -320,6 +330,11 @@ int notebook_add_value(struct text *t, struct span indent, struct span name, str
     return 0;
 }
 
+bool notebook_is_bare_magic(struct span name)
+{
+    return one_of(name, bare);
+}
+
 int notebook_add_magic(struct text *t, struct span indent, struct span line)
 {
     static const char *const questions[] = {"pinfo",   "pinfo2", "pdoc", "pdef",
@@ -395,7 +410,7 @@ static int add_measured_cell(struct text *t, const char *kind, struct span rest,
         text_add_str(t, "\n");
     }
     begin_measure(t, kind, options);
-    text_add_str(t, "_measured,))");
+    text_add_str(t, "_measured))");
     return 0;
 }
 

@@ -191,12 +191,16 @@ static int fail_with_exception(const struct program *program)
  */
 static int echo(PyObject *value, uint32_t flags)
 {
-    PyObject *out = PySys_GetObject("stdout");
+    PyObject *out = PySys_GetObject("stdout"), *text;
 
     if (value == Py_None || !out || out == Py_None)
         return 0;
-    if (PyFile_WriteObject(value, out, flags & WIRE_RUN_AS_PRINT ? Py_PRINT_RAW : 0) < 0)
+    text = flags & WIRE_RUN_AS_PRINT ? Py_NewRef(value) : report_repr(value);
+    if (!text || PyFile_WriteObject(text, out, Py_PRINT_RAW) < 0) {
+        Py_XDECREF(text);
         return -1;
+    }
+    Py_DECREF(text);
     return PyFile_WriteString("\n", out);
 }
 
@@ -361,14 +365,16 @@ static int fail(const struct program *program, const char *message)
 static PyObject *parse_program(struct program *program)
 {
     struct span source = policy_source_text(program->code);
-    PyObject *tree = parse(program->code, program->file), *type, *value, *tb;
-    char *text;
+    PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
+    char *text = program->is_cell ? notebook_translate_bare(source, names) : NULL;
+    PyObject *tree = text ? NULL : parse(program->code, program->file), *type, *value, *tb;
 
     program->is_quiet = notebook_is_quiet(source);
-    if (tree || !PyErr_ExceptionMatches(PyExc_SyntaxError))
+    if (!text && (tree || !PyErr_ExceptionMatches(PyExc_SyntaxError)))
         return tree;
     PyErr_Fetch(&type, &value, &tb);
-    text = notebook_translate(source);
+    if (!text)
+        text = notebook_translate(source);
     if (!text) {
         PyErr_Restore(type, value, tb);
         return NULL;

@@ -99,6 +99,24 @@ static struct span text_of(PyObject *str, PyObject **ret_owner)
     return s;
 }
 
+static PyObject *float_form, *last_traceback;
+
+void report_set_float_form(PyObject *form)
+{
+    Py_XSETREF(float_form, Py_XNewRef(form));
+}
+
+PyObject *report_repr(PyObject *value)
+{
+    return float_form && PyFloat_CheckExact(value) ? PyUnicode_Format(float_form, value)
+                                                   : PyObject_Repr(value);
+}
+
+PyObject *report_last_traceback(void)
+{
+    return last_traceback;
+}
+
 int report_value(int control, PyObject *value)
 {
     PyObject *repr, *json, *repr_bytes = NULL, *json_bytes = NULL;
@@ -109,7 +127,7 @@ int report_value(int control, PyObject *value)
     if (getpid() != speaker)
         return 0;
     json = report_json(value);
-    repr = PyObject_Repr(value);
+    repr = report_repr(value);
     if (!repr)
         repr = display_bundle_failure("repr");
     if (!repr) { /* an interrupt */
@@ -358,6 +376,7 @@ static int report(int control, PyObject *type, PyObject *value, PyObject **tb, b
     Py_XINCREF(hook); /* the texts below are the program's, which may set another */
     leave_out_ours(tb);
     text = format_traceback(type, value, *tb);
+    Py_XSETREF(last_traceback, Py_XNewRef(text));
     if (getpid() == speaker)
         send_exception(control, type, value, *tb, text);
     if (hook)

@@ -21,6 +21,14 @@ int report_failed(int control, const char *message);
 /* The directory that a command was to start in cannot be entered. */
 int report_no_directory(int control, int errnum);
 
+/* repr(), of a float in the form that was set: such as "%.3f", or NULL, which is not taken over. */
+PyObject *report_repr(PyObject *value);
+void report_set_float_form(PyObject *form);
+
+/* The traceback of the last exception that was reported, as text; NULL: there was none. Borrowed.
+ */
+PyObject *report_last_traceback(void);
+
 /* repr() of the value and, where it is plain data, JSON. May run code of the program (a __repr__).
  */
 int report_value(int control, PyObject *value);

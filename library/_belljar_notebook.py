@@ -220,7 +220,8 @@ def timeit(options, function):
     return result if "o" in asked else None
 
 
-def prun(function):
+def prun(options, function):
+    """`-s` sorts, `-l` has a number of lines or a part of names, `-q` shows nothing, `-r` returns the statistics."""
     import cProfile
     import pstats
 
@@ -230,10 +231,15 @@ def prun(function):
         profile.disable()
     except PermissionError:
         raise PermissionError("`%prun` needs profile `open`; `%timeit` and `%time` measure in every profile") from None
+    asked = options_of(options, "lsTD")
+    lines = asked.get("l", "20")
     try:
-        return profile.runcall(function)
+        profile.runcall(function)
     finally:
-        pstats.Stats(profile, stream=sys.stdout).sort_stats("tottime").print_stats(20)
+        statistics = pstats.Stats(profile, stream=sys.stdout).sort_stats(asked.get("s") or "tottime")
+        if "q" not in asked:
+            statistics.print_stats(int(lines) if lines.isdigit() else lines)
+    return statistics if "r" in asked else None
 
 
 # --- output ---

@@ -298,9 +298,9 @@ enum wire_run_flag {
 };
 
 /* The text that a Bash kernel gets on its standard input for a cell, before the cell's text and a
- * NUL. TYPED: somebody types what `read` reads (WIRE_RUN_TYPED). For a cell with standard input: the
- * last form, and after the NUL that input in base64 and another NUL. Plain builtins, so that a program that defines functions of these names changes
- * nothing.
+ * NUL. TYPED: somebody types what `read` reads (WIRE_RUN_TYPED). For a cell with standard input:
+ * the last form, and after the NUL that input in base64 and another NUL. Plain builtins, so that a
+ * program that defines functions of these names changes nothing.
  *
  * The name is a program's to give properties to: it is made anew, and where it cannot be (readonly)
  * the shell ends, rather than run the cell before once more. */
@@ -308,8 +308,7 @@ enum wire_run_flag {
     "\\builtin unset -n " name "; \\builtin unset -v " name "; "                                   \
     "IFS= \\builtin read -r -d '' " name " || \\builtin exit 125; "
 #define WIRE_BASH_STARTED(how)                                                                     \
-    "\\__belljar_begin" how                                                                        \
-    "; __belljar_runs=1; \\builtin printf \"$__belljar_started\" >&62; "
+    "\\__belljar_begin" how "; __belljar_runs=1; \\builtin printf \"$__belljar_started\" >&62; "
 #define WIRE_BASH_EMPTY_INPUT "\\builtin eval \"$__belljar_code\" <&59 2>&61\n"
 #define WIRE_BASH_CELL        WIRE_BASH_READ("__belljar_code") WIRE_BASH_STARTED("") WIRE_BASH_EMPTY_INPUT
 #define WIRE_BASH_CELL_TYPED                                                                       \

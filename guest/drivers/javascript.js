@@ -782,10 +782,15 @@
         return error;
     }
 
+    // A second interrupt of the cell before, which came late, is dropped on the way to the next one.
     function nextCell() {
         const cell = readCell();
         if (!cell)
             process.reallyExit(0);
+        later(() => beginCell(cell));
+    }
+
+    function beginCell(cell) {
         const here = running = { cell, before: namedResult(), error: undefined, value: undefined, isSettled: false };
         send(STARTED);
         try {

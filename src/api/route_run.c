@@ -185,16 +185,18 @@ static void give_line(struct request *request)
     struct error err = {0};
     struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
 
-    if (!job || job_give_line(job, (struct span){text ? json_string_value(text) : "",
-                                                 json_string_length(text)},
-                              json_is_true(json_object_get(request->json, "close")), &err) < 0)
+    if (!job ||
+        job_give_line(job,
+                      (struct span){text ? json_string_value(text) : "", json_string_length(text)},
+                      json_is_true(json_object_get(request->json, "close")), &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_empty(request, 204);
 }
 
 static const struct schema_field line_fields[] = {
-    {"text", SCHEMA_STRING, .max_len = LIMIT_INPUT_LINE_BYTES, .help = "the line; without it, an empty one"},
+    {"text", SCHEMA_STRING, .max_len = LIMIT_INPUT_LINE_BYTES,
+     .help = "the line; without it, an empty one"},
     {"close", SCHEMA_BOOLEAN, .help = "there are no more; without `text`, not even this one"},
     {0},
 };

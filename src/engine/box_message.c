@@ -189,17 +189,17 @@ static void on_call_spent(void *user, uint64_t cpu_ns)
 static struct call_desk *desk_of(struct box_kernel *k)
 {
     if (!k->calls && k->replies >= 0)
-        k->calls = call_desk_new(&(struct call_desk_options){.loop = k->box->loop,
-                                                             .outside = k->box->engine_outside,
-                                                             .fd = take_fd(k->replies),
-                                                             .record = record_call,
-                                                             .on_ask = on_ask,
-                                                             .on_asked = on_asked,
-                                                             .on_line_wanted = on_line_wanted,
-                                                             .spent = on_call_spent,
-                                                             .is_text = box_kernel_kind(k) ==
-                                                                        WIRE_KERNEL_BASH,
-                                                             .user = k->box});
+        k->calls = call_desk_new(
+            &(struct call_desk_options){.loop = k->box->loop,
+                                        .outside = k->box->engine_outside,
+                                        .fd = take_fd(k->replies),
+                                        .record = record_call,
+                                        .on_ask = on_ask,
+                                        .on_asked = on_asked,
+                                        .on_line_wanted = on_line_wanted,
+                                        .spent = on_call_spent,
+                                        .is_text = box_kernel_kind(k) == WIRE_KERNEL_BASH,
+                                        .user = k->box});
     return k->calls;
 }
 

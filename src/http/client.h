@@ -62,8 +62,8 @@ int client_open(const struct client *client, const char *method, const char *pat
 void client_close(struct client_stream *stream);
 
 /* The next event: 1 and *ret_name (until the next call) and *ret_data (the caller's); 0: there are
- * no more; 2: a signal came while it waited with that mask, 3: the other descriptor can be read; ask
- * again. */
+ * no more; 2: a signal came while it waited with that mask, 3: the other descriptor can be read;
+ * ask again. */
 int client_next(struct client_stream *stream, const sigset_t *mask, const char **ret_name,
                 json_t **ret_data, struct error *err);
 
