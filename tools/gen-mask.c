@@ -143,7 +143,8 @@ static uint16_t class_of(const struct part *part)
     return (uint16_t)n_classes++;
 }
 
-static void make_anchor(const struct parts *parts, unsigned first, struct masker_program *program)
+static void make_anchor(const struct parts *parts, unsigned first, bool is_fragment,
+                        struct masker_program *program)
 {
     for (unsigned i = first; i < parts->count; i++) {
         const struct part *part = &parts->items[i];
@@ -151,7 +152,8 @@ static void make_anchor(const struct parts *parts, unsigned first, struct masker
         unsigned take = part->min;
 
         if (!is_fixed) {
-            unsigned room = program->width < ANCHOR_LEAST ? ANCHOR_LEAST - program->width : 0;
+            unsigned least = is_fragment ? 0 : ANCHOR_LEAST;
+            unsigned room = program->width < least ? least - program->width : 0;
 
             take = take < room ? take : room;
         }
@@ -178,7 +180,7 @@ static void make_program(const struct masker_kind *kind, struct masker_program *
         program->left =
             (struct masker_step){class_of(left), (uint16_t)left->min, (uint16_t)left->max};
     }
-    make_anchor(&parts, first, program);
+    make_anchor(&parts, first, kind->flags & MASKER_FRAGMENT, program);
     program->group_to = UINT8_MAX;
     for (unsigned i = first, taken = 0; i < parts.count; i++) {
         const struct part *part = &parts.items[i];

@@ -36,6 +36,8 @@
 #define EXACT  MASKER_EXACT
 #define INSIDE MASKER_INSIDE
 
+#define FRAGMENT MASKER_FRAGMENT
+
 /* clang-format off */
 const struct masker_kind masker_kinds[] = {
     /* Clouds */
@@ -236,7 +238,7 @@ const struct masker_kind masker_kinds[] = {
     TOKEN("atlassian_token", "[REDACTED_ATLASSIAN_TOKEN]", "AT[ACS]TT3[0-9A-Za-z_=-]{40,}", MASKER_ANY, INSIDE),
     TOKEN("notion_token", "[REDACTED_NOTION_TOKEN]", "secret_" W "{43}", MASKER_MIXED, EXACT),
     TOKEN("notion_token", "[REDACTED_NOTION_TOKEN]", "ntn_" W "{40,}", MASKER_MIXED, 0),
-    TOKEN("airtable_token", "[REDACTED_AIRTABLE_TOKEN]", "pat" W "{14}\\." X "{64}", MASKER_ANY, 0),
+    TOKEN("airtable_token", "[REDACTED_AIRTABLE_TOKEN]", "pat" W "{14}\\." X "{64}", MASKER_ANY, FRAGMENT),
     TOKEN("figma_token", "[REDACTED_FIGMA_TOKEN]", "fig[duo]_" U "{36,}", MASKER_MIXED, 0),
     TOKEN("postman_key", "[REDACTED_POSTMAN_KEY]", "PMAK-" X "{24}-" X "{34}", MASKER_ANY, 0),
     TOKEN("contentful_token", "[REDACTED_CONTENTFUL_TOKEN]", "CFPAT-" U "{43}", MASKER_ANY, 0),
@@ -275,10 +277,9 @@ const struct masker_kind masker_kinds[] = {
     TOKEN("octopus_key", "[REDACTED_OCTOPUS_KEY]", "API-[A-Z0-9]{25,33}", MASKER_MIXED, EXACT),
 
     TOKEN("adyen_key", "[REDACTED_ADYEN_KEY]", "AQE" W "{40,}-[0-9A-Za-z+/]{20,}[=]{0,2}-[0-9A-Za-z(){}<>%^&*~?!]{12,}", MASKER_ANY, 0),
-    TOKEN("asana_token", "[REDACTED_ASANA_TOKEN]", "[12]/[0-9]{14,18}/[0-9]{14,18}:" X "{32}", MASKER_ANY, EXACT),
+    TOKEN("asana_token", "[REDACTED_ASANA_TOKEN]", "[12]/1[0-9]{13,17}/1[0-9]{13,17}:" X "{32}", MASKER_ANY, EXACT),
     TOKEN("newrelic_key", "[REDACTED_NEWRELIC_KEY]", "[0-9a-z]{26,38}FFFFNRAL", MASKER_ANY, 0),
     TOKEN("cloudflare_token", "[REDACTED_CLOUDFLARE_KEY]", "cf[aku]t_" W "{40,}", MASKER_MIXED, 0),
-    TOKEN("bitwarden_token", "[REDACTED_BITWARDEN_TOKEN]", "0\\." X "{8}-" X "{4}-" X "{4}-" X "{4}-" X "{12}\\." W "{30}:" B "{22}==", MASKER_ANY, 0),
     TOKEN("polar_token", "[REDACTED_POLAR_TOKEN]", "polar_[a-z]{2,6}_" U "{30,}", MASKER_MIXED, 0),
     TOKEN("intra42_secret", "[REDACTED_INTRA42_SECRET]", "s-s4t2[ua][df]-" X "{64}", MASKER_ANY, 0),
     TOKEN("defined_key", "[REDACTED_DEFINED_KEY]", "dnkey-[0-9a-z]{20,}-[0-9a-z]{40,}", MASKER_ANY, 0),

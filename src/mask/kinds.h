@@ -57,6 +57,7 @@ enum masker_check {
 #define MASKER_EXACT      4u  /* a longer run is something else */
 #define MASKER_INSIDE     8u  /* so distinctive that no word boundary is asked for */
 #define MASKER_GENERIC    16u /* recognised by where it stands: any other kind names it better */
+#define MASKER_FRAGMENT   32u /* its letters stand in many words: only they are the anchor */
 
 struct masker_kind {
     const char *name;

@@ -240,6 +240,17 @@ static bool is_ascii(const unsigned char *data)
                    (wide)((b - ' ' >= 0x7f - ' ') & (b != '\n')));
 }
 
+/* The same, and tabs, which stand beside newlines among the control characters. */
+static bool is_tabbed(const unsigned char *data)
+{
+    wide a, b;
+
+    memcpy(&a, data, sizeof(a));
+    memcpy(&b, data + sizeof(a), sizeof(b));
+    return !is_any((wide)((a - ' ' >= 0x7f - ' ') & (a - '\t' >= 2)) |
+                   (wide)((b - ' ' >= 0x7f - ' ') & (b - '\t' >= 2)));
+}
+
 /* Is there a byte among these 16 that add_byte() has to look at? */
 static bool has_odd(const unsigned char *data)
 {
@@ -263,7 +274,7 @@ static size_t plain_length(const unsigned char *data, size_t len)
     size_t n = 0;
 
     for (;;) {
-        if (len - n >= 2 * sizeof(wide) && is_ascii(data + n))
+        if (len - n >= 2 * sizeof(wide) && (is_ascii(data + n) || is_tabbed(data + n)))
             n += 2 * sizeof(wide);
         else if (len - n >= sizeof(wide) && !has_odd(data + n))
             n += sizeof(wide);

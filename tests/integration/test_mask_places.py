@@ -12,7 +12,7 @@ FLOORS = {"first": 0.94, "second": 0.94, "third": 0.95, "fourth": 0.96, "fifth":
 @pytest.mark.parametrize("seed", (1, 2))
 def test_recall_does_not_fall(name, seed):
     rows = list(places_corpus.rows(seed, name))
-    assert len(rows) > (290 if name != "seventh" else 20)
+    assert len(rows) > (290 if name != "seventh" else 15)
     recall, bad = share(list(zip(rows, mask_lines(rows))), lambda row, text: not any(secret in text for secret in row["secrets"]))
     assert recall >= FLOORS[name], bad
 
