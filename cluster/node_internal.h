@@ -35,8 +35,8 @@ struct relay {
     uint64_t left_in;          /* of the request's body with a length */
     uint64_t opened_ns;
     bool is_fresh, has_begun; /* GO has come, or was not needed */
-    bool is_asking; /* whether the gateway still waits for it: it was late */
-    bool is_sure;   /* it does */
+    bool is_asking;           /* whether the gateway still waits for it: it was late */
+    bool is_sure;             /* it does */
     bool is_chunked_in;
     bool wants_upgrade, is_upgraded;
     bool is_head;          /* HEAD: the answer has no body, whatever it says */

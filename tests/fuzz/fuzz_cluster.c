@@ -1,19 +1,31 @@
 /* Any bytes as what the bus brings: a frame that is taken is within its bytes and written again is
  * the same; a stream hands over numbers in order, whatever comes; heartbeats, subjects and routes
- * hold to their sizes; places of jobs are read as they are written, and nothing opens a seal.
+ * hold to their sizes; a relay makes one request of what it is given; places of jobs are read as
+ * they are written, and nothing opens a seal.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/http1.h"
 #include "cluster/beat.h"
 #include "cluster/job_seal.h"
 #include "cluster/job_table.h"
+#include "cluster/node_internal.h"
 #include "cluster/route.h"
 #include "cluster/stream.h"
+#include "http/request_rules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+/* No relay here has an engine. */
+void relay_reset(struct relay *relay, enum frame_reason reason)
+{
+    (void)relay;
+    (void)reason;
+    abort();
+}
 
 /* Takes the frames that leave. */
 void bus_send(struct bus *bus, const char *subject, const char *reply, struct packet *packet)
@@ -137,6 +149,72 @@ static void check_job(const char *text, size_t len)
     buf_done(&opened);
 }
 
+/* -1: the relay would be reset. */
+static int give_request(struct relay *relay, const char *at, size_t len, size_t *ret_body)
+{
+    const char *end = memmem(at, len, "\r\n\r\n", 4);
+    size_t n = end ? (size_t)(end - at) + 4 : len;
+    bool is_over = false;
+
+    if (relay_take_head(relay, (struct span){at, n}) < 0)
+        return -1;
+    *ret_body = 0;
+    for (at += n, len -= n; !is_over; at += n, len -= n) {
+        const char *next = len ? memchr(at, '|', len) : NULL;
+        struct span piece = {at, next ? (size_t)(next - at) : len};
+
+        n = piece.len + (next != NULL);
+        is_over = next == NULL;
+        *ret_body += piece.len;
+        if (relay_take_body(relay, &piece, is_over) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void check_request(const char *text, size_t len, size_t body_len)
+{
+    struct http_refusal why;
+    struct http_head head;
+    struct http_body body;
+    struct span piece;
+    size_t scanned = 0, used = 0;
+    ssize_t n = http_request_check(text, len, &scanned, &head, &why);
+    int r = 0;
+
+    if (n <= 0 || span_starts_with(head.path, "/v1/cluster/"))
+        abort();
+    text += n;
+    len -= (size_t)n;
+    http_body_init(&body, &head);
+    while (head.framing != HTTP_NO_BODY && r == 0 && len) {
+        r = http_body_next(&body, text, len, &piece, &used);
+        if (r < 0 || piece.len > body_len)
+            abort();
+        body_len -= piece.len;
+        text += used;
+        len -= used;
+    }
+    /* All of it, and nothing behind it. */
+    if (len || body_len || (head.framing == HTTP_CHUNKED && r != 1))
+        abort();
+}
+
+/* Any bytes as a request that a gateway sends, whose body comes in pieces: what the node gives to
+ * its engine is one request, as long as it was said to be, and not for one of the node's own paths.
+ */
+static void check_relay(const char *text, size_t len)
+{
+    struct relay relay = {.request = evbuffer_new()};
+    size_t body_len;
+
+    if (relay.request && give_request(&relay, text, len, &body_len) == 0 && !relay.wants_upgrade)
+        check_request((const char *)evbuffer_pullup(relay.request, -1),
+                      evbuffer_get_length(relay.request), body_len);
+    if (relay.request)
+        evbuffer_free(relay.request);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     check_frame((const char *)data, len, FRAME_GATEWAY);
@@ -144,5 +222,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     check_stream(data, len);
     check_text((const char *)data, len);
     check_job((const char *)data, len);
+    check_relay((const char *)data, len);
     return 0;
 }
