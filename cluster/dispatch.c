@@ -20,7 +20,7 @@
 #define FIND_MAX (3 * KEY_MAX + 32)
 
 /* In which the jobs of a lost machine are taken by others (cluster/job_keep.h). */
-#define MOVING_NS (60000 * MS)
+#define MOVING_NS (30000 * MS)
 
 /* --- the request's head, as the node gets it --- */
 

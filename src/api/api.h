@@ -60,7 +60,6 @@ extern const struct route api_console_routes[];
 extern const struct route api_doctor_routes[];
 extern const struct route api_event_routes[];
 extern const struct route api_job_routes[];
-extern const struct route api_job_import_routes[];
 extern const struct route api_token_routes[];
 extern const struct route api_run_routes[];
 extern const struct route api_batch_routes[];
@@ -159,7 +158,7 @@ extern const struct route api_meta_routes[];
 /* clang-format on */
 
 /* The body of a durable job (api/durable.h). */
-extern const struct schema_field durable_fields[];
+extern const struct schema_field durable_fields[], durable_import_fields[];
 
 /* For routes with `takes_key`, first of all: true when the request was sent before under the same
  * key, or its key is wrong, and the answer is given or will be. */

@@ -52,6 +52,11 @@ struct store *durable_store(struct durable *durable, bool is_read, struct error 
 void durable_submit(struct durable *durable, struct request *request, const struct job_terms *terms,
                     double delay_s);
 
+/* A job of another machine, from the node of this one (durable_import.c). The texts of request and
+ * result come as strings, in which every byte may be escaped. */
+#define DURABLE_IMPORT_BYTES (2 * (LIMIT_JOB_RESULT + LIMIT_JOB_BODY) + MIB)
+void durable_import_job(struct request *request);
+
 /* Answers with the job as it is known; `wait_s` > 0: when it is over, or after that time. */
 void durable_show(struct durable *durable, struct request *request, const char *id, double wait_s);
 

@@ -13,13 +13,10 @@
 #include "base/date.h"
 #include "base/json.h"
 
-/* The texts of request and result as strings, in which every byte may be escaped. */
-#define BODY_BYTES (2 * (LIMIT_JOB_RESULT + LIMIT_JOB_BODY) + MIB)
-
 #define REQUEST_DEPTH 32
 
 /* clang-format off */
-static const struct schema_field fields[] = {
+const struct schema_field durable_import_fields[] = {
     {"job", SCHEMA_OBJECT, .is_required = true, .help = "the job as its machine has shown it"},
     {"request", SCHEMA_STRING, .max_len = LIMIT_JOB_BODY, .help = "the body of the request"},
     {"result", SCHEMA_STRING, .max_len = LIMIT_JOB_RESULT, .help = "the result object"},
@@ -215,7 +212,7 @@ static int read_job(struct request *request, struct import *i, struct error *err
     return 0;
 }
 
-static void import_job(struct request *request)
+void durable_import_job(struct request *request)
 {
     struct api *api = request->api;
     struct import i = {.error_text = BUF_OF(64 * KIB)};
@@ -229,12 +226,3 @@ static void import_job(struct request *request)
     if (err.code != E_NONE)
         request_answer_error(request, &err);
 }
-
-/* clang-format off */
-const struct route api_job_import_routes[] = {
-    {"PUT", "/v1/cluster/jobs/{job}", import_job, .body = fields, .max_body = BODY_BYTES, .answers = "Job",
-     .status = 202, .tag = "jobs", .is_unlisted = true,
-     .summary = "a durable job of another machine, for the node of a cluster"},
-    {0},
-};
-/* clang-format on */

@@ -391,6 +391,9 @@ const struct route api_job_routes[] = {
      .summary = "cancel a durable job; a program that runs is stopped, and its output so far is the result"},
     {"DELETE", "/v1/jobs/{job}", delete_job, .status = 204, .tag = "jobs",
      .summary = "delete a durable job that is over, with its result"},
+    {"PUT", "/v1/cluster/jobs/{job}", durable_import_job, .body = durable_import_fields, .max_body = DURABLE_IMPORT_BYTES,
+     .answers = "Job", .status = 202, .tag = "jobs", .is_unlisted = true,
+     .summary = "a durable job of another machine, for the node of a cluster"},
     {0},
 };
 /* clang-format on */

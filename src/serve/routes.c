@@ -16,7 +16,6 @@ const struct route *const serve_routes[] = {
     api_approval_routes,
     api_batch_routes,
     api_job_routes,
-    api_job_import_routes,
     api_session_routes,
     api_context_routes,
     api_inspect_routes,

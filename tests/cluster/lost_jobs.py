@@ -35,19 +35,19 @@ def a_machine_dies_with_its_jobs(cluster):
     """Of those that any gateway accepted before, while and after it died, none is lost, and each has its result."""
     a1, a2, a3 = cluster.machines
     mark = f"{time.time():.0f}"
+    code = {n: f"import time; time.sleep(1); print({n})" if n < 8 else f"print({n})" for n in range(12)}
     jobs = {}
     for n in range(8):
-        jobs[n] = submit(a1, f"{mark}-{n}", f"import time; time.sleep(1); print({n})", on=("a2", None)[n % 2])
+        jobs[n] = submit(a1, f"{mark}-{n}", code[n], on=("a2", None)[n % 2])
     a2.kill("server", "engine", "node", "gateway")
     for n in range(8, 12):
-        jobs[n] = submit(a3, f"{mark}-{n}", f"print({n})")
+        jobs[n] = submit(a3, f"{mark}-{n}", code[n])
     for n, job in jobs.items():
         shown = end_of(a1, job)
         assert shown["state"] == "done", shown
         reply = wait_until(lambda j=job: (r := a3.call("GET", f"/v1/jobs/{j}/result")).status == 200 and r, "its result")
         assert reply.json["stdout"] == f"{n}\n", reply
-        assert submit(a3, f"{mark}-{n}", f"import time; time.sleep(1); print({n})" if n < 8 else f"print({n})",
-                      **({"on": "a2"} if n < 8 and n % 2 == 0 else {})) == job  # fmt: skip
+        assert submit(a3, f"{mark}-{n}", code[n]) == job, "its key is that of another"
     a2.start("server", "engine", "node", "gateway")
     cluster.wait_ready()
 
