@@ -361,7 +361,11 @@ int exchange_dispatch(struct exchange *x)
         set_node(x, x->target.node);
         return offer_to_one(x);
     case ROUTE_ALL:
+    case ROUTE_METRICS:
+    case ROUTE_STATS:
         return bus_is_up(x->gateway->bus) ? fan_list(x) : refuse_all(x);
+    case ROUTE_EVENTS:
+        return bus_is_up(x->gateway->bus) ? follow_events(x) : refuse_all(x);
     case ROUTE_NAME:
         return dispatch_name(x);
     case ROUTE_FIND:

@@ -6,33 +6,13 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/span.h"
-#include "cluster/gateway_internal.h"
-
-/* Of one node; and values in it, which are read in one go. */
-#define ANSWER_BYTES (8 * MIB)
+#include "cluster/fan_internal.h"
 
 /* Where the request does not say. */
 #define LIST_LIMIT 100
 #define LIST_MOST  1000
 
 #define ID_PREFIX 4
-
-struct part {
-    char node[13];
-    int status; /* 0: none has come */
-    struct buf body;
-    bool is_over, is_lost;
-};
-
-struct fan {
-    struct exchange *x; /* who began it */
-    bool is_find;
-    struct http_head head;
-    char target[256];
-    struct part parts[CLUSTER_NAMES_MAX];
-    size_t n_parts, n_over;
-    bool is_beginning; /* not all have been asked */
-};
 
 struct gateway *fan_gateway(const struct fan *fan)
 {
@@ -103,7 +83,6 @@ static size_t limit_of(const struct http_head *head)
 /* The first answer is the form; its list is replaced by that of all. */
 static json_t *merge(const struct fan *fan, const struct part **ret_refused)
 {
-    static const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 32};
     const char *list = fan->x->target.list;
     cleanup_json json_t *all = json_array(), *lost = json_array(), *sorted = json_array();
     json_t *form = NULL;
@@ -116,8 +95,8 @@ static json_t *merge(const struct fan *fan, const struct part **ret_refused)
             json_decref(form);
             return NULL;
         }
-        if (p->is_lost || p->status != 200 ||
-            json_text_load(buf_str(&p->body), p->body.len, &limits, &answer, NULL) < 0) {
+        answer = fan_part_json(p);
+        if (!answer) {
             (void)json_array_append_new(lost, json_string(p->node));
             continue;
         }
@@ -141,19 +120,58 @@ static json_t *merge(const struct fan *fan, const struct part **ret_refused)
     return form;
 }
 
-static void answer_list(struct fan *fan)
+json_t *fan_part_json(const struct part *part)
 {
-    struct exchange *x = fan->x;
-    struct request *request = x->request;
+    static const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 32};
+    json_t *answer = NULL;
+
+    if (part->is_lost || part->status != 200 ||
+        json_text_load(buf_str(&part->body), part->body.len, &limits, &answer, NULL) < 0)
+        return NULL;
+    return answer;
+}
+
+struct request *fan_take_request(struct fan *fan)
+{
+    struct request *request = fan->x->request;
+
+    request->on_gone = NULL;
+    request->on_drained = NULL;
+    fan->x->request = NULL;
+    return request;
+}
+
+void fan_answer_refused(struct fan *fan, const struct part *refused)
+{
+    request_answer_text(fan_take_request(fan), refused->status, buf_str(&refused->body),
+                        refused->body.len);
+}
+
+static void answer_merged(struct fan *fan)
+{
     const struct part *refused = NULL;
     json_t *merged = merge(fan, &refused);
 
-    request->on_gone = NULL;
-    x->request = NULL;
     if (refused)
-        request_answer_text(request, refused->status, buf_str(&refused->body), refused->body.len);
+        fan_answer_refused(fan, refused);
     else
-        request_answer_json(request, 200, merged);
+        request_answer_json(fan_take_request(fan), 200, merged);
+}
+
+static void answer_list(struct fan *fan)
+{
+    struct exchange *x = fan->x;
+
+    switch (x->target.who) {
+    case ROUTE_METRICS:
+        fan_answer_metrics(fan);
+        break;
+    case ROUTE_STATS:
+        fan_answer_stats(fan);
+        break;
+    default:
+        answer_merged(fan);
+    }
     exchange_free(x);
 }
 
@@ -192,15 +210,39 @@ static struct part *find(struct fan *fan, const struct exchange *x)
 
 void fan_take_head(struct exchange *x, int status)
 {
-    find(x->fan, x)->status = status;
+    struct part *part = find(x->fan, x);
+
+    part->status = status;
+    if (x->fan->follow)
+        follow_take_head(x->fan, part, x);
 }
 
-void fan_take_data(struct exchange *x, const void *data, size_t len)
+bool fan_take_data(struct exchange *x, const void *data, size_t len)
 {
     struct part *part = find(x->fan, x);
 
+    if (x->fan->follow)
+        return follow_take_data(x->fan, part, data, len);
     if (!x->fan->is_find && buf_add(&part->body, data, len, NULL) < 0)
         part->is_lost = true;
+    return true;
+}
+
+bool fan_is_stream(const struct fan *fan)
+{
+    return fan->follow != NULL;
+}
+
+void fan_tick(struct fan *fan, uint64_t now_ns)
+{
+    if (fan->follow)
+        follow_tick(fan, now_ns);
+}
+
+void fan_drained(struct fan *fan)
+{
+    if (fan->follow)
+        follow_drained(fan);
 }
 
 void fan_end_part(struct exchange *x, bool is_lost)
@@ -212,10 +254,13 @@ void fan_end_part(struct exchange *x, bool is_lost)
     fan->n_over += !part->is_over;
     part->is_over = true;
     exchange_free(x);
-    finish(fan);
+    if (fan->follow)
+        follow_end_part(fan, part);
+    else
+        finish(fan);
 }
 
-static struct fan *make(struct exchange *x)
+struct fan *fan_make(struct exchange *x)
 {
     struct fan *fan = calloc(1, sizeof(*fan));
 
@@ -258,7 +303,7 @@ int fan_list(struct exchange *x)
         exchange_refuse(x, 503, "unavailable", "no node is there", "try again in a moment");
         return -1;
     }
-    fan = make(x);
+    fan = fan_make(x);
     if (!fan)
         return -1;
     begin(fan);
@@ -270,7 +315,7 @@ int fan_list(struct exchange *x)
 
 void fan_find(struct exchange *x, const char *target)
 {
-    struct fan *fan = make(x);
+    struct fan *fan = fan_make(x);
     struct http_head *head = fan ? &fan->head : NULL;
     size_t n = 0;
 
@@ -307,5 +352,6 @@ void fan_free(struct fan *fan)
     }
     for (size_t i = 0; i < fan->n_parts; i++)
         buf_done(&fan->parts[i].body);
+    follow_free(fan->follow);
     free(fan);
 }

@@ -276,6 +276,7 @@ static void forget_silent(struct gateway *gateway, uint64_t now)
         (void)snprintf(node, sizeof(node), "%s", silent->beat.name);
         LOG_EVENT(LOG_WARNING, "node", {"node", node}, {"message", "the node is lost"});
         member_forget(&gateway->nodes, silent);
+        gateway->n_lost++;
         lose_node(gateway, node);
     }
 }

@@ -49,6 +49,9 @@ static const struct row rows[] = {
     {"DELETE", "/v1/tokens/*", ROUTE_LOCAL, NULL},
     {"POST", "/v1/console/*", ROUTE_LOCAL, NULL},
     {"DELETE", "/v1/console/*", ROUTE_LOCAL, NULL},
+    {"GET", "/metrics", ROUTE_METRICS, NULL},
+    {"GET", "/v1/stats", ROUTE_STATS, NULL},
+    {"GET", "/v1/events", ROUTE_EVENTS, NULL},
     {"GET", "/v1/runs", ROUTE_ALL, "runs"},
     {"GET", "/v1/sessions", ROUTE_ALL, "sessions"},
     {"GET", "/v1/jobs", ROUTE_ALL, "jobs"},
@@ -216,6 +219,10 @@ void route_find(const struct http_head *head, struct route_target *ret_target)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (matches(&rows[i], head)) {
             ret_target->who = rows[i].who;
+            /* Events of one session come from its node alone. */
+            if (rows[i].who == ROUTE_EVENTS &&
+                find_id(head->query, "&=", ret_target->node, &ret_target->is_session))
+                ret_target->who = ROUTE_NODE;
             if (rows[i].who == ROUTE_ALL)
                 ret_target->list = rows[i].word;
             else

@@ -708,6 +708,10 @@ export type Stats = {
     resident_bytes: number;
     tokens: Caller[];
   };
+  /** at a gateway: the same of each node, with its name as `node`; the rest is their sum */
+  nodes?: { [name: string]: unknown }[];
+  /** at a gateway: nodes that have not answered */
+  nodes_missing?: string[];
 };
 
 export type HostLanguages = {
