@@ -58,7 +58,7 @@ static void add_sorted(json_t *from, size_t limit, json_t *to)
     free(items);
 }
 
-static size_t limit_of(const struct http_head *head)
+size_t fan_limit_of(const struct http_head *head)
 {
     struct span rest = head->query;
 
@@ -107,7 +107,7 @@ static json_t *merge(const struct fan *fan, const struct part **ret_refused)
         else
             form = answer;
     }
-    add_sorted(all, limit_of(fan->x->head), sorted);
+    add_sorted(all, fan_limit_of(fan->x->head), sorted);
     if (json_is_array(form)) { /* of another system: it has no word for nodes that are missing */
         json_decref(form);
         return json_incref(sorted);
@@ -165,6 +165,9 @@ static void answer_list(struct fan *fan)
     switch (x->target.who) {
     case ROUTE_METRICS:
         fan_answer_metrics(fan);
+        break;
+    case ROUTE_RECORDS:
+        fan_answer_records(fan);
         break;
     case ROUTE_STATS:
         fan_answer_stats(fan);

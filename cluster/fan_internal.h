@@ -38,8 +38,12 @@ struct request *fan_take_request(struct fan *fan);
 /* In that node's words. */
 void fan_answer_refused(struct fan *fan, const struct part *refused);
 
-/* --- fan_figures.c; the caller frees the exchange --- */
+/* Of the query, or what lists have without it. */
+size_t fan_limit_of(const struct http_head *head);
 
+/* --- fan_audit.c, fan_figures.c; the caller frees the exchange --- */
+
+void fan_answer_records(struct fan *fan);
 void fan_answer_metrics(struct fan *fan);
 void fan_answer_stats(struct fan *fan);
 

@@ -19,6 +19,7 @@
 #include "cluster/cluster.h"
 #include "cluster/keep.h"
 #include "cluster/token_list.h"
+#include "cluster/trail_ship.h"
 
 /* A server that is asked to go (SIGUSR2) sends its clients away one after the other, for so long:
  * the least that nats-server takes. */
@@ -178,12 +179,14 @@ static int write_node(const char *name, struct buf *text, struct error *err)
     return buf_printf(text, err,
                       "    { user: \"CN=node.%s\", permissions: {\n"
                       "        publish: { allow: [\"%s.gate.*.%s\", \"%s.alive.node.%s\",\n"
-                      "            \"" TOKEN_LIST_GET "\"] }\n"
+                      "            \"" TOKEN_LIST_GET "\",\n"
+                      "            \"" TRAIL_SUBJECTS "%s\", \"" TRAIL_STREAM_CREATE "\"] }\n"
                       "        subscribe: { allow: [\"%s.node.%s.*\", \"%s.alive.*.*\",\n"
                       "            \"%s.order.%s\", \"" TOKEN_LIST_CHANGED "\",\n"
-                      "            \"%s.tokens.node.%s\"] }\n"
+                      "            \"%s.tokens.node.%s\", \"%s.trails.node.%s\"] }\n"
                       "        allow_responses: { max: 1, expires: \"10s\" } } }\n",
-                      name, own, name, own, name, own, name, own, own, name, own, name);
+                      name, own, name, own, name, name, own, name, own, own, name, own, name, own,
+                      name);
 }
 
 static int write_users_of(const char *name, struct buf *text, struct error *err)
@@ -206,7 +209,7 @@ int join_write_machines(const struct join_plan *plan, struct buf *text, struct e
                     "            \"$JS.API.INFO\",\n"
                     "            \"$JS.API.STREAM.INFO." TOKEN_LIST_STREAM "\",\n"
                     "            \"$JS.API.STREAM.CREATE." TOKEN_LIST_STREAM "\",\n"
-                    "            \"" TOKEN_LIST_GET "\"] }\n"
+                    "            \"" TOKEN_LIST_GET "\", \"" TRAIL_STREAM_GET "\"] }\n"
                     "        subscribe: { allow: [\"" CLUSTER_SUBJECTS
                     ".alive.*.*\", \"_INBOX.>\"] } } }\n",
                     err) < 0 ||

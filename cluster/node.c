@@ -293,7 +293,7 @@ static void on_message(void *user, const struct bus_message *message)
         on_gate(node, names.name, message);
     else if (subject_read(message->subject, "order", &names))
         on_order(node, message);
-    else if (node->tokens)
+    else if (!trail_ship_take(node->trail, node->bus, message) && node->tokens)
         (void)token_sync_take(node->tokens, node->bus, message);
 }
 
@@ -341,6 +341,7 @@ static void on_tick(void *arg)
         member_forget(&node->gates, silent);
     }
     look_at_relays(node, now);
+    trail_ship_tick(node->trail, node->bus, now);
     if (node->tokens)
         token_sync_tick(node->tokens, node->bus);
     loop_timer_start(node->tick, CLUSTER_BEAT_MS);
@@ -383,9 +384,10 @@ static int open_bus(struct node *node, struct error *err)
     node->subjects[0] = node->own_subjects[0];
     node->subjects[1] = CLUSTER_SUBJECTS ".alive.gate.*";
     node->subjects[2] = node->own_subjects[1];
+    node->subjects[3] = trail_ship_subject(node->trail);
     if (node->tokens) {
-        node->subjects[3] = token_sync_subject(node->tokens);
-        node->subjects[4] = TOKEN_LIST_CHANGED;
+        node->subjects[4] = token_sync_subject(node->tokens);
+        node->subjects[5] = TOKEN_LIST_CHANGED;
     }
     if (identity_options(node->settings, &node->settings->node, &options, &node->password, err) < 0)
         return -1;
@@ -418,6 +420,9 @@ static int open_all(struct node *node, struct error *err)
     node->beat.labels = list_json(node->settings->labels);
     node->beat.profiles = list_json(node->settings->profiles);
     node->beat.environments = list_json(node->settings->environments);
+    node->trail = trail_ship_new(node->settings);
+    if (!node->trail)
+        return error_memory(err);
     if (engine_watch_new(node, &node->engine, err) < 0)
         return -1;
     if (node->settings->tokens && token_sync_new(node->settings, &node->tokens, err) < 0)
@@ -456,6 +461,7 @@ void node_close(struct node *node)
     bus_close(node->bus);
     engine_watch_free(node->engine);
     token_sync_free(node->tokens);
+    trail_ship_free(node->trail);
     loop_watch_free(node->tick);
     members_done(&node->gates);
     beat_done(&node->beat);

@@ -52,6 +52,9 @@ static const struct row rows[] = {
     {"GET", "/metrics", ROUTE_METRICS, NULL},
     {"GET", "/v1/stats", ROUTE_STATS, NULL},
     {"GET", "/v1/events", ROUTE_EVENTS, NULL},
+    {"GET", "/v1/audit/records", ROUTE_RECORDS, NULL},
+    {"GET", "/v1/audit/lines", ROUTE_OF, NULL},
+    {"GET", "/v1/audit/records/*", ROUTE_OF, NULL},
     {"GET", "/v1/runs", ROUTE_ALL, "runs"},
     {"GET", "/v1/sessions", ROUTE_ALL, "sessions"},
     {"GET", "/v1/jobs", ROUTE_ALL, "jobs"},
@@ -211,6 +214,24 @@ static bool find_name(const struct http_head *head, struct route_target *target)
     return len && decode((struct span){rest.data, len}, target->name, sizeof(target->name));
 }
 
+/* "node=a1" among the words of a query. */
+static bool find_in_query(struct span query, char ret_node[13])
+{
+    while (query.len) {
+        size_t n = span_until(query, "&");
+        int len = (int)n - (int)strlen("node=");
+
+        if (len > 0 && len <= ID_NODE_MAX && memcmp(query.data, "node=", strlen("node=")) == 0) {
+            (void)snprintf(ret_node, 13, "%.*s", len, query.data + strlen("node="));
+            return id_is_node(ret_node);
+        }
+        n += n < query.len;
+        query.data += n;
+        query.len -= n;
+    }
+    return false;
+}
+
 void route_find(const struct http_head *head, struct route_target *ret_target)
 {
     *ret_target = (struct route_target){.who = ROUTE_NODE};
@@ -222,6 +243,11 @@ void route_find(const struct http_head *head, struct route_target *ret_target)
             /* Events of one session come from its node alone. */
             if (rows[i].who == ROUTE_EVENTS &&
                 find_id(head->query, "&=", ret_target->node, &ret_target->is_session))
+                ret_target->who = ROUTE_NODE;
+            if (rows[i].who == ROUTE_OF)
+                ret_target->who = ROUTE_ANY;
+            if ((rows[i].who == ROUTE_OF || rows[i].who == ROUTE_RECORDS) &&
+                find_in_query(head->query, ret_target->node))
                 ret_target->who = ROUTE_NODE;
             if (rows[i].who == ROUTE_ALL)
                 ret_target->list = rows[i].word;

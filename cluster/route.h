@@ -14,6 +14,8 @@ enum route_who {
     ROUTE_ALL,     /* all nodes, their lists merged */
     ROUTE_METRICS, /* all nodes, and the gateway: figures in Prometheus's format */
     ROUTE_EVENTS,  /* all nodes: their streams of events as one */
+    ROUTE_RECORDS, /* all nodes: records of their trails, by their time */
+    ROUTE_OF,      /* the node that `node` of the query names; without it, any */
     ROUTE_STATS,   /* all nodes: objects of figures, added up */
     ROUTE_LOCAL,   /* one node would answer, and the others would not know of it */
     ROUTE_UNSURE,  /* there is an id or a name in the body */

@@ -1,11 +1,14 @@
 #include "api/metrics.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "api/api.h"
 #include "api/durable.h"
+#include "api/trail_reader.h"
+#include "audit/signed_head.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 
@@ -288,6 +291,24 @@ static void show_stats(struct request *request)
     request_answer_json(request, 200, stats);
 }
 
+/* The signed head of the trail, or null. */
+static json_t *head_json(const struct api *api)
+{
+    cleanup(trail_wish_done) struct trail_wish wish = {0};
+    cleanup_error struct error err = {0};
+    cleanup_close int dir = -1;
+    char text[SIGNED_HEAD_TEXT_SIZE];
+    struct signed_head head;
+
+    if (trail_wish_open(api, &wish, &err) < 0)
+        return json_null();
+    dir = open(wish.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0 || signed_head_read(dir, &head, &err) < 0)
+        return json_null();
+    signed_head_text(&head, text);
+    return json_string(text);
+}
+
 /* For the node of a cluster, which asks several times a second. It has no token: the socket by
  * which it comes is the credential, and it passes no request for this path on. */
 static void show_room(struct request *request)
@@ -308,9 +329,9 @@ static void show_room(struct request *request)
     jobs_count_live(api->jobs, NULL, &running, &waiting);
     room = (json_int_t)queue.max_running - (json_int_t)queue.running - (json_int_t)queue.waiting;
     request_answer_json(request, 200,
-                        json_pack("{s:s, s:I, s:I, s:I, s:I}", "node", api->config->node, "room",
-                                  room, "running", (json_int_t)running, "waiting",
-                                  (json_int_t)waiting, "sessions",
+                        json_pack("{s:s, s:o, s:I, s:I, s:I, s:I}", "node", api->config->node,
+                                  "head", head_json(api), "room", room, "running",
+                                  (json_int_t)running, "waiting", (json_int_t)waiting, "sessions",
                                   (json_int_t)count_sessions(api)));
 }
 

@@ -16,6 +16,10 @@
 
 #define CHECK_MS 10000
 
+/* Of one answer with records as they were written. */
+#define LINES_MAX   2000
+#define LINES_BYTES (4 * MIB)
+
 /* --- list and show, in the worker --- */
 
 static int add_row(void *user, const struct index_row *row, const struct buf *line,
@@ -86,6 +90,55 @@ static int work_show(const void *arg, json_t **ret_answer, struct error *err)
         *ret_answer =
             json_pack("{s:O, s:b}", "records", showing.list, "has_more", (int)showing.is_cut);
     json_decref(showing.list);
+    return r;
+}
+
+/* --- records as they were written, in the worker --- */
+
+struct lines {
+    json_t *list;
+    size_t bytes;
+    bool is_full;
+};
+
+static int add_raw(void *user, const struct index_row *row, const struct buf *line,
+                   const struct buf *start_line, struct error *err)
+{
+    struct lines *lines = user;
+
+    (void)row;
+    (void)start_line;
+    lines->bytes += line->len;
+    lines->is_full = json_array_size(lines->list) == LINES_MAX ||
+                     (lines->bytes > LINES_BYTES && json_array_size(lines->list));
+    if (lines->is_full)
+        return -1;
+    return json_array_append_new(lines->list, json_stringn(line->data, line->len)) < 0
+               ? error_set(err, E_INVALID, "a record cannot be read")
+               : 0;
+}
+
+static int work_lines(const void *arg, json_t **ret_answer, struct error *err)
+{
+    const struct trail_wish *wish = arg;
+    struct lines lines = {.list = json_array()};
+    cleanup(buf_done) struct buf pem = BUF_OF(KIB);
+    struct index *index = NULL;
+    struct key_public key;
+    int r = own_key_read(wish->trail_dir, &key, err);
+
+    if (r == 0)
+        r = key_public_pem(&key, &pem, err);
+    if (r == 0)
+        r = index_open(wish->dir, &index, err);
+    if (r == 0)
+        r = index_find(index, &wish->filter, add_raw, &lines, err);
+    index_close(index);
+    if (r == 0 || lines.is_full) {
+        r = 0;
+        *ret_answer = json_pack("{s:O, s:s}", "lines", lines.list, "pem", buf_str(&pem));
+    }
+    json_decref(lines.list);
     return r;
 }
 
@@ -173,6 +226,37 @@ static int work_receipt(const void *arg, json_t **ret_answer, struct error *err)
 
 /* --- routes --- */
 
+/* A gateway sends a request with `node` to that machine; another one must not answer for it. */
+static int check_node(const struct request *request, struct error *err)
+{
+    const struct api *api = request->api;
+    const char *node = request_query(request, "node");
+
+    if (!node || strcmp(node, api->config->node) == 0)
+        return 0;
+    error_set(err, E_NOT_FOUND, "this is not the machine `%s`", node);
+    return error_hint(err, "ask a gateway of its cluster");
+}
+
+static void list_lines(struct request *request)
+{
+    cleanup(trail_wish_done) struct trail_wish wish = {0};
+    const struct worker_task task = {.work = work_lines,
+                                     .arg = &wish,
+                                     .patience_ms = TRAIL_FIND_MS,
+                                     .name = "the search",
+                                     .late_hint = "try again"};
+    struct error err = {0};
+
+    wish.filter = (struct index_filter){
+        .has_starts = true,
+        .after = (uint64_t)json_integer_value(json_object_get(request->query, "after")),
+    };
+    if (check_node(request, &err) < 0 || trail_wish_open(request->api, &wish, &err) < 0 ||
+        trail_read(request, &task, NULL, &err) < 0)
+        request_answer_error(request, &err);
+}
+
 static void list_records(struct request *request)
 {
     cleanup(trail_wish_done) struct trail_wish wish = {0};
@@ -182,8 +266,10 @@ static void list_records(struct request *request)
                                      .name = "the search",
                                      .late_hint = "ask for a shorter time with `since`"};
     struct error err = {0};
-    int r = trail_wish_open(request->api, &wish, &err);
+    int r = check_node(request, &err);
 
+    if (r == 0)
+        r = trail_wish_open(request->api, &wish, &err);
     if (r == 0)
         r = trail_wish_read(request, &wish, &err);
     wish.filter.kind = request_query(request, "kind");
@@ -199,7 +285,7 @@ static void show_record(struct request *request)
     struct error err = {0};
 
     wish.filter = (struct index_filter){.id = request->params[0], .has_starts = true};
-    if (trail_wish_open(request->api, &wish, &err) < 0 ||
+    if (check_node(request, &err) < 0 || trail_wish_open(request->api, &wish, &err) < 0 ||
         trail_read(request,
                    &(struct worker_task){.work = work_show,
                                          .arg = &wish,
@@ -267,6 +353,9 @@ static void check_receipt(struct request *request)
 }
 
 /* clang-format off */
+#define NODE_FIELD                                                                                  \
+    {"node", SCHEMA_STRING, .max_len = 12, .help = "at a gateway: the machine whose trail it is"}
+
 static const struct schema_field list_fields[] = {
     {"kind", SCHEMA_STRING,
      .choices = "start,run,session,file,token,refusal,server,begin,key,seal,repair,gap,call,pruned,undo,net,input",
@@ -275,7 +364,14 @@ static const struct schema_field list_fields[] = {
      .help = "only records with this status"},
     {"session", SCHEMA_STRING, .max_len = 64, .help = "only records of the session with this id"},
     {"limit", SCHEMA_INTEGER, .min = 1, .max = TRAIL_LIST_MAX, .help = "at most so many, the newest (default 100)"},
+    NODE_FIELD,
     TRAIL_LIST_FIELDS,
+    {0},
+};
+static const struct schema_field record_fields[] = {NODE_FIELD, {0}};
+static const struct schema_field line_fields[] = {
+    {"after", SCHEMA_INTEGER, .min = 0, .max = 1e15, .help = "records after the one with this number (default 0)"},
+    NODE_FIELD,
     {0},
 };
 static const struct schema_field receipt_fields[] = {{0}};
@@ -290,7 +386,9 @@ const struct route api_audit_routes[] = {
     {"POST", "/v1/audit/receipt", check_receipt, .body = receipt_fields, .max_body = API_BODY_BYTES, .reads_body = true,
      .answers = "ReceiptChecked", .status = 200, .tag = "audit",
      .summary = "check a receipt, or a result with its receipt, against the key of this server"},
-    {"GET", "/v1/audit/records/{id}", show_record, .access = ROUTE_OPERATOR, .answers = "AuditRecords", .status = 200, .tag = "audit",
+    {"GET", "/v1/audit/lines", list_lines, .query = line_fields, .access = ROUTE_OPERATOR, .answers = "AuditLines",
+     .status = 200, .tag = "audit", .summary = "records of the audit trail as they were written, oldest first, to be verified elsewhere; for operators"},
+    {"GET", "/v1/audit/records/{id}", show_record, .query = record_fields, .access = ROUTE_OPERATOR, .answers = "AuditRecords", .status = 200, .tag = "audit",
      .summary = "the records of a run, a session or a correlation id, or the record with this `seq`; for operators"},
     {0},
 };

@@ -1,4 +1,4 @@
-"""What a gateway shows of the whole cluster: figures, events, the trails, the nodes."""
+"""A gateway shows the whole cluster: figures, events, the nodes."""
 import re
 
 import bus

@@ -303,17 +303,25 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT, JobsT]):
     async def audit(
         self, *, kind: Optional[str] = None, status: Optional[str] = None, owner: Optional[str] = None, session: Optional[str] = None,
         text: Optional[str] = None, since: Optional[str] = None, until: Optional[str] = None, after: Optional[int] = None,
-        before: Optional[int] = None, limit: Optional[int] = None,
+        before: Optional[int] = None, limit: Optional[int] = None, node: Optional[str] = None,
     ) -> List[Json]:  # fmt: skip
-        """Records of the audit trail, newest first. The next page is what lies `before` the `seq` of the last."""
+        """Records of the audit trail, newest first. The next page is what lies `before` the `seq` of the last.
+
+        At a gateway of several machines, those of all; numbers are for one of them, `node`.
+        """
         query = {"kind": kind, "status": status, "owner": owner, "session": session, "text": text, "since": since,
-                 "until": until, "after": after, "before": before, "limit": limit}  # fmt: skip
+                 "until": until, "after": after, "before": before, "limit": limit, "node": node}  # fmt: skip
         return member(await self._transport.call(Request(routes.AUDIT, query=query)), "records", list)
 
     @call
-    async def audit_records(self, id: str) -> Json:
-        """The whole records of a run, a session or a correlation id, or the one with this number."""
-        return read_object(await self._transport.call(Request(routes.AUDIT_RECORDS, {"id": id})))
+    async def audit_records(self, id: str, *, node: Optional[str] = None) -> Json:
+        """The whole records of a run, a session or a correlation id, or the one with this number, of one machine at a gateway."""
+        return read_object(await self._transport.call(Request(routes.AUDIT_RECORDS, {"id": id}, {"node": node})))
+
+    @call
+    async def audit_lines(self, *, after: Optional[int] = None, node: Optional[str] = None) -> Json:
+        """Records as they were written, oldest first, to be verified elsewhere: `lines`, and `pem`, the public key of the trail."""
+        return read_object(await self._transport.call(Request(routes.AUDIT_LINES, {}, {"after": after, "node": node})))
 
     @call
     async def audit_head(self) -> Json:

@@ -412,12 +412,20 @@ export class Client {
   }
 
   /**
-   * The whole records of a run, a session or a correlation id, or the one with this number.
+   * The whole records of a run, a session or a correlation id, or the one with this number, of one machine (`node`) at a gateway.
    * @param {string} id
-   * @param {Asking} [asking]
+   * @param {Api.Routes["GET /v1/audit/records/{id}"]["query"] & Asking} [asking]
    */
-  auditRecords(id, { signal } = {}) {
-    return this.#transport.call("GET /v1/audit/records/{id}", { parts: { id }, signal });
+  auditRecords(id, { signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/audit/records/{id}", { parts: { id }, query, signal });
+  }
+
+  /**
+   * Records as they were written, oldest first, to be verified elsewhere: `lines`, and `pem`, the public key of the trail.
+   * @param {Api.Routes["GET /v1/audit/lines"]["query"] & Asking} [asking]
+   */
+  auditLines({ signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/audit/lines", { query, signal });
   }
 
   /**

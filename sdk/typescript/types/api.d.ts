@@ -758,6 +758,15 @@ export type AuditList = {
   next?: number | null;
   /** `after` for what comes later */
   newest?: number | null;
+  /** at a gateway: nodes that have not answered */
+  nodes_missing?: string[];
+};
+
+export type AuditLines = {
+  /** empty: there is none after it */
+  lines: string[];
+  /** the public key of the trail */
+  pem: string;
 };
 
 export type AuditKey = {
@@ -2308,6 +2317,8 @@ export interface Routes {
       session?: string;
       /** at most so many, the newest (default 100) */
       limit?: number;
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
       /** only those of this token */
       owner?: string;
       /** only records that contain this text, without regard to case */
@@ -2353,12 +2364,29 @@ export interface Routes {
     key: false;
     answer: ReceiptChecked;
   };
+  /** records of the audit trail as they were written, oldest first, to be verified elsewhere; for operators */
+  "GET /v1/audit/lines": {
+    parts: { [name: string]: never };
+    query: {
+      /** records after the one with this number (default 0) */
+      after?: number;
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: AuditLines;
+  };
   /** the records of a run, a session or a correlation id, or the record with this `seq`; for operators */
   "GET /v1/audit/records/{id}": {
     parts: {
       id: string;
     };
-    query: { [name: string]: never };
+    query: {
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
     json: never;
     bytes: false;
     key: false;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "audit/record.h"
-#include "audit/record.h"
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/limits.h"
