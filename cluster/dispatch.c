@@ -384,6 +384,7 @@ int exchange_dispatch(struct exchange *x)
         }
         return bus_is_up(x->gateway->bus) ? fan_list(x) : refuse_all(x);
     case ROUTE_METRICS:
+    case ROUTE_NODES:
     case ROUTE_STATS:
         return bus_is_up(x->gateway->bus) ? fan_list(x) : refuse_all(x);
     case ROUTE_EVENTS:

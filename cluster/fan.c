@@ -166,6 +166,9 @@ static void answer_list(struct fan *fan)
     case ROUTE_METRICS:
         fan_answer_metrics(fan);
         break;
+    case ROUTE_NODES:
+        fan_answer_nodes(fan);
+        break;
     case ROUTE_RECORDS:
         fan_answer_records(fan);
         break;
@@ -309,6 +312,8 @@ int fan_list(struct exchange *x)
     fan = fan_make(x);
     if (!fan)
         return -1;
+    if (x->target.who == ROUTE_NODES)
+        fan->head.target = (struct span){"/v1/stats", strlen("/v1/stats")};
     begin(fan);
     if (fan->n_over < fan->n_parts)
         return 0;

@@ -7,9 +7,7 @@
 #include "cluster/fan_internal.h"
 #include "cluster/metrics_merge.h"
 
-/* Answers as a node did that refused, where none has answered: the figures of the gateway are for
- * those whose token an engine has checked. */
-static bool is_refused(struct fan *fan)
+bool fan_is_refused(struct fan *fan)
 {
     const struct part *refused = NULL;
 
@@ -130,7 +128,7 @@ void fan_answer_metrics(struct fan *fan)
     cleanup(buf_done) struct buf text = BUF_OF(METRICS_ALL_BYTES);
     struct request *request;
 
-    if (is_refused(fan))
+    if (fan_is_refused(fan))
         return;
     if (write_metrics(fan, &text) < 0) {
         cleanup_error struct error err = {0};
@@ -152,7 +150,7 @@ void fan_answer_stats(struct fan *fan)
     json_t *all = json_object(), *nodes = json_array();
     cleanup_json json_t *lost = json_array();
 
-    if (is_refused(fan)) {
+    if (fan_is_refused(fan)) {
         json_decref(all);
         json_decref(nodes);
         return;

@@ -44,6 +44,11 @@ size_t fan_limit_of(const struct http_head *head);
 /* --- fan_audit.c, fan_figures.c; the caller frees the exchange --- */
 
 void fan_answer_records(struct fan *fan);
+void fan_answer_nodes(struct fan *fan);
+
+/* Answers as a node did that refused, where none has answered. Those whose token no engine has
+ * checked get nothing of the gateway's own. */
+bool fan_is_refused(struct fan *fan);
 void fan_answer_metrics(struct fan *fan);
 void fan_answer_stats(struct fan *fan);
 

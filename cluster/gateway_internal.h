@@ -6,6 +6,7 @@
 #include "cluster/beat.h"
 #include "cluster/gateway.h"
 #include "cluster/names.h"
+#include "cluster/roster.h"
 #include "cluster/route.h"
 #include "cluster/stream.h"
 #include "http/server.h"
@@ -91,6 +92,7 @@ struct gateway {
     uint64_t listen_by_ns; /* even if no node was heard until then */
     uint64_t random;       /* of choices between nodes */
     uint64_t n_lost;       /* nodes that fell silent */
+    struct roster lost;    /* of those that are not back */
 };
 
 /* --- gateway.c --- */

@@ -52,6 +52,7 @@ static const struct row rows[] = {
     {"GET", "/metrics", ROUTE_METRICS, NULL},
     {"GET", "/v1/stats", ROUTE_STATS, NULL},
     {"GET", "/v1/events", ROUTE_EVENTS, NULL},
+    {"GET", "/v1/cluster/nodes", ROUTE_NODES, NULL},
     {"GET", "/v1/audit/records", ROUTE_RECORDS, NULL},
     {"GET", "/v1/audit/lines", ROUTE_OF, NULL},
     {"GET", "/v1/audit/records/*", ROUTE_OF, NULL},

@@ -16,6 +16,7 @@ enum route_who {
     ROUTE_EVENTS,  /* all nodes: their streams of events as one */
     ROUTE_RECORDS, /* all nodes: records of their trails, by their time */
     ROUTE_OF,      /* the node that `node` of the query names; without it, any */
+    ROUTE_NODES,   /* the gateway, for those whom engines take for operators */
     ROUTE_STATS,   /* all nodes: objects of figures, added up */
     ROUTE_LOCAL,   /* one node would answer, and the others would not know of it */
     ROUTE_UNSURE,  /* there is an id or a name in the body */

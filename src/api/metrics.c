@@ -335,12 +335,24 @@ static void show_room(struct request *request)
                                   (json_int_t)count_sessions(api)));
 }
 
+/* A gateway answers it by itself (cluster/fan_nodes.c). */
+static void show_nodes(struct request *request)
+{
+    struct error err = {0};
+
+    error_set(&err, E_NOT_FOUND, "this server is not a gateway of a cluster");
+    error_hint(&err, "ask a gateway: `belljar cluster gateway`");
+    request_answer_error(request, &err);
+}
+
 /* clang-format off */
 const struct route metrics_routes[] = {
     {"GET", "/metrics", show_metrics, .access = ROUTE_OPERATOR, .type = "text/plain", .status = 200, .tag = "meta",
      .summary = "metrics of the server in Prometheus format; for operators"},
     {"GET", "/v1/cluster/room", show_room, .access = ROUTE_PUBLIC, .status = 200, .is_unlisted = true,
      .summary = "places for runs, for the node of a cluster"},
+    {"GET", "/v1/cluster/nodes", show_nodes, .access = ROUTE_OPERATOR, .answers = "ClusterNodes", .status = 200, .tag = "meta",
+     .summary = "the machines of a cluster, at a gateway: state, room, load, versions; for operators"},
     {"GET", "/v1/stats", show_stats, .answers = "Stats", .status = 200, .tag = "meta",
      .summary = "the caller's running and waiting programs; for operators also metrics of the whole server"},
     {0},

@@ -124,6 +124,39 @@ def test_a_node_that_is_away_is_missing_in_figures(own):
     assert wait_until(lost, "the node is lost") == 1
 
 
+# --- nodes ---
+
+
+def test_the_nodes_of_the_cluster(cluster, plain):
+    on(cluster["a1"], "b2")
+    session = cluster["a1"].post("/v1/sessions", {}, headers={"Belljar-Node-Label": "b2"}).json["session_id"]
+
+    def nodes():
+        answer = cluster["a1"].get("/v1/cluster/nodes").json
+        found = {n["node"]: n for n in answer["nodes"]}
+        return answer["gateway"] == "a1" and found["b2"]["sessions"] == 1 and found
+
+    found = wait_until(nodes, "the heartbeat has the session")
+    assert set(found) == {"a1", "b2"} and all(n["state"] == "ready" and n["version"] and n["room"] > 0 for n in found.values())
+    assert found["b2"]["runs"]["success"] > 0 and found["b2"]["resident_bytes"] > 0 and abs(found["b2"]["clock_off_ms"]) < 10_000
+    cluster["a1"].call("DELETE", f"/v1/sessions/{session}")
+    denied = cluster["a1"].get("/v1/cluster/nodes", headers=plain)
+    assert denied.status == 403 and denied.error["code"] == "denied", denied
+    assert cluster["a1"].get("/v1/cluster/nodes", headers={"Authorization": None}).status == 401
+    assert cluster["a1"].engine.get("/v1/cluster/nodes").status == 404
+
+
+def test_lost_nodes_are_listed(own):
+    state = lambda: {n["node"]: n["state"] for n in own["a1"].get("/v1/cluster/nodes").json["nodes"]}  # noqa: E731
+    own["b2"].kill_engine()
+    wait_until(lambda: state() == {"a1": "ready", "b2": "no_engine"}, "the engine is away")
+    own["b2"].kill_bus()
+    wait_until(lambda: state() == {"a1": "ready", "b2": "lost"}, "the node is lost")
+    own["b2"].start_engine()
+    own["b2"].start_bus()
+    wait_until(lambda: state() == {"a1": "ready", "b2": "ready"}, "it is back")
+
+
 # --- events ---
 
 

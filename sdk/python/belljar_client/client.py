@@ -324,6 +324,11 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT, JobsT]):
         return read_object(await self._transport.call(Request(routes.AUDIT_LINES, {}, {"after": after, "node": node})))
 
     @call
+    async def cluster_nodes(self) -> Json:
+        """The machines of a cluster, as a gateway knows them: state, room, load, versions."""
+        return read_object(await self._transport.call(Request(routes.CLUSTER_NODES)))
+
+    @call
     async def audit_head(self) -> Json:
         """The signed head of the audit trail."""
         return read_object(await self._transport.call(Request(routes.AUDIT_HEAD)))

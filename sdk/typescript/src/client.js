@@ -429,6 +429,14 @@ export class Client {
   }
 
   /**
+   * The machines of a cluster, as a gateway knows them: state, room, load, versions.
+   * @param {Asking} [asking]
+   */
+  clusterNodes({ signal } = {}) {
+    return this.#transport.call("GET /v1/cluster/nodes", { signal });
+  }
+
+  /**
    * The signed head of the audit trail.
    * @param {Asking} [asking]
    */

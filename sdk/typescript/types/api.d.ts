@@ -714,6 +714,39 @@ export type Stats = {
   nodes_missing?: string[];
 };
 
+export type ClusterNodes = {
+  gateway: string;
+  version: string;
+  nodes: ClusterNode[];
+};
+
+export type ClusterNode = {
+  node: string;
+  state: "ready" | "draining" | "no_engine" | "lost";
+  version: string;
+  /** since its last heartbeat */
+  silent_s: number;
+  /** by how much its clock is ahead of the gateway's */
+  clock_off_ms?: number;
+  /** runs that could begin at once */
+  room?: number;
+  running?: number;
+  waiting?: number;
+  sessions?: number;
+  /** of gateways, under way */
+  requests?: number;
+  labels?: string[] | null;
+  /** that it serves; null: any */
+  profiles?: string[] | null;
+  environments?: string[] | null;
+  /** ended ones, by status; null: its engine has not answered */
+  runs?: { [name: string]: number } | null;
+  queue?: { [name: string]: unknown } | null;
+  pool?: { [name: string]: unknown } | null;
+  cpu_s?: number | null;
+  resident_bytes?: number | null;
+};
+
 export type HostLanguages = {
   languages: {
     name: string;
@@ -2526,6 +2559,15 @@ export interface Routes {
     bytes: false;
     key: false;
     answer: never;
+  };
+  /** the machines of a cluster, at a gateway: state, room, load, versions; for operators */
+  "GET /v1/cluster/nodes": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: ClusterNodes;
   };
   /** the caller's running and waiting programs; for operators also metrics of the whole server */
   "GET /v1/stats": {
