@@ -383,6 +383,10 @@ int exchange_dispatch(struct exchange *x)
             return -1;
         }
         return bus_is_up(x->gateway->bus) ? fan_list(x) : refuse_all(x);
+    case ROUTE_OF:
+        exchange_refuse(x, 400, "invalid", "each machine has an audit trail of its own",
+                        "name one with `node`; `belljar audit verify --cluster` verifies all");
+        return -1;
     case ROUTE_METRICS:
     case ROUTE_NODES:
     case ROUTE_STATS:

@@ -54,8 +54,12 @@ static const struct row rows[] = {
     {"GET", "/v1/events", ROUTE_EVENTS, NULL},
     {"GET", "/v1/cluster/nodes", ROUTE_NODES, NULL},
     {"GET", "/v1/audit/records", ROUTE_RECORDS, NULL},
+    {"GET", "/v1/audit/head", ROUTE_OF, NULL},
+    {"GET", "/v1/audit/key", ROUTE_OF, NULL},
     {"GET", "/v1/audit/lines", ROUTE_OF, NULL},
-    {"GET", "/v1/audit/records/*", ROUTE_OF, NULL},
+    {"GET", "/v1/audit/records/*", ROUTE_OF, "record"},
+    {"POST", "/v1/audit/verify", ROUTE_OF, NULL},
+    {"POST", "/v1/audit/receipt", ROUTE_UNSURE, "id"},
     {"GET", "/v1/runs", ROUTE_ALL, "runs"},
     {"GET", "/v1/sessions", ROUTE_ALL, "sessions"},
     {"GET", "/v1/jobs", ROUTE_ALL, "jobs"},
@@ -233,6 +237,22 @@ static bool find_in_query(struct span query, char ret_node[13])
     return false;
 }
 
+/* Records by the id of somebody else's making: who has them is asked. By their number they are
+ * those of one machine. */
+static bool find_record(const struct http_head *head, struct route_target *target)
+{
+    const char *last = memrchr(head->path.data, '/', head->path.len);
+    size_t len = last ? head->path.len - (size_t)(last + 1 - head->path.data) : 0, digits = 0;
+
+    while (digits < len && isdigit((unsigned char)last[1 + digits]))
+        digits++;
+    if (digits == len || head->target.len >= sizeof(target->probe))
+        return false;
+    (void)snprintf(target->probe, sizeof(target->probe), "%.*s", (int)head->target.len,
+                   head->target.data);
+    return true;
+}
+
 void route_find(const struct http_head *head, struct route_target *ret_target)
 {
     *ret_target = (struct route_target){.who = ROUTE_NODE};
@@ -245,11 +265,12 @@ void route_find(const struct http_head *head, struct route_target *ret_target)
             if (rows[i].who == ROUTE_EVENTS &&
                 find_id(head->query, "&=", ret_target->node, &ret_target->is_session))
                 ret_target->who = ROUTE_NODE;
-            if (rows[i].who == ROUTE_OF)
-                ret_target->who = ROUTE_ANY;
             if ((rows[i].who == ROUTE_OF || rows[i].who == ROUTE_RECORDS) &&
                 find_in_query(head->query, ret_target->node))
                 ret_target->who = ROUTE_NODE;
+            else if (rows[i].word && strcmp(rows[i].word, "record") == 0 &&
+                     find_record(head, ret_target))
+                ret_target->who = ROUTE_FIND;
             if (rows[i].who == ROUTE_ALL)
                 ret_target->list = rows[i].word;
             else

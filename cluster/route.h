@@ -15,7 +15,7 @@ enum route_who {
     ROUTE_METRICS, /* all nodes, and the gateway: figures in Prometheus's format */
     ROUTE_EVENTS,  /* all nodes: their streams of events as one */
     ROUTE_RECORDS, /* all nodes: records of their trails, by their time */
-    ROUTE_OF,      /* the node that `node` of the query names; without it, any */
+    ROUTE_OF,      /* the node that the query would have to name */
     ROUTE_NODES,   /* the gateway, for those whom engines take for operators */
     ROUTE_STATS,   /* all nodes: objects of figures, added up */
     ROUTE_LOCAL,   /* one node would answer, and the others would not know of it */

@@ -226,18 +226,6 @@ static int work_receipt(const void *arg, json_t **ret_answer, struct error *err)
 
 /* --- routes --- */
 
-/* A gateway sends a request with `node` to that machine; another one must not answer for it. */
-static int check_node(const struct request *request, struct error *err)
-{
-    const struct api *api = request->api;
-    const char *node = request_query(request, "node");
-
-    if (!node || strcmp(node, api->config->node) == 0)
-        return 0;
-    error_set(err, E_NOT_FOUND, "this is not the machine `%s`", node);
-    return error_hint(err, "ask a gateway of its cluster");
-}
-
 static void list_lines(struct request *request)
 {
     cleanup(trail_wish_done) struct trail_wish wish = {0};
@@ -252,7 +240,7 @@ static void list_lines(struct request *request)
         .has_starts = true,
         .after = (uint64_t)json_integer_value(json_object_get(request->query, "after")),
     };
-    if (check_node(request, &err) < 0 || trail_wish_open(request->api, &wish, &err) < 0 ||
+    if (trail_check_node(request, &err) < 0 || trail_wish_open(request->api, &wish, &err) < 0 ||
         trail_read(request, &task, NULL, &err) < 0)
         request_answer_error(request, &err);
 }
@@ -266,7 +254,7 @@ static void list_records(struct request *request)
                                      .name = "the search",
                                      .late_hint = "ask for a shorter time with `since`"};
     struct error err = {0};
-    int r = check_node(request, &err);
+    int r = trail_check_node(request, &err);
 
     if (r == 0)
         r = trail_wish_open(request->api, &wish, &err);
@@ -285,7 +273,7 @@ static void show_record(struct request *request)
     struct error err = {0};
 
     wish.filter = (struct index_filter){.id = request->params[0], .has_starts = true};
-    if (check_node(request, &err) < 0 || trail_wish_open(request->api, &wish, &err) < 0 ||
+    if (trail_check_node(request, &err) < 0 || trail_wish_open(request->api, &wish, &err) < 0 ||
         trail_read(request,
                    &(struct worker_task){.work = work_show,
                                          .arg = &wish,
@@ -304,7 +292,7 @@ static void show_head(struct request *request)
     struct signed_head head;
     struct error err = {0};
 
-    if (trail_wish_open(request->api, &wish, &err) == 0) {
+    if (trail_check_node(request, &err) == 0 && trail_wish_open(request->api, &wish, &err) == 0) {
         dir = open(wish.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
             error_errno(&err, "open the audit trail");
@@ -324,7 +312,7 @@ static void show_key(struct request *request)
     struct key_public key;
     struct error err = {0};
 
-    if (!api->recorder)
+    if (trail_check_node(request, &err) == 0 && !api->recorder)
         error_set(&err, E_NOT_FOUND, "this server keeps no audit trail");
     if (err.code != E_NONE || own_key_read(api->config->trail_dir, &key, &err) < 0 ||
         key_public_pem(&key, &pem, &err) < 0)
@@ -353,9 +341,6 @@ static void check_receipt(struct request *request)
 }
 
 /* clang-format off */
-#define NODE_FIELD                                                                                  \
-    {"node", SCHEMA_STRING, .max_len = 12, .help = "at a gateway: the machine whose trail it is"}
-
 static const struct schema_field list_fields[] = {
     {"kind", SCHEMA_STRING,
      .choices = "start,run,session,file,token,refusal,server,begin,key,seal,repair,gap,call,pruned,undo,net,input",
@@ -364,14 +349,14 @@ static const struct schema_field list_fields[] = {
      .help = "only records with this status"},
     {"session", SCHEMA_STRING, .max_len = 64, .help = "only records of the session with this id"},
     {"limit", SCHEMA_INTEGER, .min = 1, .max = TRAIL_LIST_MAX, .help = "at most so many, the newest (default 100)"},
-    NODE_FIELD,
+    TRAIL_NODE_FIELD,
     TRAIL_LIST_FIELDS,
     {0},
 };
-static const struct schema_field record_fields[] = {NODE_FIELD, {0}};
+static const struct schema_field record_fields[] = {TRAIL_NODE_FIELD, {0}};
 static const struct schema_field line_fields[] = {
     {"after", SCHEMA_INTEGER, .min = 0, .max = 1e15, .help = "records after the one with this number (default 0)"},
-    NODE_FIELD,
+    TRAIL_NODE_FIELD,
     {0},
 };
 static const struct schema_field receipt_fields[] = {{0}};
@@ -379,9 +364,9 @@ static const struct schema_field receipt_fields[] = {{0}};
 const struct route api_audit_routes[] = {
     {"GET", "/v1/audit/records", list_records, .query = list_fields, .access = ROUTE_OPERATOR, .answers = "AuditList",
      .status = 200, .tag = "audit", .summary = "records of the audit trail, newest first; for operators"},
-    {"GET", "/v1/audit/head", show_head, .access = ROUTE_OPERATOR, .answers = "AuditHead", .status = 200, .tag = "audit",
+    {"GET", "/v1/audit/head", show_head, .query = record_fields, .access = ROUTE_OPERATOR, .answers = "AuditHead", .status = 200, .tag = "audit",
      .summary = "the signed head of the audit trail; for operators"},
-    {"GET", "/v1/audit/key", show_key, .answers = "AuditKey", .status = 200, .tag = "audit",
+    {"GET", "/v1/audit/key", show_key, .query = record_fields, .answers = "AuditKey", .status = 200, .tag = "audit",
      .summary = "the public key of the audit trail"},
     {"POST", "/v1/audit/receipt", check_receipt, .body = receipt_fields, .max_body = API_BODY_BYTES, .reads_body = true,
      .answers = "ReceiptChecked", .status = 200, .tag = "audit",

@@ -102,6 +102,25 @@ def test_records_of_all_machines(cluster):
         assert one[0]["id"] == record["id"]
     assert {r["seq"] for r in cluster["a1"].get("/v1/audit/records?node=b2&before=3").json["records"]} == {1, 2}
     assert cluster["a1"].get("/v1/audit/records?before=3").status == 400
+    for path in ("records/7", "head", "key", "lines"):
+        assert cluster["a1"].get(f"/v1/audit/{path}").status == 400
+    assert cluster["a1"].post("/v1/audit/verify", {}).status == 400
+    assert cluster["a1"].post("/v1/audit/verify?node=b2", {}).json["valid"] is True
+    assert cluster["a1"].get("/v1/audit/head?node=b2").json["key"] == cluster["b2"].engine.get("/v1/audit/key").json["key"]
+
+
+def test_what_is_of_one_machine_is_found_there(cluster):
+    for node in ("a1", "b2"):
+        body = {"code": "1", "receipt": True, "correlation_id": f"of-{node}"}
+        result = cluster["a1"].post("/v1/run", body, headers={"Belljar-Node-Label": node}).json
+        checked = cluster["a1"].post("/v1/audit/receipt", result).json
+        assert checked["is_genuine"] and checked["is_in_trail"] and checked["id"] == result["id"], checked
+        for name in (result["id"], f"of-{node}"):
+            assert result["id"] in {r.get("id") for r in cluster["a1"].get(f"/v1/audit/records/{name}").json["records"]}
+    assert cluster["a1"].get("/v1/audit/records/of-nobody").status == 404
+
+
+def test_machines_are_asked_by_name(cluster):
     assert cluster["a1"].get("/v1/audit/records?node=c9").status == 410
     assert cluster["a1"].engine.get("/v1/audit/lines?node=b2").status == 404
     assert cluster["a1"].get("/v1/audit/records", headers={"Authorization": None}).status == 401

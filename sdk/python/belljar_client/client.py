@@ -329,14 +329,14 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT, JobsT]):
         return read_object(await self._transport.call(Request(routes.CLUSTER_NODES)))
 
     @call
-    async def audit_head(self) -> Json:
+    async def audit_head(self, *, node: Optional[str] = None) -> Json:
         """The signed head of the audit trail."""
-        return read_object(await self._transport.call(Request(routes.AUDIT_HEAD)))
+        return read_object(await self._transport.call(Request(routes.AUDIT_HEAD, {}, {"node": node})))
 
     @call
-    async def verify_audit(self) -> Json:
+    async def verify_audit(self, *, node: Optional[str] = None) -> Json:
         """Reads the whole audit trail and says what is wrong with it."""
-        return read_object(await self._transport.call(Request(routes.AUDIT_VERIFY, json={})))
+        return read_object(await self._transport.call(Request(routes.AUDIT_VERIFY, {}, {"node": node}, json={})))
 
     @call
     async def settings(self) -> Json:
@@ -376,9 +376,9 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT, JobsT]):
         return read_object(await self._transport.call(Request(routes.ME)))
 
     @call
-    async def audit_key(self) -> Json:
+    async def audit_key(self, *, node: Optional[str] = None) -> Json:
         """The public key of the audit trail: `key`, its name, and `pem`."""
-        return read_object(await self._transport.call(Request(routes.AUDIT_KEY)))
+        return read_object(await self._transport.call(Request(routes.AUDIT_KEY, {}, {"node": node})))
 
     @call
     async def check_receipt(self, receipt: Mapping[str, Any]) -> Json:

@@ -358,10 +358,10 @@ export class Client {
 
   /**
    * The public key of the audit trail: `key`, its name, and `pem`.
-   * @param {Asking} [asking]
+   * @param {Api.Routes["GET /v1/audit/key"]["query"] & Asking} [asking]
    */
-  auditKey({ signal } = {}) {
-    return this.#transport.call("GET /v1/audit/key", { signal });
+  auditKey({ signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/audit/key", { query, signal });
   }
 
   /**
@@ -438,18 +438,18 @@ export class Client {
 
   /**
    * The signed head of the audit trail.
-   * @param {Asking} [asking]
+   * @param {Api.Routes["GET /v1/audit/head"]["query"] & Asking} [asking]
    */
-  auditHead({ signal } = {}) {
-    return this.#transport.call("GET /v1/audit/head", { signal });
+  auditHead({ signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/audit/head", { query, signal });
   }
 
   /**
    * Reads the whole audit trail and says what is wrong with it.
-   * @param {Asking} [asking]
+   * @param {Api.Routes["POST /v1/audit/verify"]["query"] & Asking} [asking]
    */
-  verifyAudit({ signal } = {}) {
-    return this.#transport.call("POST /v1/audit/verify", { json: {}, signal });
+  verifyAudit({ signal, ...query } = {}) {
+    return this.#transport.call("POST /v1/audit/verify", { query, json: {}, signal });
   }
 
   /**

@@ -2373,7 +2373,10 @@ export interface Routes {
   /** the signed head of the audit trail; for operators */
   "GET /v1/audit/head": {
     parts: { [name: string]: never };
-    query: { [name: string]: never };
+    query: {
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
     json: never;
     bytes: false;
     key: false;
@@ -2382,7 +2385,10 @@ export interface Routes {
   /** the public key of the audit trail */
   "GET /v1/audit/key": {
     parts: { [name: string]: never };
-    query: { [name: string]: never };
+    query: {
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
     json: never;
     bytes: false;
     key: false;
@@ -2428,7 +2434,10 @@ export interface Routes {
   /** read the whole audit trail and report what is wrong with it; for operators */
   "POST /v1/audit/verify": {
     parts: { [name: string]: never };
-    query: { [name: string]: never };
+    query: {
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
     json: { [name: string]: never };
     bytes: false;
     key: false;

@@ -113,10 +113,15 @@ TEST(all_nodes_are_asked_for_what_is_of_the_whole_cluster)
         {"GET /v1/audit/records?limit=5&node=b2", ROUTE_NODE},
         {"GET /v1/audit/records?node=B2", ROUTE_RECORDS},
         {"GET /v1/audit/records/7?node=b2", ROUTE_NODE},
-        {"GET /v1/audit/records/7", ROUTE_ANY},
+        {"GET /v1/audit/records/7", ROUTE_OF},
+        {"GET /v1/audit/records/c-7", ROUTE_FIND},
+        {"GET /v1/audit/records/run_" ID "-a1", ROUTE_NODE},
+        {"POST /v1/audit/verify?node=a1", ROUTE_NODE},
+        {"POST /v1/audit/verify", ROUTE_OF},
+        {"GET /v1/audit/key", ROUTE_OF},
         {"GET /v1/audit/lines?after=5&node=b2", ROUTE_NODE},
-        {"GET /v1/audit/lines?node=", ROUTE_ANY},
-        {"GET /v1/audit/lines?node=abcdefghijklm", ROUTE_ANY},
+        {"GET /v1/audit/lines?node=", ROUTE_OF},
+        {"GET /v1/audit/lines?node=abcdefghijklm", ROUTE_OF},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
