@@ -127,14 +127,12 @@ void event_places_set(struct event_places *places, const char *node, uint64_t id
         place->id = id;
 }
 
-void event_places_forget(struct event_places *places, uint64_t before_id)
+void event_places_remove(struct event_places *places, const char *node)
 {
-    size_t n = 0;
+    struct event_place *place = find(places, node);
 
-    for (size_t i = 0; i < places->count; i++)
-        if (places->list[i].id >= before_id)
-            places->list[n++] = places->list[i];
-    places->count = n;
+    if (place)
+        *place = places->list[--places->count];
 }
 
 static bool read_place(struct span text, struct event_places *places)

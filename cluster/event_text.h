@@ -44,9 +44,7 @@ struct event_places {
 const struct event_place *event_places_find(const struct event_places *places, const char *node);
 void event_places_set(struct event_places *places, const char *node, uint64_t id);
 
-/* Those that are older go: engines keep events for a minute, and nodes may be gone for good. Ids
- * are microseconds of a clock. */
-void event_places_forget(struct event_places *places, uint64_t before_id);
+void event_places_remove(struct event_places *places, const char *node);
 
 /* False, and none: it is no id of a merged stream. */
 bool event_places_read(struct span text, struct event_places *ret_places);

@@ -86,11 +86,8 @@ static uint64_t now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static int add_id(struct follow *f, struct buf *out)
+static int add_id(const struct follow *f, struct buf *out)
 {
-    uint64_t now = now_us();
-
-    event_places_forget(&f->places, now > PLACE_MAX_US ? now - PLACE_MAX_US : 0);
     if (!f->places.count)
         return 0;
     if (buf_add_str(out, "id: ", NULL) < 0 || event_places_write(&f->places, out, NULL) < 0)
@@ -311,11 +308,12 @@ static void reopen(struct fan *fan, struct part *part, uint64_t now)
     uint64_t pause = has_refused(part) || feed->is_broken ? REFUSED_NS
                      : part->is_lost                      ? AGAIN_NS
                                                           : ENDED_NS;
-    bool is_told = feed->was_open && !feed->is_told_lost;
+    /* A client that does not read is told when it does, if the node is still away. */
+    bool may_tell = feed->was_open && !feed->is_told_lost && !fan->follow->is_held;
 
     /* A stream that ended in order is begun again before anybody is told: an engine that has ended
      * does not answer. */
-    if (is_told && (part->is_lost || part->status != 200 || feed->is_broken)) {
+    if (may_tell && (part->is_lost || part->status != 200 || feed->is_broken)) {
         feed->is_told_lost = true;
         tell_node(fan, "node_lost", part->node);
     }
@@ -502,6 +500,21 @@ void follow_free(struct follow *f)
     free(f);
 }
 
+/* Nodes may be gone for good: their places go from ids after an hour, of which engines keep no
+ * events. Ids are microseconds of the node's clock. */
+static void forget_old(struct fan *fan)
+{
+    struct event_places *places = &fan->follow->places;
+    uint64_t now = now_us();
+
+    for (size_t i = places->count; i-- > 0;) {
+        const struct event_place place = places->list[i];
+
+        if (place.id + PLACE_MAX_US < now && !gateway_knows(fan->x->gateway, place.node))
+            event_places_remove(places, place.node);
+    }
+}
+
 int follow_events(struct exchange *x)
 {
     struct span last = http_head_get(x->head, "last-event-id");
@@ -522,6 +535,7 @@ int follow_events(struct exchange *x)
     fan->follow->is_resumed = last.data != NULL;
     if (last.data)
         (void)event_places_read(last, &fan->follow->places);
+    forget_old(fan);
     open_new(fan);
     return 0;
 }
