@@ -23,7 +23,7 @@
 #define RECONNECT_JITTER  50
 #define PING_MS           1000
 #define PINGS_UNANSWERED  2
-#define MOST_SUBSCRIBED   8
+#define MOST_SUBSCRIBED   12
 #define WRITE_DEADLINE_MS 2000
 
 /* What waits for the loop. Beyond it libnats keeps messages, up to its own limits, and drops those

@@ -17,13 +17,16 @@
  *   belljar.v1.tokens.node.NODE        the server          node NODE        the list of tokens
  *   belljar.v1.job.>                   nodes               the stream       copies of jobs, sealed
  *   belljar.v1.jobs.node.NODE.N        the server          node NODE        answers about them
+ *   belljar.v1.trail.NODE              node NODE           the server       heads of its trail
+ *   belljar.v1.trails.node.NODE        the server          node NODE        whether they are kept
  *
  *   gateway NAME  publish   belljar.v1.node.*.NAME, belljar.v1.alive.gate.NAME
  *                 subscribe belljar.v1.gate.NAME.*, belljar.v1.alive.node.*
- *   node NAME     publish   belljar.v1.gate.*.NAME, belljar.v1.alive.node.NAME
+ *   node NAME     publish   belljar.v1.gate.*.NAME, belljar.v1.alive.node.NAME,
+ *                           belljar.v1.trail.NAME
  *                 subscribe belljar.v1.node.NAME.*, belljar.v1.alive.*.*, belljar.v1.order.NAME,
  *                           belljar.v1.tokens.changed, belljar.v1.tokens.node.NAME,
- *                           belljar.v1.jobs.node.NAME.*
+ *                           belljar.v1.jobs.node.NAME.*, belljar.v1.trails.node.NAME
  *   operator      publish   belljar.v1.order.*, belljar.v1.tokens.changed
  *                 subscribe belljar.v1.alive.*.*, _INBOX.>
  *
@@ -45,6 +48,8 @@
  * Copies of durable jobs are the stream `belljar_jobs` (cluster/job_table.h). For it a node may
  * also publish belljar.v1.job.> and, below $JS.API.STREAM, INFO, CREATE, PURGE and MSG.GET of
  * belljar_jobs.
+ * Signed heads of the nodes' trails are in the stream `belljar_trails` (cluster/trail_ship.h),
+ * which a node may make ($JS.API.STREAM.CREATE) and an operator read ($JS.API.STREAM.MSG.GET).
  *
  * Frames. 32 bytes, little endian, then the payload, at most 64 KiB. cluster/frame.c is the one
  * place that reads them.

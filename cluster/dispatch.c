@@ -415,6 +415,21 @@ int exchange_dispatch_body(struct exchange *x)
     return exchange_offer_next(x);
 }
 
+/* Of records: `before` or `after`. */
+static bool has_number(struct span query)
+{
+    while (query.len) {
+        size_t n = span_until(query, "&");
+
+        if (span_starts_with(query, "before=") || span_starts_with(query, "after="))
+            return true;
+        n += n < query.len;
+        query.data += n;
+        query.len -= n;
+    }
+    return false;
+}
+
 /* -1: it was refused, and x is gone. */
 int exchange_dispatch(struct exchange *x)
 {
@@ -425,7 +440,23 @@ int exchange_dispatch(struct exchange *x)
         set_node(x, x->target.node);
         return offer_to_one(x);
     case ROUTE_ALL:
+    case ROUTE_RECORDS:
+        if (has_number(x->head->query)) {
+            exchange_refuse(x, 400, "invalid", "each machine numbers its own records",
+                            "use `since` and `until`, or name one machine with `node`");
+            return -1;
+        }
         return bus_is_up(x->gateway->bus) ? fan_list(x) : refuse_all(x);
+    case ROUTE_OF:
+        exchange_refuse(x, 400, "invalid", "each machine has an audit trail of its own",
+                        "name one with `node`; `belljar audit verify --cluster` verifies all");
+        return -1;
+    case ROUTE_METRICS:
+    case ROUTE_NODES:
+    case ROUTE_STATS:
+        return bus_is_up(x->gateway->bus) ? fan_list(x) : refuse_all(x);
+    case ROUTE_EVENTS:
+        return bus_is_up(x->gateway->bus) ? follow_events(x) : refuse_all(x);
     case ROUTE_NAME:
         return dispatch_name(x);
     case ROUTE_FIND:

@@ -67,6 +67,7 @@ static int take(struct engine_watch *w, struct error *err)
     beat->running = number_of(answer, "running");
     beat->waiting = number_of(answer, "waiting");
     beat->sessions = number_of(answer, "sessions");
+    trail_ship_note(node->trail, json_object_get(answer, "head"));
     node->fresh_then = (int64_t)node->n_fresh;
     return 0;
 }

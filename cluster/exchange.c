@@ -174,6 +174,8 @@ static void on_drained(struct request *request)
     x->is_held = false;
     if (x->has_stream)
         stream_used(&x->stream, false);
+    if (x->fan)
+        fan_drained(x->fan);
 }
 
 int exchange_on_head(void *user, struct request *request)
@@ -323,8 +325,10 @@ static void take_head(struct exchange *x, const struct frame *frame)
 
 static void take_part(struct exchange *x, const struct frame *frame)
 {
-    fan_take_data(x, frame->payload.data, frame->payload.len);
-    stream_used(&x->stream, frame->flags & FRAME_END);
+    bool is_last = frame->flags & FRAME_END;
+
+    if (fan_take_data(x, frame->payload.data, frame->payload.len) || is_last)
+        stream_used(&x->stream, is_last);
     if (frame->flags & FRAME_END)
         fan_end_part(x, false);
 }
@@ -515,6 +519,10 @@ void exchange_no_responders(struct exchange *x)
 
 void exchange_tick(struct exchange *x, uint64_t now)
 {
+    if (x->fan && !x->is_part) {
+        fan_tick(x->fan, now);
+        return;
+    }
     if (!x->has_stream)
         return;
     if (x->stream.is_torn) {
@@ -522,7 +530,7 @@ void exchange_tick(struct exchange *x, uint64_t now)
         fail(x, 500, "system", "out of memory", "try again in a moment");
         return;
     }
-    if (x->is_part && now > x->asked_ns + PART_NS) {
+    if (x->is_part && !(x->has_answer && fan_is_stream(x->fan)) && now > x->asked_ns + PART_NS) {
         stream_say_word(&x->stream, FRAME_RESET, RESET_CANCELLED);
         fan_end_part(x, true);
         return;

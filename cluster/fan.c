@@ -6,26 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/span.h"
-#include "cluster/gateway_internal.h"
-#include "cluster/list_merge.h"
-
-struct part {
-    char node[13];
-    int status; /* 0: none has come */
-    struct buf body;
-    bool is_over, is_lost;
-    bool has_no_engine;
-};
-
-struct fan {
-    struct exchange *x; /* who began it */
-    bool is_find;
-    struct http_head head;
-    char target[1024];
-    struct part parts[CLUSTER_NAMES_MAX];
-    size_t n_parts, n_over;
-    bool is_beginning; /* not all have been asked */
-};
+#include "cluster/fan_internal.h"
 
 struct gateway *fan_gateway(const struct fan *fan)
 {
@@ -54,19 +35,64 @@ static json_t *merge(const struct fan *fan, const struct part **ret_refused)
     return list_merge_end(&all, list_merge_limit(fan->x->head->query));
 }
 
-static void answer_list(struct fan *fan)
+json_t *fan_part_json(const struct part *part)
 {
-    struct exchange *x = fan->x;
-    struct request *request = x->request;
+    static const struct json_text_limits limits = {.bytes = LIST_ANSWER_BYTES, .depth = 32};
+    json_t *answer = NULL;
+
+    if (part->is_lost || part->status != 200 ||
+        json_text_load(buf_str(&part->body), part->body.len, &limits, &answer, NULL) < 0)
+        return NULL;
+    return answer;
+}
+
+struct request *fan_take_request(struct fan *fan)
+{
+    struct request *request = fan->x->request;
+
+    request->on_gone = NULL;
+    request->on_drained = NULL;
+    fan->x->request = NULL;
+    return request;
+}
+
+void fan_answer_refused(struct fan *fan, const struct part *refused)
+{
+    request_answer_text(fan_take_request(fan), refused->status, buf_str(&refused->body),
+                        refused->body.len);
+}
+
+static void answer_merged(struct fan *fan)
+{
     const struct part *refused = NULL;
     json_t *merged = merge(fan, &refused);
 
-    request->on_gone = NULL;
-    x->request = NULL;
     if (refused)
-        request_answer_text(request, refused->status, buf_str(&refused->body), refused->body.len);
+        fan_answer_refused(fan, refused);
     else
-        request_answer_json(request, 200, merged);
+        request_answer_json(fan_take_request(fan), 200, merged);
+}
+
+static void answer_list(struct fan *fan)
+{
+    struct exchange *x = fan->x;
+
+    switch (x->target.who) {
+    case ROUTE_METRICS:
+        fan_answer_metrics(fan);
+        break;
+    case ROUTE_NODES:
+        fan_answer_nodes(fan);
+        break;
+    case ROUTE_RECORDS:
+        fan_answer_records(fan);
+        break;
+    case ROUTE_STATS:
+        fan_answer_stats(fan);
+        break;
+    default:
+        answer_merged(fan);
+    }
     exchange_free(x);
 }
 
@@ -122,15 +148,39 @@ static struct part *find(struct fan *fan, const struct exchange *x)
 
 void fan_take_head(struct exchange *x, int status)
 {
-    find(x->fan, x)->status = status;
+    struct part *part = find(x->fan, x);
+
+    part->status = status;
+    if (x->fan->follow)
+        follow_take_head(x->fan, part, x);
 }
 
-void fan_take_data(struct exchange *x, const void *data, size_t len)
+bool fan_take_data(struct exchange *x, const void *data, size_t len)
 {
     struct part *part = find(x->fan, x);
 
+    if (x->fan->follow)
+        return follow_take_data(x->fan, part, data, len);
     if (!x->fan->is_find && buf_add(&part->body, data, len, NULL) < 0)
         part->is_lost = true;
+    return true;
+}
+
+bool fan_is_stream(const struct fan *fan)
+{
+    return fan->follow != NULL;
+}
+
+void fan_tick(struct fan *fan, uint64_t now_ns)
+{
+    if (fan->follow)
+        follow_tick(fan, now_ns);
+}
+
+void fan_drained(struct fan *fan)
+{
+    if (fan->follow)
+        follow_drained(fan);
 }
 
 void fan_note_no_engine(struct exchange *x)
@@ -147,10 +197,13 @@ void fan_end_part(struct exchange *x, bool is_lost)
     fan->n_over += !part->is_over;
     part->is_over = true;
     exchange_free(x);
-    finish(fan);
+    if (fan->follow)
+        follow_end_part(fan, part);
+    else
+        finish(fan);
 }
 
-static struct fan *make(struct exchange *x)
+struct fan *fan_make(struct exchange *x)
 {
     struct fan *fan = calloc(1, sizeof(*fan));
 
@@ -193,9 +246,11 @@ int fan_list(struct exchange *x)
         exchange_refuse(x, 503, "unavailable", "no node is there", "try again in a moment");
         return -1;
     }
-    fan = make(x);
+    fan = fan_make(x);
     if (!fan)
         return -1;
+    if (x->target.who == ROUTE_NODES)
+        fan->head.target = (struct span){"/v1/stats", strlen("/v1/stats")};
     begin(fan);
     if (fan->n_over < fan->n_parts)
         return 0;
@@ -205,7 +260,7 @@ int fan_list(struct exchange *x)
 
 void fan_find(struct exchange *x, const char *target)
 {
-    struct fan *fan = make(x);
+    struct fan *fan = fan_make(x);
     struct http_head *head = fan ? &fan->head : NULL;
     size_t n = 0;
 
@@ -242,5 +297,6 @@ void fan_free(struct fan *fan)
     }
     for (size_t i = 0; i < fan->n_parts; i++)
         buf_done(&fan->parts[i].body);
+    follow_free(fan->follow);
     free(fan);
 }

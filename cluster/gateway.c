@@ -220,6 +220,7 @@ static void on_node(struct gateway *gateway, const char *node, const struct bus_
         names_forget_all(gateway->names);
     if (!m || !is_new)
         return;
+    roster_remove(&gateway->lost, node);
     LOG_EVENT(LOG_INFO, "node", {"node", node},
               {"message", was_known ? "another process serves the node" : "the node is there"});
     if (was_known)
@@ -280,7 +281,9 @@ static void forget_silent(struct gateway *gateway, uint64_t now)
 
         (void)snprintf(node, sizeof(node), "%s", silent->beat.name);
         LOG_EVENT(LOG_WARNING, "node", {"node", node}, {"message", "the node is lost"});
+        roster_add(&gateway->lost, silent);
         member_forget(&gateway->nodes, silent);
+        gateway->n_lost++;
         lose_node(gateway, node);
     }
 }

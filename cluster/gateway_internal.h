@@ -6,6 +6,7 @@
 #include "cluster/beat.h"
 #include "cluster/gateway.h"
 #include "cluster/names.h"
+#include "cluster/roster.h"
 #include "cluster/route.h"
 #include "cluster/stream.h"
 #include "http/server.h"
@@ -94,6 +95,8 @@ struct gateway {
     bool is_listening;
     uint64_t listen_by_ns; /* even if no node was heard until then */
     uint64_t random;       /* of choices between nodes */
+    uint64_t n_lost;       /* nodes that fell silent */
+    struct roster lost;    /* of those that are not back */
 };
 
 /* --- gateway.c --- */
@@ -174,11 +177,21 @@ int fan_list(struct exchange *x);
 /* Asks all nodes for that path; exchange_found() follows. */
 void fan_find(struct exchange *x, const char *target);
 
+/* The streams of events of all nodes as one. The same. */
+int follow_events(struct exchange *x);
+
+/* Its parts are streams, which last. */
+bool fan_is_stream(const struct fan *fan);
+
+/* Now and then; and when the client has read. It may be gone afterwards, with its exchange. */
+void fan_tick(struct fan *fan, uint64_t now_ns);
+void fan_drained(struct fan *fan);
+
 struct gateway *fan_gateway(const struct fan *fan);
 void fan_free(struct fan *fan); /* with all its parts */
 
 void fan_take_head(struct exchange *part, int status);
-void fan_take_data(struct exchange *part, const void *data, size_t len);
+bool fan_take_data(struct exchange *part, const void *data, size_t len); /* false: it is to wait */
 void fan_note_no_engine(struct exchange *part);         /* it could not be asked, or ended */
 void fan_end_part(struct exchange *part, bool is_lost); /* the part is freed */
 

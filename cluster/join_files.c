@@ -22,6 +22,7 @@
 #include "cluster/job_table.h"
 #include "cluster/keep.h"
 #include "cluster/token_list.h"
+#include "cluster/trail_ship.h"
 
 /* A server that is asked to go (SIGUSR2) sends its clients away one after the other, for so long:
  * the least that nats-server takes. */
@@ -185,12 +186,15 @@ static int write_node(const char *name, struct buf *text, struct error *err)
                       "            \"$JS.API.STREAM.INFO." JOB_STREAM "\",\n"
                       "            \"$JS.API.STREAM.CREATE." JOB_STREAM "\",\n"
                       "            \"$JS.API.STREAM.PURGE." JOB_STREAM "\",\n"
-                      "            \"$JS.API.STREAM.MSG.GET." JOB_STREAM "\"] }\n"
+                      "            \"$JS.API.STREAM.MSG.GET." JOB_STREAM "\",\n"
+                      "            \"" TRAIL_SUBJECTS "%s\", \"" TRAIL_STREAM_CREATE "\"] }\n"
                       "        subscribe: { allow: [\"%s.node.%s.*\", \"%s.alive.*.*\",\n"
                       "            \"%s.order.%s\", \"" TOKEN_LIST_CHANGED "\",\n"
-                      "            \"%s.tokens.node.%s\", \"" JOB_BUS_ANSWERS "%s.*\"] }\n"
+                      "            \"%s.tokens.node.%s\", \"" JOB_BUS_ANSWERS "%s.*\",\n"
+                      "            \"%s.trails.node.%s\"] }\n"
                       "        allow_responses: { max: 1, expires: \"10s\" } } }\n",
-                      name, own, name, own, name, own, name, own, own, name, own, name, name);
+                      name, own, name, own, name, name, own, name, own, own, name, own, name, name,
+                      own, name);
 }
 
 static int write_users_of(const char *name, struct buf *text, struct error *err)
@@ -213,7 +217,7 @@ int join_write_machines(const struct join_plan *plan, struct buf *text, struct e
                     "            \"$JS.API.INFO\",\n"
                     "            \"$JS.API.STREAM.INFO." TOKEN_LIST_STREAM "\",\n"
                     "            \"$JS.API.STREAM.CREATE." TOKEN_LIST_STREAM "\",\n"
-                    "            \"" TOKEN_LIST_GET "\"] }\n"
+                    "            \"" TOKEN_LIST_GET "\", \"" TRAIL_STREAM_GET "\"] }\n"
                     "        subscribe: { allow: [\"" CLUSTER_SUBJECTS
                     ".alive.*.*\", \"_INBOX.>\"] } } }\n",
                     err) < 0 ||

@@ -28,6 +28,7 @@
 #include "cluster/operator.h"
 #include "cluster/status.h"
 #include "cluster/token_command.h"
+#include "cluster/trail_command.h"
 
 /* From the first signal to the end, whatever is still under way. */
 #define STOP_MS 20000
@@ -58,7 +59,7 @@ static int fail(struct error *err)
 static int help(void)
 {
     (void)printf("usage: belljar cluster gateway|node|run --config FILE\n"
-                 "       belljar cluster join|status|drain|undrain|token|demo [OPTION]…\n\n"
+                 "       belljar cluster join|status|drain|undrain|token|trails|demo [OPTION]…\n\n"
                  "Connect engines of several machines over NATS.\n\n"
                  "  gateway  take requests of clients and send them to nodes\n"
                  "  node     serve this machine's engine to the cluster\n"
@@ -67,6 +68,7 @@ static int help(void)
                  "  status   list nodes and gateways\n"
                  "  drain    have a node take no new work; undrain takes it back\n"
                  "  token    add, list and remove tokens of all machines\n"
+                 "  trails   list the signed heads of the nodes' audit trails\n"
                  "  demo     show a cluster of three machines on this one\n\n"
                  "  --config FILE  the settings, in TOML\n\n"
                  "`belljar cluster join --help` and such have more.\n\n"
@@ -202,8 +204,9 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"demo", cluster_demo},     {"drain", cluster_drain}, {"join", cluster_join},
-    {"status", cluster_status}, {"token", cluster_token}, {"undrain", cluster_undrain},
+    {"demo", cluster_demo},       {"drain", cluster_drain}, {"join", cluster_join},
+    {"status", cluster_status},   {"token", cluster_token}, {"trails", cluster_trails},
+    {"undrain", cluster_undrain},
 };
 
 int main(int argc, char **argv)

@@ -351,7 +351,7 @@ static void on_message(void *user, const struct bus_message *message)
         on_order(node, message);
     else if (node->jobs && job_keep_take(node->jobs, message))
         return;
-    else if (node->tokens)
+    else if (!trail_ship_take(node->trail, node->bus, message) && node->tokens)
         (void)token_sync_take(node->tokens, node->bus, message);
 }
 
@@ -399,6 +399,7 @@ static void on_tick(void *arg)
         member_forget(&node->gates, silent);
     }
     look_at_relays(node, now);
+    trail_ship_tick(node->trail, node->bus, now);
     if (node->tokens)
         token_sync_tick(node->tokens, node->bus);
     if (node->jobs)
@@ -446,6 +447,7 @@ static int open_bus(struct node *node, struct error *err)
     node->subjects[0] = node->own_subjects[0];
     node->subjects[1] = CLUSTER_SUBJECTS ".alive.gate.*";
     node->subjects[2] = node->own_subjects[1];
+    node->subjects[n++] = trail_ship_subject(node->trail);
     if (node->jobs)
         job_keep_subjects(node->jobs, &node->subjects[n]);
     n += node->jobs ? JOB_KEEP_SUBJECTS : 0;
@@ -484,6 +486,9 @@ static int open_all(struct node *node, struct error *err)
     node->beat.labels = list_json(node->settings->labels);
     node->beat.profiles = list_json(node->settings->profiles);
     node->beat.environments = list_json(node->settings->environments);
+    node->trail = trail_ship_new(node->settings);
+    if (!node->trail)
+        return error_memory(err);
     if (engine_watch_new(node, &node->engine, err) < 0)
         return -1;
     if (node->settings->tokens && token_sync_new(node->settings, &node->tokens, err) < 0)
@@ -529,6 +534,7 @@ void node_close(struct node *node)
     job_keep_free(node->jobs);
     engine_watch_free(node->engine);
     token_sync_free(node->tokens);
+    trail_ship_free(node->trail);
     loop_watch_free(node->tick);
     members_done(&node->gates);
     beat_done(&node->beat);

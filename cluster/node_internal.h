@@ -11,6 +11,7 @@
 #include "cluster/node.h"
 #include "cluster/stream.h"
 #include "cluster/token_sync.h"
+#include "cluster/trail_ship.h"
 
 #define RELAY_BUCKETS 1024
 
@@ -58,7 +59,7 @@ struct node {
     const struct settings *settings;
     struct bus *bus;
     char *password;
-    const char *subjects[9];
+    const char *subjects[10];
     char own_subjects[3][CLUSTER_SUBJECT_MAX];
     uint64_t instance;
     struct beat beat;
@@ -71,6 +72,7 @@ struct node {
     bool has_complained;
     bool is_draining;
     struct engine_watch *engine;
+    struct trail_ship *trail;
     struct token_sync *tokens; /* NULL: it keeps none */
     struct job_keep *jobs;     /* NULL: the bus has no copies of them */
 };

@@ -49,6 +49,17 @@ static const struct row rows[] = {
     {"DELETE", "/v1/tokens/*", ROUTE_LOCAL, NULL},
     {"POST", "/v1/console/*", ROUTE_LOCAL, NULL},
     {"DELETE", "/v1/console/*", ROUTE_LOCAL, NULL},
+    {"GET", "/metrics", ROUTE_METRICS, NULL},
+    {"GET", "/v1/stats", ROUTE_STATS, NULL},
+    {"GET", "/v1/events", ROUTE_EVENTS, NULL},
+    {"GET", "/v1/cluster/nodes", ROUTE_NODES, NULL},
+    {"GET", "/v1/audit/records", ROUTE_RECORDS, NULL},
+    {"GET", "/v1/audit/head", ROUTE_OF, NULL},
+    {"GET", "/v1/audit/key", ROUTE_OF, NULL},
+    {"GET", "/v1/audit/lines", ROUTE_OF, NULL},
+    {"GET", "/v1/audit/records/*", ROUTE_OF, "record"},
+    {"POST", "/v1/audit/verify", ROUTE_OF, NULL},
+    {"POST", "/v1/audit/receipt", ROUTE_UNSURE, "id"},
     {"GET", "/v1/runs", ROUTE_ALL, "runs"},
     {"GET", "/v1/sessions", ROUTE_ALL, "sessions"},
     {"GET", "/v1/jobs", ROUTE_ALL, "jobs"},
@@ -236,6 +247,40 @@ static bool find_name(const struct http_head *head, struct route_target *target)
     return len && decode((struct span){rest.data, len}, target->name, sizeof(target->name));
 }
 
+/* "node=a1" among the words of a query. */
+static bool find_in_query(struct span query, char ret_node[13])
+{
+    while (query.len) {
+        size_t n = span_until(query, "&");
+        int len = (int)n - (int)strlen("node=");
+
+        if (len > 0 && len <= ID_NODE_MAX && memcmp(query.data, "node=", strlen("node=")) == 0) {
+            (void)snprintf(ret_node, 13, "%.*s", len, query.data + strlen("node="));
+            return id_is_node(ret_node);
+        }
+        n += n < query.len;
+        query.data += n;
+        query.len -= n;
+    }
+    return false;
+}
+
+/* Records by the id of somebody else's making: who has them is asked. By their number they are
+ * those of one machine. */
+static bool find_record(const struct http_head *head, struct route_target *target)
+{
+    const char *last = memrchr(head->path.data, '/', head->path.len);
+    size_t len = last ? head->path.len - (size_t)(last + 1 - head->path.data) : 0, digits = 0;
+
+    while (digits < len && isdigit((unsigned char)last[1 + digits]))
+        digits++;
+    if (digits == len || head->target.len >= sizeof(target->probe))
+        return false;
+    (void)snprintf(target->probe, sizeof(target->probe), "%.*s", (int)head->target.len,
+                   head->target.data);
+    return true;
+}
+
 void route_find(const struct http_head *head, struct route_target *ret_target)
 {
     *ret_target = (struct route_target){.who = ROUTE_NODE};
@@ -246,6 +291,16 @@ void route_find(const struct http_head *head, struct route_target *ret_target)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (matches(&rows[i], head)) {
             ret_target->who = rows[i].who;
+            /* Events of one session come from its node alone. */
+            if (rows[i].who == ROUTE_EVENTS &&
+                find_id(head->query, "&=", ret_target->node, &ret_target->is_session))
+                ret_target->who = ROUTE_NODE;
+            if ((rows[i].who == ROUTE_OF || rows[i].who == ROUTE_RECORDS) &&
+                find_in_query(head->query, ret_target->node))
+                ret_target->who = ROUTE_NODE;
+            else if (rows[i].word && strcmp(rows[i].word, "record") == 0 &&
+                     find_record(head, ret_target))
+                ret_target->who = ROUTE_FIND;
             if (rows[i].who == ROUTE_ALL)
                 ret_target->list = rows[i].word;
             else

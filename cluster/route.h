@@ -5,15 +5,21 @@
 #include "http/request_rules.h"
 
 enum route_who {
-    ROUTE_ANY,    /* every node has the same answer */
-    ROUTE_FRESH,  /* work for whoever has room */
-    ROUTE_OPENS,  /* the same, and the body may have a name that must not be used twice */
-    ROUTE_NODE,   /* the node that it names */
-    ROUTE_NAME,   /* a session by the name that its client chose */
-    ROUTE_FIND,   /* the node that has it: its id names none */
-    ROUTE_ALL,    /* all nodes, their answers merged */
-    ROUTE_LOCAL,  /* one node would answer, and the others would not know of it */
-    ROUTE_UNSURE, /* there is an id or a name in the body */
+    ROUTE_ANY,     /* every node has the same answer */
+    ROUTE_FRESH,   /* work for whoever has room */
+    ROUTE_OPENS,   /* the same, and the body may have a name that must not be used twice */
+    ROUTE_NODE,    /* the node that it names */
+    ROUTE_NAME,    /* a session by the name that its client chose */
+    ROUTE_FIND,    /* the node that has it: its id names none */
+    ROUTE_ALL,     /* all nodes, their lists merged */
+    ROUTE_METRICS, /* all nodes, and the gateway: figures in Prometheus's format */
+    ROUTE_EVENTS,  /* all nodes: their streams of events as one */
+    ROUTE_RECORDS, /* all nodes: records of their trails, by their time */
+    ROUTE_OF,      /* the node that the query would have to name */
+    ROUTE_NODES,   /* the gateway, for those whom engines take for operators */
+    ROUTE_STATS,   /* all nodes: objects of figures, added up */
+    ROUTE_LOCAL,   /* one node would answer, and the others would not know of it */
+    ROUTE_UNSURE,  /* there is an id or a name in the body */
 };
 
 struct route_target {

@@ -10,7 +10,7 @@ import { KeyHelp, useKeys } from "./ui/keys.js";
 import { chosenTheme, nextTheme } from "./ui/theme.js";
 import { Login } from "./pages/login.js";
 
-/** @type {{name: string, title: string, icon: string, key: string, group: number, operator?: boolean}[]} */
+/** @type {{name: string, title: string, icon: string, key: string, group: number, operator?: boolean, cluster?: boolean}[]} */
 export const PAGES = [
   { name: "now", title: "Now", icon: "now", key: "n", group: 0 },
   { name: "runs", title: "Runs", icon: "runs", key: "r", group: 0 },
@@ -21,8 +21,12 @@ export const PAGES = [
   { name: "audit", title: "Audit", icon: "audit", key: "u", group: 1 },
   { name: "skills", title: "Skills & states", icon: "skills", key: "k", group: 2 },
   { name: "tokens", title: "Tokens", icon: "tokens", key: "t", group: 2 },
+  { name: "nodes", title: "Nodes", icon: "nodes", key: "o", group: 2, cluster: true },
   { name: "doctor", title: "Doctor", icon: "doctor", key: "d", group: 2 },
 ];
+
+/** A single machine has no page of machines. */
+const pagesOf = (/** @type {boolean} */ isCluster) => PAGES.filter((p) => isCluster || !p.cluster);
 
 /** @param {{failure: import("./lib/api.js").Failure | null}} props */
 export function App({ failure }) {
@@ -55,7 +59,8 @@ function Shell({ onLeave }) {
   const name = place.path[0] ?? "now";
   const page = PAGES.find((p) => p.name === name);
   const path = place.path.join("/");
-  useKeys(PAGES, { help: () => setHelp((open) => !open), theme: () => setTheme(nextTheme()) });
+  const pages = pagesOf(live.isCluster);
+  useKeys(pages, { help: () => setHelp((open) => !open), theme: () => setTheme(nextTheme()) });
   useEffect(() => {
     setMenu(false);
     main.current?.scrollTo(0, 0);
@@ -71,10 +76,10 @@ function Shell({ onLeave }) {
   return html`<a class="skip" href="#main" onClick=${toMain}>Skip to the page</a>
     <div class="shell ${menu ? "menu-open" : ""}">
       <${Top} title=${page?.title ?? "Belljar"} approvals=${live.approvals} open=${menu} onMenu=${() => setMenu(!menu)} />
-      <${Nav} name=${name} approvals=${live.approvals} onLeave=${onLeave} onHelp=${() => setHelp(true)} onTheme=${() => setTheme(nextTheme())} />
+      <${Nav} pages=${pages} name=${name} approvals=${live.approvals} onLeave=${onLeave} onHelp=${() => setHelp(true)} onTheme=${() => setTheme(nextTheme())} />
       <div class="scrim" onClick=${() => setMenu(false)}></div>
       <main id="main" ref=${main} tabindex="-1"><${Banner} />${live.me || live.state !== "starting" ? html`<${Page} place=${place} />` : null}</main>
-    </div>${help && html`<${KeyHelp} pages=${PAGES} onClose=${() => setHelp(false)} />`}`;
+    </div>${help && html`<${KeyHelp} pages=${pages} onClose=${() => setHelp(false)} />`}`;
 }
 
 /** @param {{title: string, approvals: number, open: boolean, onMenu: () => void}} props */
@@ -83,11 +88,11 @@ function Top({ title, approvals, open, onMenu }) {
     <span class="top-title">${title}</span><a class="icon-button" href="#/approvals" aria-label="${approvals} approvals wait"><${Icon} name="approvals" />${approvals > 0 && html`<span class="count">${approvals}</span>`}</a></header>`;
 }
 
-/** @param {{name: string, approvals: number, onLeave: () => void, onHelp: () => void, onTheme: () => void}} props */
-function Nav({ name, approvals, onLeave, onHelp, onTheme }) {
+/** @param {{pages: typeof PAGES, name: string, approvals: number, onLeave: () => void, onHelp: () => void, onTheme: () => void}} props */
+function Nav({ pages, name, approvals, onLeave, onHelp, onTheme }) {
   const theme = chosenTheme();
   return html`<nav class="nav" aria-label="pages"><a class="brand" href="#/now"><${Sign} /><span>Belljar</span></a>
-    ${[0, 1, 2].map((group) => html`<ul>${PAGES.filter((p) => p.group === group).map(
+    ${[0, 1, 2].map((group) => html`<ul>${pages.filter((p) => p.group === group).map(
       (p) => html`<li><a href="#/${p.name}" aria-current=${p.name === name ? "page" : undefined}><${Icon} name=${p.icon} /><span class="grow">${p.title}</span>${p.name === "approvals" && approvals > 0 && html`<span class="count" aria-label="${approvals} wait">${approvals}</span>`}</a></li>`,
     )}</ul>`)}
     <div class="nav-foot"><${Connection} />
@@ -127,6 +132,7 @@ const LOADERS = {
   skills: () => import("./pages/skills.js").then((m) => m.Skills),
   skill: () => import("./pages/skills.js").then((m) => m.Skill),
   state: () => import("./pages/skills.js").then((m) => m.State),
+  nodes: () => import("./pages/nodes.js").then((m) => m.Nodes),
   tokens: () => import("./pages/tokens.js").then((m) => m.Tokens),
   doctor: () => import("./pages/doctor.js").then((m) => m.Doctor),
 };

@@ -1,11 +1,14 @@
 #include "api/metrics.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "api/api.h"
 #include "api/durable.h"
+#include "api/trail_reader.h"
+#include "audit/signed_head.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 
@@ -288,6 +291,24 @@ static void show_stats(struct request *request)
     request_answer_json(request, 200, stats);
 }
 
+/* The signed head of the trail, or null. */
+static json_t *head_json(const struct api *api)
+{
+    cleanup(trail_wish_done) struct trail_wish wish = {0};
+    cleanup_error struct error err = {0};
+    cleanup_close int dir = -1;
+    char text[SIGNED_HEAD_TEXT_SIZE];
+    struct signed_head head;
+
+    if (trail_wish_open(api, &wish, &err) < 0)
+        return json_null();
+    dir = open(wish.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0 || signed_head_read(dir, &head, &err) < 0)
+        return json_null();
+    signed_head_text(&head, text);
+    return json_string(text);
+}
+
 /* For the node of a cluster, which asks several times a second. It has no token: the socket by
  * which it comes is the credential, and it passes no request for this path on. */
 static void show_room(struct request *request)
@@ -308,10 +329,20 @@ static void show_room(struct request *request)
     jobs_count_live(api->jobs, NULL, &running, &waiting);
     room = (json_int_t)queue.max_running - (json_int_t)queue.running - (json_int_t)queue.waiting;
     request_answer_json(request, 200,
-                        json_pack("{s:s, s:I, s:I, s:I, s:I}", "node", api->config->node, "room",
-                                  room, "running", (json_int_t)running, "waiting",
-                                  (json_int_t)waiting, "sessions",
+                        json_pack("{s:s, s:o, s:I, s:I, s:I, s:I}", "node", api->config->node,
+                                  "head", head_json(api), "room", room, "running",
+                                  (json_int_t)running, "waiting", (json_int_t)waiting, "sessions",
                                   (json_int_t)count_sessions(api)));
+}
+
+/* A gateway answers it by itself (cluster/fan_nodes.c). */
+static void show_nodes(struct request *request)
+{
+    struct error err = {0};
+
+    error_set(&err, E_NOT_FOUND, "this server is not a gateway of a cluster");
+    error_hint(&err, "ask a gateway: `belljar cluster gateway`");
+    request_answer_error(request, &err);
 }
 
 /* clang-format off */
@@ -320,6 +351,8 @@ const struct route metrics_routes[] = {
      .summary = "metrics of the server in Prometheus format; for operators"},
     {"GET", "/v1/cluster/room", show_room, .access = ROUTE_PUBLIC, .status = 200, .is_unlisted = true,
      .summary = "places for runs, for the node of a cluster"},
+    {"GET", "/v1/cluster/nodes", show_nodes, .access = ROUTE_OPERATOR, .answers = "ClusterNodes", .status = 200, .tag = "meta",
+     .summary = "the machines of a cluster, at a gateway: state, room, load, versions; for operators"},
     {"GET", "/v1/stats", show_stats, .answers = "Stats", .status = 200, .tag = "meta",
      .summary = "the caller's running and waiting programs; for operators also metrics of the whole server"},
     {0},

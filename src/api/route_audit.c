@@ -16,6 +16,10 @@
 
 #define CHECK_MS 10000
 
+/* Of one answer with records as they were written. */
+#define LINES_MAX   2000
+#define LINES_BYTES (4 * MIB)
+
 /* --- list and show, in the worker --- */
 
 static int add_row(void *user, const struct index_row *row, const struct buf *line,
@@ -86,6 +90,55 @@ static int work_show(const void *arg, json_t **ret_answer, struct error *err)
         *ret_answer =
             json_pack("{s:O, s:b}", "records", showing.list, "has_more", (int)showing.is_cut);
     json_decref(showing.list);
+    return r;
+}
+
+/* --- records as they were written, in the worker --- */
+
+struct lines {
+    json_t *list;
+    size_t bytes;
+    bool is_full;
+};
+
+static int add_raw(void *user, const struct index_row *row, const struct buf *line,
+                   const struct buf *start_line, struct error *err)
+{
+    struct lines *lines = user;
+
+    (void)row;
+    (void)start_line;
+    lines->bytes += line->len;
+    lines->is_full = json_array_size(lines->list) == LINES_MAX ||
+                     (lines->bytes > LINES_BYTES && json_array_size(lines->list));
+    if (lines->is_full)
+        return -1;
+    return json_array_append_new(lines->list, json_stringn(line->data, line->len)) < 0
+               ? error_set(err, E_INVALID, "a record cannot be read")
+               : 0;
+}
+
+static int work_lines(const void *arg, json_t **ret_answer, struct error *err)
+{
+    const struct trail_wish *wish = arg;
+    struct lines lines = {.list = json_array()};
+    cleanup(buf_done) struct buf pem = BUF_OF(KIB);
+    struct index *index = NULL;
+    struct key_public key;
+    int r = own_key_read(wish->trail_dir, &key, err);
+
+    if (r == 0)
+        r = key_public_pem(&key, &pem, err);
+    if (r == 0)
+        r = index_open(wish->dir, &index, err);
+    if (r == 0)
+        r = index_find(index, &wish->filter, add_raw, &lines, err);
+    index_close(index);
+    if (r == 0 || lines.is_full) {
+        r = 0;
+        *ret_answer = json_pack("{s:O, s:s}", "lines", lines.list, "pem", buf_str(&pem));
+    }
+    json_decref(lines.list);
     return r;
 }
 
@@ -173,6 +226,25 @@ static int work_receipt(const void *arg, json_t **ret_answer, struct error *err)
 
 /* --- routes --- */
 
+static void list_lines(struct request *request)
+{
+    cleanup(trail_wish_done) struct trail_wish wish = {0};
+    const struct worker_task task = {.work = work_lines,
+                                     .arg = &wish,
+                                     .patience_ms = TRAIL_FIND_MS,
+                                     .name = "the search",
+                                     .late_hint = "try again"};
+    struct error err = {0};
+
+    wish.filter = (struct index_filter){
+        .has_starts = true,
+        .after = (uint64_t)json_integer_value(json_object_get(request->query, "after")),
+    };
+    if (trail_check_node(request, &err) < 0 || trail_wish_open(request->api, &wish, &err) < 0 ||
+        trail_read(request, &task, NULL, &err) < 0)
+        request_answer_error(request, &err);
+}
+
 static void list_records(struct request *request)
 {
     cleanup(trail_wish_done) struct trail_wish wish = {0};
@@ -182,8 +254,10 @@ static void list_records(struct request *request)
                                      .name = "the search",
                                      .late_hint = "ask for a shorter time with `since`"};
     struct error err = {0};
-    int r = trail_wish_open(request->api, &wish, &err);
+    int r = trail_check_node(request, &err);
 
+    if (r == 0)
+        r = trail_wish_open(request->api, &wish, &err);
     if (r == 0)
         r = trail_wish_read(request, &wish, &err);
     wish.filter.kind = request_query(request, "kind");
@@ -199,7 +273,7 @@ static void show_record(struct request *request)
     struct error err = {0};
 
     wish.filter = (struct index_filter){.id = request->params[0], .has_starts = true};
-    if (trail_wish_open(request->api, &wish, &err) < 0 ||
+    if (trail_check_node(request, &err) < 0 || trail_wish_open(request->api, &wish, &err) < 0 ||
         trail_read(request,
                    &(struct worker_task){.work = work_show,
                                          .arg = &wish,
@@ -218,7 +292,7 @@ static void show_head(struct request *request)
     struct signed_head head;
     struct error err = {0};
 
-    if (trail_wish_open(request->api, &wish, &err) == 0) {
+    if (trail_check_node(request, &err) == 0 && trail_wish_open(request->api, &wish, &err) == 0) {
         dir = open(wish.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
             error_errno(&err, "open the audit trail");
@@ -238,7 +312,7 @@ static void show_key(struct request *request)
     struct key_public key;
     struct error err = {0};
 
-    if (!api->recorder)
+    if (trail_check_node(request, &err) == 0 && !api->recorder)
         error_set(&err, E_NOT_FOUND, "this server keeps no audit trail");
     if (err.code != E_NONE || own_key_read(api->config->trail_dir, &key, &err) < 0 ||
         key_public_pem(&key, &pem, &err) < 0)
@@ -275,7 +349,14 @@ static const struct schema_field list_fields[] = {
      .help = "only records with this status"},
     {"session", SCHEMA_STRING, .max_len = 64, .help = "only records of the session with this id"},
     {"limit", SCHEMA_INTEGER, .min = 1, .max = TRAIL_LIST_MAX, .help = "at most so many, the newest (default 100)"},
+    TRAIL_NODE_FIELD,
     TRAIL_LIST_FIELDS,
+    {0},
+};
+static const struct schema_field record_fields[] = {TRAIL_NODE_FIELD, {0}};
+static const struct schema_field line_fields[] = {
+    {"after", SCHEMA_INTEGER, .min = 0, .max = 1e15, .help = "records after the one with this number (default 0)"},
+    TRAIL_NODE_FIELD,
     {0},
 };
 static const struct schema_field receipt_fields[] = {{0}};
@@ -283,14 +364,16 @@ static const struct schema_field receipt_fields[] = {{0}};
 const struct route api_audit_routes[] = {
     {"GET", "/v1/audit/records", list_records, .query = list_fields, .access = ROUTE_OPERATOR, .answers = "AuditList",
      .status = 200, .tag = "audit", .summary = "records of the audit trail, newest first; for operators"},
-    {"GET", "/v1/audit/head", show_head, .access = ROUTE_OPERATOR, .answers = "AuditHead", .status = 200, .tag = "audit",
+    {"GET", "/v1/audit/head", show_head, .query = record_fields, .access = ROUTE_OPERATOR, .answers = "AuditHead", .status = 200, .tag = "audit",
      .summary = "the signed head of the audit trail; for operators"},
-    {"GET", "/v1/audit/key", show_key, .answers = "AuditKey", .status = 200, .tag = "audit",
+    {"GET", "/v1/audit/key", show_key, .query = record_fields, .answers = "AuditKey", .status = 200, .tag = "audit",
      .summary = "the public key of the audit trail"},
     {"POST", "/v1/audit/receipt", check_receipt, .body = receipt_fields, .max_body = API_BODY_BYTES, .reads_body = true,
      .answers = "ReceiptChecked", .status = 200, .tag = "audit",
      .summary = "check a receipt, or a result with its receipt, against the key of this server"},
-    {"GET", "/v1/audit/records/{id}", show_record, .access = ROUTE_OPERATOR, .answers = "AuditRecords", .status = 200, .tag = "audit",
+    {"GET", "/v1/audit/lines", list_lines, .query = line_fields, .access = ROUTE_OPERATOR, .answers = "AuditLines",
+     .status = 200, .tag = "audit", .summary = "records of the audit trail as they were written, oldest first, to be verified elsewhere; for operators"},
+    {"GET", "/v1/audit/records/{id}", show_record, .query = record_fields, .access = ROUTE_OPERATOR, .answers = "AuditRecords", .status = 200, .tag = "audit",
      .summary = "the records of a run, a session or a correlation id, or the record with this `seq`; for operators"},
     {0},
 };

@@ -134,7 +134,7 @@ static void verify(struct request *request)
     bool wants_events = route_wants_events(request);
     struct error err = {0};
 
-    if (trail_wish_open(request->api, &wish, &err) < 0 ||
+    if (trail_check_node(request, &err) < 0 || trail_wish_open(request->api, &wish, &err) < 0 ||
         trail_read(request, &task, wants_events ? &listener : NULL, &err) < 0)
         request_answer_error(request, &err);
     else if (wants_events)
@@ -143,9 +143,10 @@ static void verify(struct request *request)
 
 /* clang-format off */
 static const struct schema_field nothing[] = {{0}};
+static const struct schema_field node_fields[] = {TRAIL_NODE_FIELD, {0}};
 
 const struct route api_verify_routes[] = {
-    {"POST", "/v1/audit/verify", verify, .body = nothing, .max_body = KIB, .access = ROUTE_OPERATOR, .streams = true,
+    {"POST", "/v1/audit/verify", verify, .body = nothing, .query = node_fields, .max_body = KIB, .access = ROUTE_OPERATOR, .streams = true,
      .answers = "AuditVerified", .status = 200, .tag = "audit",
      .summary = "read the whole audit trail and report what is wrong with it; for operators"},
     {0},

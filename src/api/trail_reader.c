@@ -89,6 +89,17 @@ int trail_wish_restrict(const struct request *request, struct trail_wish *wish, 
     return 0;
 }
 
+int trail_check_node(const struct request *request, struct error *err)
+{
+    const struct api *api = request->api;
+    const char *node = request_query(request, "node");
+
+    if (!node || strcmp(node, api->config->node) == 0)
+        return 0;
+    error_set(err, E_NOT_FOUND, "this is not the machine `%s`", node);
+    return error_hint(err, "ask a gateway of its cluster");
+}
+
 /* --- in the worker --- */
 
 static json_t *number_or_null(uint64_t number)

@@ -34,6 +34,16 @@ int trail_wish_read(const struct request *request, struct trail_wish *wish, stru
  * token on; or, for operators, those that `all` and `owner` of the query ask for. E_DENIED. */
 int trail_wish_restrict(const struct request *request, struct trail_wish *wish, struct error *err);
 
+/* Whose trail it is, for a gateway, which sends the request there. */
+#define TRAIL_NODE_FIELD                                                                           \
+    {                                                                                              \
+        "node", SCHEMA_STRING, .max_len = 12,                                                      \
+                               .help = "at a gateway: the machine whose trail it is"               \
+    }
+
+/* E_NOT_FOUND: the query names another machine than this one. */
+int trail_check_node(const struct request *request, struct error *err);
+
 /* The fields that all these lists have, each with a comma behind it. */
 /* clang-format off */
 #define TRAIL_LIST_MAX     1000

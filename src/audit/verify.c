@@ -360,6 +360,52 @@ static int check_file(struct verify *v, size_t index, struct error *err)
     return 0;
 }
 
+static void conclude(struct verify *v)
+{
+    check_beginning(v);
+    check_head(v);
+    check_against(v);
+}
+
+struct verify *verify_lines_new(const struct verify_options *options,
+                                const struct signed_head *head)
+{
+    struct verify *v = calloc(1, sizeof(*v));
+
+    if (v)
+        v->at.files = calloc(1, sizeof(*v->at.files));
+    if (!v || !v->at.files) {
+        free(v);
+        return NULL;
+    }
+    v->options = options;
+    v->at.count = 1;
+    v->at.head = *head;
+    (void)snprintf(v->file, sizeof(v->file), "line");
+    return v;
+}
+
+/* All of it is one file, which begins with whatever comes first. */
+void verify_line(struct verify *v, const char *line, size_t len)
+{
+    struct record_head head;
+
+    if (v->line++ == 0 && record_read(line, len, &head))
+        v->at.files[0] = head.mark.seq;
+    check_record(v, line, len);
+    v->result.records++;
+    v->result.bytes += len + 1;
+}
+
+void verify_lines_end(struct verify *v, struct verify_result *ret_result)
+{
+    v->result.files = v->result.records > 0;
+    conclude(v);
+    *ret_result = v->result;
+    snapshot_done(&v->at);
+    free(v);
+}
+
 int verify_trail(const char *dir, const struct verify_options *options,
                  struct verify_result *ret_result, struct error *err)
 {
@@ -381,9 +427,7 @@ int verify_trail(const char *dir, const struct verify_options *options,
         tell_progress(&v, 0);
     }
     if (r == 0) {
-        check_beginning(&v);
-        check_head(&v);
-        check_against(&v);
+        conclude(&v);
         *ret_result = v.result;
     }
     snapshot_done(&v.at);

@@ -41,6 +41,15 @@ struct verify_result {
     struct record_mark last;
 };
 
+/* Like verify_trail(), but of lines that come one after the other, from the first record that there
+ * is: a trail that is elsewhere. `head` is the last one that is known of it; `options` are only
+ * lent until the end. NULL: out of memory. */
+struct verify;
+struct verify *verify_lines_new(const struct verify_options *options,
+                                const struct signed_head *head);
+void verify_line(struct verify *v, const char *line, size_t len);
+void verify_lines_end(struct verify *v, struct verify_result *ret_result); /* frees it */
+
 /* -1: it could not be read. What was found is in *ret_result. */
 int verify_trail(const char *dir, const struct verify_options *options,
                  struct verify_result *ret_result, struct error *err);

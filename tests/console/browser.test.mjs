@@ -63,7 +63,7 @@ async function furnish() {
 function addresses(failed) {
   return {
     now: "#/now", runs: "#/runs", run: `#/runs/${failed.id}`, sessions: "#/sessions", session: "#/sessions/analysis", variables: "#/sessions/analysis/variables", files: "#/sessions/analysis/files?file=app.py", checkpoints: "#/sessions/analysis/checkpoints",
-    terminal: "#/sessions/analysis/terminal", about: "#/sessions/analysis/about", playground: "#/playground", changes: "#/changes", diff: "#/changes/fix", approvals: "#/approvals", audit: "#/audit", record: "#/audit/2", skills: "#/skills", skill: "#/skills/csv-profile", tokens: "#/tokens", doctor: "#/doctor",
+    terminal: "#/sessions/analysis/terminal", about: "#/sessions/analysis/about", playground: "#/playground", changes: "#/changes", diff: "#/changes/fix", approvals: "#/approvals", audit: "#/audit", record: "#/audit/2", skills: "#/skills", skill: "#/skills/csv-profile", tokens: "#/tokens", nodes: "#/nodes", doctor: "#/doctor",
   };
 }
 
@@ -682,9 +682,9 @@ test("a trail that was tampered with is found in front of one's eyes", async ({ 
   assertClean(seen);
 });
 
-/** @param {any} standIn @param {string} where */
-async function floodPage(standIn, where) {
-  const { page, seen, context } = await newPage(browser, standIn.url);
+/** @param {any} standIn @param {string} where @param {any} [options] */
+async function floodPage(standIn, where, options = {}) {
+  const { page, seen, context } = await newPage(browser, standIn.url, options);
   await enter(page, standIn.url, "bj_x");
   await open(page, where);
   return { page, seen, context };
@@ -726,6 +726,45 @@ test("500 runs a second: the list stays a window, and can be used", async () => 
   assertClean(seen);
   await context.close();
   await standIn.stop();
+});
+
+for (const theme of ["light", "dark"]) {
+  test(`the machines of a cluster have a page: ${theme}`, async () => {
+    const standIn = await startStandIn(path.join(build, "console-packages/files"), await policy());
+    const node = { state: "ready", version: "0.1.0", silent_s: 0.1, clock_off_ms: 3, room: 30, running: 2, waiting: 0, sessions: 5, requests: 2, labels: ["gpu"], profiles: null, environments: null, runs: {}, queue: { running: 2, waiting: 0, max_running: 32, max_waiting: 64 }, pool: {}, cpu_s: 1, resident_bytes: 40e6 };
+    standIn.state.nodes = [{ ...node, node: "b2", state: "draining", clock_off_ms: -7200000 }, { ...node, node: "a1" }, { ...node, node: "c3", state: "no_engine", queue: null, resident_bytes: null, version: "0.2.0" }, { node: "d4", state: "lost", version: "0.1.0", silent_s: 312 }];
+    const { page, seen, context } = await floodPage(standIn, "#/nodes", { colorScheme: theme });
+    await page.waitForSelector("tbody tr:nth-child(4)");
+    const rows = await page.$$eval("tbody tr", (/** @type {any[]} */ l) => l.map((r) => r.innerText.replaceAll(/\s+/g, " ")));
+    assert.deepEqual(rows.map((/** @type {string} */ r) => r.slice(0, 2)), ["a1", "b2", "c3", "d4"]);
+    assert.match(rows[0], /gpu ready/);
+    assert.match(rows[0], /2 of 32/);
+    assert.match(rows[1], /draining its clock is off by 2 h/);
+    assert.match(rows[2], /no engine.*0\.2\.0 not the gateway's/);
+    assert.match(rows[3], /lost.*5 min ago/);
+    assert.match(await page.textContent(".page-sub"), /1 of 4 ready · 6 running · room for 90 · 15 sessions/);
+    await page.waitForSelector("nav a[href='#/nodes'][aria-current=page]");
+    await page.keyboard.press("g");
+    await page.keyboard.press("n");
+    await page.waitForFunction(() => location.hash === "#/now");
+    await page.keyboard.press("g");
+    await page.keyboard.press("o");
+    await page.waitForSelector("tbody tr");
+    assert.deepEqual(await axe(page), []);
+    assertClean(seen);
+    await context.close();
+    await standIn.stop();
+  });
+}
+
+test("a single machine has no page of machines", async ({ page, seen }) => {
+  await enter(page, server.url, server.token);
+  await open(page, "#/now");
+  await page.waitForSelector("nav a[href='#/doctor']");
+  assert.equal(await page.$("nav a[href='#/nodes']"), null);
+  await open(page, "#/nodes");
+  assert.match(await page.textContent("main"), /single machine/);
+  assertClean(seen);
 });
 
 test("10,000 records can be paged through", async () => {

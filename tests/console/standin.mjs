@@ -19,7 +19,8 @@ function run(n) {
 export async function startStandIn(directory, policy) {
   /** @type {Set<import("node:http").ServerResponse>} */
   const streams = new Set();
-  const state = { rate: 0, total: 10_000, n: 1_000_000, sent: 0 };
+  /** @type {{rate: number, total: number, n: number, sent: number, nodes: any[] | null}} */
+  const state = { nodes: null, rate: 0, total: 10_000, n: 1_000_000, sent: 0 };
   const began = new Date().toISOString();
   /** @param {import("node:http").ServerResponse} response @param {any} value */
   const json = (response, value) => {
@@ -45,11 +46,12 @@ export async function startStandIn(directory, policy) {
     if (url.pathname === "/v1/me") return json(response, { name: "root", operator: true, grants: true, profiles: [], limits: {}, used: {}, running: 0, waiting: 0, done: 0, refused: 0, expires_in_s: null });
     if (url.pathname === "/v1/events") {
       response.writeHead(200, { "Content-Type": "text/event-stream" });
-      response.write(`id: 0\nevent: hello\ndata: ${JSON.stringify({ time: new Date().toISOString(), server_started_at: began, version: "0", live: { running: 0, waiting: 0, sessions: 0, approvals: 0 } })}\n\n`);
+      response.write(`id: 0\nevent: hello\ndata: ${JSON.stringify({ time: new Date().toISOString(), server_started_at: began, version: "0", live: { running: 0, waiting: 0, sessions: 0, approvals: 0 }, ...(state.nodes ? { nodes: state.nodes.map((n) => n.node), nodes_missing: [] } : {}) })}\n\n`);
       streams.add(response);
       request.on("close", () => streams.delete(response));
       return undefined;
     }
+    if (url.pathname === "/v1/cluster/nodes" && state.nodes) return json(response, { gateway: "a1", version: "0.1.0", nodes: state.nodes });
     if (url.pathname === "/v1/runs") {
       const { list, next } = pageOf(url, limit);
       return json(response, { runs: list.map((n) => ({ ...run(n), ended_at: new Date(Date.now() - (state.total - n) * 1000).toISOString() })), next, newest: String(state.total) });

@@ -39,6 +39,8 @@ METHODS = {
     "POST /v1/runs/{run}/undo": ["Client.undo"],
     "GET /v1/audit/records": ["Client.audit"],
     "GET /v1/audit/head": ["Client.audit_head"],
+    "GET /v1/cluster/nodes": ["Client.cluster_nodes"],
+    "GET /v1/audit/lines": ["Client.audit_lines"],
     "GET /v1/audit/records/{id}": ["Client.audit_records"],
     "POST /v1/audit/verify": ["Client.verify_audit"],
     "GET /v1/config": ["Client.settings"],

@@ -70,20 +70,24 @@ class Machine(serving.Server):
         self.name = name
         self.directory = directory
         self.cluster_socket = directory / "cluster.sock"
-        self.engine = serving.Server(who, env={
+        self.who = who
+        self.engine_env = {
             "BELLJAR_NODE": name, "BELLJAR_CLUSTER_SOCKET": str(self.cluster_socket), "BELLJAR_PROFILE": "open",
             "BELLJAR_SOCKET": str(directory / "http.sock"), "BELLJAR_TOKEN_FILE": str(directory.parent / "token"),
             "BELLJAR_TOKENS_FILE": str(directory.parent / "tokens.toml"), "XDG_STATE_HOME": str(directory), **(env or {}),
-        })  # fmt: skip
+        }  # fmt: skip
+        self.start_engine()
         self.token = self.engine.token
         self.settings = directory / "cluster.toml"
         self.settings.write_text(
             f'name = "{name}"\nlog_level = "{os.environ.get("CLUSTER_LOG", "info")}"\n[bus]\nservers = [{", ".join(repr(s) for s in servers)}]\n'
             f'[gateway]\nlisten = ["127.0.0.1:0"]\n[node]\nsocket = "{self.cluster_socket}"\nlabels = {list(labels)}\n{node}'
         )
-        self.who = who
         self.said = []
         self.start_bus()
+
+    def start_engine(self):
+        self.engine = serving.Server(self.who, env=self.engine_env)
 
     def start_bus(self):
         self.process = self.who.start("cluster", "run", "--config", self.settings, stderr=subprocess.STDOUT)

@@ -193,7 +193,7 @@ class Events:
             if line.startswith(":"):
                 self.comments += 1
             elif line.startswith("id: "):
-                number = int(line[4:])
+                number = int(line[4:]) if line[4:].strip().isdigit() else line[4:].strip()
             elif line.startswith("event: "):
                 name = line[7:].strip()
             elif line.startswith("data: "):

@@ -18,12 +18,13 @@ const FLUSH_MS = 100;
  * @property {number} gaps      how often events were lost
  * @property {number} approvals that wait
  * @property {number} lostAt
+ * @property {boolean} isCluster  the server is a gateway of several machines
  * @property {number} epoch     grows when lists have to be read again
  */
 
 /** @type {Live} */
 export const live = {
-  state: "starting", me: null, version: "", startedAt: "", counts: null, runs: [], seen: 0, gaps: 0, approvals: 0, lostAt: 0, epoch: 0,
+  state: "starting", me: null, version: "", startedAt: "", counts: null, runs: [], seen: 0, gaps: 0, approvals: 0, lostAt: 0, isCluster: false, epoch: 0,
 };
 
 /** @type {Set<() => void>} */
@@ -153,8 +154,11 @@ function note(event, data) {
     live.startedAt = data.server_started_at;
     live.counts = { ...data.live };
     live.approvals = data.live?.approvals ?? 0;
+    live.isCluster = Array.isArray(data.nodes);
   } else if (event === "gap") {
     live.gaps++;
+    live.epoch++;
+  } else if (event === "node_lost" || event === "node_back" || event === "node_joined") {
     live.epoch++;
   } else if (event.endsWith("_started")) {
     byId.set(data.id, { ...data, state: "running", started_at: data.time, kind: event.split("_")[0] });

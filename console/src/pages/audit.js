@@ -19,8 +19,8 @@ const EXPORT_MAX = 20_000;
 
 /** @param {{query: Record<string, string>}} props */
 export function Audit({ query }) {
-  const head = useGet("/v1/audit/head");
-  const { epoch } = useLive();
+  const { epoch, isCluster } = useLive();
+  const head = useGet(isCluster ? null : "/v1/audit/head");
   const [state, setState] = useState(/** @type {{rows: any[], next: string | null, newest: string | null, error: any, loading: boolean}} */ ({ rows: [], next: null, newest: null, error: null, loading: true }));
   const busy = useRef(/** @type {AbortController | null} */ (null));
   const filters = Object.fromEntries(Object.entries(query).filter(([n, v]) => v && ["kind", "status", "owner", "session", "text", "since", "until"].includes(n)));
@@ -59,17 +59,26 @@ export function Audit({ query }) {
   return html`<div class="page page-fill"><${Head} title="Audit" sub="Every run is recorded before it starts. Records are chained and signed.">
       <button type="button" disabled=${exporting.busy} onClick=${save}><${Icon} name="down" />Export</button><${Same} call=${{ method: "GET", path: "/v1/audit/records?limit=100", python: "for record in client.audit(limit=100):\n    print(record)\nprint(client.verify_audit())", typescript: "console.log(await client.audit({ limit: 100 }));\nconsole.log(await client.verifyAudit());" }} /></${Head}>
     <${Problem} error=${exporting.error} />
-    <div class="audit-top"><${Verify} head=${head} /><${Receipt} /></div>
+    <div class="audit-top">${isCluster ? html`<${OfAll} />` : html`<${Verify} head=${head} />`}<${Receipt} /></div>
     <form class="filters" role="search" onSubmit=${(/** @type {Event} */ e) => e.preventDefault()}><${SearchBox} label="text of records" value=${query.text ?? ""} onChange=${(/** @type {string} */ v) => change("text", v)} /><${Choice} label="kind" value=${query.kind ?? ""} values=${KINDS} onChange=${(/** @type {string} */ v) => change("kind", v)} />
       <${Choice} label="status" value=${query.status ?? ""} values=${STATES} onChange=${(/** @type {string} */ v) => change("status", v)} /><${Choice} label="since" value=${query.since ?? ""} values=${["10m", "1h", "1d", "7d"]} onChange=${(/** @type {string} */ v) => change("since", v)} /><${SearchBox} label="owner" plain value=${query.owner ?? ""} onChange=${(/** @type {string} */ v) => change("owner", v)} />
       ${news > 0 && html`<button type="button" class="quiet" onClick=${() => (setNews(0), read(null), head.reload())}><${Icon} name="refresh" />${count(news)} new</button>`}</form>
     ${state.error && html`<${Problem} error=${state.error} onRetry=${() => read(null)} />`}
-    ${state.rows.length ? html`<${List} label="records" class="records" columns=${COLUMNS} rows=${state.rows} keyOf=${(/** @type {any} */ r) => String(r.seq)} hrefOf=${(/** @type {any} */ r) => placeHash(["audit", String(r.seq)])} onEnd=${() => state.next && !busy.current && read(state.next)} isMore=${Boolean(state.next)} />`
+    ${state.rows.length ? html`<${List} label="records" class="records" columns=${COLUMNS} rows=${state.rows} keyOf=${(/** @type {any} */ r) => `${r.node ?? ""}${r.seq}`} hrefOf=${placeOf} onEnd=${() => state.next && !busy.current && read(state.next)} isMore=${Boolean(state.next)} />`
       : state.loading ? html`<${Loading} lines=${8} />` : !state.error && html`<${Empty} title="No record matches" icon="audit"><p class="muted">${Object.keys(filters).length ? html`<button type="button" class="link" onClick=${() => setQuery({})}>Clear the filters</button>` : "The trail begins with the first run."}</p><//>`}</div>`;
 }
 
+/** Machines number their own records. @param {any} r */
+const placeOf = (r) => placeHash(["audit", String(r.seq)], { node: r.node });
+
+/** Machines are not believed one by one: whoever verifies keeps what was seen. */
+function OfAll() {
+  const command = "belljar audit verify --cluster";
+  return html`<${Card} title="Is it whole?" class="verify"><p class="muted">Each machine has a trail of its own. On a machine of the cluster, type:</p><div class="command"><code>${command}</code><${Copy} text=${command} what="copy command" /></div><//>`;
+}
+
 const COLUMNS = [
-  { name: "seq", title: "#", class: "col-number col-seq", cell: (/** @type {any} */ r) => html`<a href=${placeHash(["audit", String(r.seq)])} class="tabular">${r.seq}</a>` },
+  { name: "seq", title: "#", class: "col-number col-seq", cell: (/** @type {any} */ r) => html`<a href=${placeOf(r)} class="tabular">${r.node ? html`<span class="muted"><${Line} text=${r.node} max=${12} /></span> ` : ""}${r.seq}</a>` },
   { name: "kind", title: "Kind", class: "col-kind", cell: (/** @type {any} */ r) => html`${r.kind}${r.event ? html` <span class="muted">${r.event}</span>` : ""}` },
   { name: "status", title: "Status", class: "col-status", cell: (/** @type {any} */ r) => (r.status ? html`<${Status} state=${r.status} />` : html`<span class="muted">–</span>`) },
   { name: "summary", title: "What", class: "col-code", cell: (/** @type {any} */ r) => html`<span class="code-line">${r.summary ? html`<code><${Line} text=${r.summary} max=${160} /></code>` : html`<span class="muted">${r.id ?? "–"}</span>`}</span>` },
@@ -154,14 +163,15 @@ function Receipt() {
       : html`<p class="muted">Drop a receipt here, or a result that has one. Runs get one with <code>"receipt": true</code>. It is checked against the key of this server.</p>`}<${Problem} error=${action.error} /></div><//>`;
 }
 
-/** @param {{id: string}} props */
-export function Record({ id }) {
-  const found = useGet(path`/v1/audit/records/${id}`);
-  const head = useGet("/v1/audit/head");
+/** @param {{id: string, query: Record<string, string>}} props */
+export function Record({ id, query: { node } }) {
+  const of = node ? `?${new URLSearchParams({ node })}` : "";
+  const found = useGet(path`/v1/audit/records/${id}` + of);
+  const head = useGet(`/v1/audit/head${of}`);
   const isNumber = /^\d+$/.test(id);
   const at = isNumber ? Number(id) : found.data?.records[0]?.seq;
   return html`<div class="page"><${Head} title=${isNumber ? `Record #${id}` : "Records"} crumbs=${[["Audit", "#/audit"]]} sub=${isNumber ? null : html`<${Id} id=${id} />`}>
-      ${at > 1 && html`<a class="button" data-key="previous" href=${placeHash(["audit", String(at - 1)])}>‹ #${at - 1}</a>`}${at && at < (head.data?.seq ?? Infinity) && html`<a class="button" data-key="next" href=${placeHash(["audit", String(at + 1)])}>#${at + 1} ›</a>`}<${Same} call=${{ method: "GET", path: path`/v1/audit/records/${id}` }} /></${Head}>
+      ${at > 1 && html`<a class="button" data-key="previous" href=${placeHash(["audit", String(at - 1)], { node })}>‹ #${at - 1}</a>`}${at && at < (head.data?.seq ?? Infinity) && html`<a class="button" data-key="next" href=${placeHash(["audit", String(at + 1)], { node })}>#${at + 1} ›</a>`}<${Same} call=${{ method: "GET", path: path`/v1/audit/records/${id}` + of }} /></${Head}>
     <${Load} of=${found}>${(/** @type {any} */ data) => html`<div class="stack">${data.records.map((/** @type {any} */ r) => html`<${OneRecord} key=${r.seq} r=${r} />`)}${data.has_more && html`<p class="muted small">There are more records of this id.</p>`}</div>`}<//></div>`;
 }
 

@@ -308,27 +308,40 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT, JobsT]):
     async def audit(
         self, *, kind: Optional[str] = None, status: Optional[str] = None, owner: Optional[str] = None, session: Optional[str] = None,
         text: Optional[str] = None, since: Optional[str] = None, until: Optional[str] = None, after: Optional[int] = None,
-        before: Optional[int] = None, limit: Optional[int] = None,
+        before: Optional[int] = None, limit: Optional[int] = None, node: Optional[str] = None,
     ) -> List[Json]:  # fmt: skip
-        """Records of the audit trail, newest first. The next page is what lies `before` the `seq` of the last."""
+        """Records of the audit trail, newest first. The next page is what lies `before` the `seq` of the last.
+
+        At a gateway of several machines, those of all; numbers are for one of them, `node`.
+        """
         query = {"kind": kind, "status": status, "owner": owner, "session": session, "text": text, "since": since,
-                 "until": until, "after": after, "before": before, "limit": limit}  # fmt: skip
+                 "until": until, "after": after, "before": before, "limit": limit, "node": node}  # fmt: skip
         return member(await self._transport.call(Request(routes.AUDIT, query=query)), "records", list)
 
     @call
-    async def audit_records(self, id: str) -> Json:
-        """The whole records of a run, a session or a correlation id, or the one with this number."""
-        return read_object(await self._transport.call(Request(routes.AUDIT_RECORDS, {"id": id})))
+    async def audit_records(self, id: str, *, node: Optional[str] = None) -> Json:
+        """The whole records of a run, a session or a correlation id, or the one with this number, of one machine at a gateway."""
+        return read_object(await self._transport.call(Request(routes.AUDIT_RECORDS, {"id": id}, {"node": node})))
 
     @call
-    async def audit_head(self) -> Json:
+    async def audit_lines(self, *, after: Optional[int] = None, node: Optional[str] = None) -> Json:
+        """Records as they were written, oldest first, to be verified elsewhere: `lines`, and `pem`, the public key of the trail."""
+        return read_object(await self._transport.call(Request(routes.AUDIT_LINES, {}, {"after": after, "node": node})))
+
+    @call
+    async def cluster_nodes(self) -> Json:
+        """The machines of a cluster, as a gateway knows them: state, room, load, versions."""
+        return read_object(await self._transport.call(Request(routes.CLUSTER_NODES)))
+
+    @call
+    async def audit_head(self, *, node: Optional[str] = None) -> Json:
         """The signed head of the audit trail."""
-        return read_object(await self._transport.call(Request(routes.AUDIT_HEAD)))
+        return read_object(await self._transport.call(Request(routes.AUDIT_HEAD, {}, {"node": node})))
 
     @call
-    async def verify_audit(self) -> Json:
+    async def verify_audit(self, *, node: Optional[str] = None) -> Json:
         """Reads the whole audit trail and says what is wrong with it."""
-        return read_object(await self._transport.call(Request(routes.AUDIT_VERIFY, json={})))
+        return read_object(await self._transport.call(Request(routes.AUDIT_VERIFY, {}, {"node": node}, json={})))
 
     @call
     async def settings(self) -> Json:
@@ -368,9 +381,9 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT, JobsT]):
         return read_object(await self._transport.call(Request(routes.ME)))
 
     @call
-    async def audit_key(self) -> Json:
+    async def audit_key(self, *, node: Optional[str] = None) -> Json:
         """The public key of the audit trail: `key`, its name, and `pem`."""
-        return read_object(await self._transport.call(Request(routes.AUDIT_KEY)))
+        return read_object(await self._transport.call(Request(routes.AUDIT_KEY, {}, {"node": node})))
 
     @call
     async def check_receipt(self, receipt: Mapping[str, Any]) -> Json:

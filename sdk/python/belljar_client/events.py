@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 from types import TracebackType
 from typing import Any, Awaitable, Callable, Dict, List, Optional, Type, TypeVar, Union
 
@@ -21,6 +22,7 @@ Callback = Optional[Callable[[T], Said]]
 LAST = ("result", "error", "running")
 RETRIES = 2
 ID_DIGITS = 18
+ID_BYTES = 8192  # of a stream of several machines, which has a place in the stream of each
 
 
 def approval_request(approval: Approval, approve: bool, accept_hidden: Optional[int]) -> Request:
@@ -38,6 +40,7 @@ def line_request(run_id: str, text: Optional[str], close: Optional[bool]) -> Req
     return Request(routes.LINE, {"run": run_id}, json={k: v for k, v in (("text", text), ("close", close)) if v is not None})
 
 
+PLACES = re.compile(rb"[a-z][a-z0-9.-]*")
 STREAM = {"Accept": "text/event-stream"}
 
 
@@ -50,7 +53,7 @@ def follow_request(run_id: str, stdout: int, stderr: int, wait: Value = None) ->
 async def read_event(lines: Lines, max_bytes: int) -> Optional[Event]:
     """The next event of a stream. None: the stream has ended."""
     kind, size = "message", 0
-    number: Optional[int] = None
+    number: Union[int, str, None] = None
     data: List[bytes] = []
     while True:
         line = await lines.next()
@@ -61,6 +64,8 @@ async def read_event(lines: Lines, max_bytes: int) -> Optional[Event]:
         value = value[1:] if value.startswith(b" ") else value
         if name == b"id" and value.isdigit() and len(value) <= ID_DIGITS:
             number = int(value)
+        elif name == b"id" and 0 < len(value) <= ID_BYTES and PLACES.fullmatch(value):
+            number = value.decode("ascii")
         elif name == b"event":
             kind = value.decode("utf-8", "replace")
         elif name == b"data":
@@ -91,7 +96,7 @@ class EventsMethods:
         self._cancels = not self._follows and not self._watches and request.key is None
         self._exchange: Optional[Exchange] = None
         self._lines: Optional[Lines] = None
-        self._last_id = 0
+        self._last_id: Union[int, str] = 0
         self._have = {"stdout": 0, "stderr": 0}  # bytes
         self._retries = RETRIES
         self._is_over = False

@@ -318,7 +318,7 @@ class Event:
     """Something that happened in a run: start, stdout, stderr, display, progress, approval, input, result, gap, dropped, running."""
 
     kind: str
-    id: Optional[int]
+    id: Union[int, str, None]  # a text where it comes from a gateway of several machines
     data: Json
 
     @property

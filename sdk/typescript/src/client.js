@@ -370,10 +370,10 @@ export class Client {
 
   /**
    * The public key of the audit trail: `key`, its name, and `pem`.
-   * @param {Asking} [asking]
+   * @param {Api.Routes["GET /v1/audit/key"]["query"] & Asking} [asking]
    */
-  auditKey({ signal } = {}) {
-    return this.#transport.call("GET /v1/audit/key", { signal });
+  auditKey({ signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/audit/key", { query, signal });
   }
 
   /**
@@ -424,28 +424,44 @@ export class Client {
   }
 
   /**
-   * The whole records of a run, a session or a correlation id, or the one with this number.
+   * The whole records of a run, a session or a correlation id, or the one with this number, of one machine (`node`) at a gateway.
    * @param {string} id
+   * @param {Api.Routes["GET /v1/audit/records/{id}"]["query"] & Asking} [asking]
+   */
+  auditRecords(id, { signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/audit/records/{id}", { parts: { id }, query, signal });
+  }
+
+  /**
+   * Records as they were written, oldest first, to be verified elsewhere: `lines`, and `pem`, the public key of the trail.
+   * @param {Api.Routes["GET /v1/audit/lines"]["query"] & Asking} [asking]
+   */
+  auditLines({ signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/audit/lines", { query, signal });
+  }
+
+  /**
+   * The machines of a cluster, as a gateway knows them: state, room, load, versions.
    * @param {Asking} [asking]
    */
-  auditRecords(id, { signal } = {}) {
-    return this.#transport.call("GET /v1/audit/records/{id}", { parts: { id }, signal });
+  clusterNodes({ signal } = {}) {
+    return this.#transport.call("GET /v1/cluster/nodes", { signal });
   }
 
   /**
    * The signed head of the audit trail.
-   * @param {Asking} [asking]
+   * @param {Api.Routes["GET /v1/audit/head"]["query"] & Asking} [asking]
    */
-  auditHead({ signal } = {}) {
-    return this.#transport.call("GET /v1/audit/head", { signal });
+  auditHead({ signal, ...query } = {}) {
+    return this.#transport.call("GET /v1/audit/head", { query, signal });
   }
 
   /**
    * Reads the whole audit trail and says what is wrong with it.
-   * @param {Asking} [asking]
+   * @param {Api.Routes["POST /v1/audit/verify"]["query"] & Asking} [asking]
    */
-  verifyAudit({ signal } = {}) {
-    return this.#transport.call("POST /v1/audit/verify", { json: {}, signal });
+  verifyAudit({ signal, ...query } = {}) {
+    return this.#transport.call("POST /v1/audit/verify", { query, json: {}, signal });
   }
 
   /**

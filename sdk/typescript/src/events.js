@@ -9,8 +9,9 @@ import { Lines, load } from "./transport.js";
 
 /** @typedef {Required<Omit<Api.Events, "result" | "error">> & { result: Result }} Data */
 /**
- * Something that happened in a run. `kind` says what, `data` has the rest; `id` is the place in the stream.
- * @typedef {{ [K in keyof Data]: { kind: K, id: number | null, data: Data[K] } }[keyof Data]} Event
+ * Something that happened in a run. `kind` says what, `data` has the rest; `id` is the place in the stream, a text where it comes
+ * from a gateway of several machines.
+ * @typedef {{ [K in keyof Data]: { kind: K, id: number | string | null, data: Data[K] } }[keyof Data]} Event
  */
 /** @typedef {"POST /v1/run" | "POST /v1/sessions/{session}/execute" | "POST /v1/sessions/{session}/commands" | "GET /v1/runs/{run}/follow" | "GET /v1/runs/{run}/events" | "GET /v1/events"} StreamRoute */
 
@@ -29,16 +30,18 @@ import { Lines, load } from "./transport.js";
 export const STREAM = { Accept: "text/event-stream" };
 const LAST = new Set(["result", "error", "running"]);
 const RETRIES = 2;
+// Of a stream of several machines: it has a place in the stream of each.
+const PLACES = /^[a-z][a-z0-9.-]{0,8191}$/;
 
 /**
  * The next event of a stream; null: the stream has ended.
  * @param {Lines} lines
  * @param {number} maxBytes
- * @returns {Promise<{ kind: string, id: number | null, data: any } | null>}
+ * @returns {Promise<{ kind: string, id: number | string | null, data: any } | null>}
  */
 export async function readEvent(lines, maxBytes) {
   let kind = "message";
-  /** @type {number | null} */
+  /** @type {number | string | null} */
   let id = null;
   let size = 0;
   const data = [];
@@ -47,6 +50,7 @@ export async function readEvent(lines, maxBytes) {
     if (line === undefined) return null;
     const [, name = line, value = ""] = /^([^:]*): ?(.*)$/s.exec(line) ?? [];
     if (name === "id" && /^[0-9]{1,16}$/.test(value)) id = Number(value);
+    else if (name === "id" && PLACES.test(value)) id = value;
     else if (name === "event") kind = value;
     else if (name === "data") {
       data.push(value);
@@ -95,6 +99,7 @@ export class Events {
   #exchange = null;
   /** @type {Lines | null} */
   #lines = null;
+  /** @type {number | string} */
   #lastId = 0;
   #have = { stdout: 0, stderr: 0 }; // bytes
   #retries = RETRIES;
@@ -139,7 +144,7 @@ export class Events {
 
   /**
    * The next event of the stream. Throws Unreachable where the stream ends before the run.
-   * @returns {Promise<{ kind: string, id: number | null, data: any }>}
+   * @returns {Promise<{ kind: string, id: number | string | null, data: any }>}
    */
   async #read() {
     if (!this.#exchange || !this.#lines) {
@@ -179,7 +184,7 @@ export class Events {
   }
 
   /**
-   * @param {{ kind: string, id: number | null, data: any }} event
+   * @param {{ kind: string, id: number | string | null, data: any }} event
    * @returns {Event}
    */
   #take({ kind, id, data }) {

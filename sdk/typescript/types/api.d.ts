@@ -713,6 +713,43 @@ export type Stats = {
     resident_bytes: number;
     tokens: Caller[];
   };
+  /** at a gateway: the same of each node, with its name as `node`; the rest is their sum */
+  nodes?: { [name: string]: unknown }[];
+  /** at a gateway: nodes that have not answered */
+  nodes_missing?: string[];
+};
+
+export type ClusterNodes = {
+  gateway: string;
+  version: string;
+  nodes: ClusterNode[];
+};
+
+export type ClusterNode = {
+  node: string;
+  state: "ready" | "draining" | "no_engine" | "lost";
+  version: string;
+  /** since its last heartbeat */
+  silent_s: number;
+  /** by how much its clock is ahead of the gateway's */
+  clock_off_ms?: number;
+  /** runs that could begin at once */
+  room?: number;
+  running?: number;
+  waiting?: number;
+  sessions?: number;
+  /** of gateways, under way */
+  requests?: number;
+  labels?: string[] | null;
+  /** that it serves; null: any */
+  profiles?: string[] | null;
+  environments?: string[] | null;
+  /** ended ones, by status; null: its engine has not answered */
+  runs?: { [name: string]: number } | null;
+  queue?: { [name: string]: unknown } | null;
+  pool?: { [name: string]: unknown } | null;
+  cpu_s?: number | null;
+  resident_bytes?: number | null;
 };
 
 export type HostLanguages = {
@@ -759,6 +796,15 @@ export type AuditList = {
   next?: number | null;
   /** `after` for what comes later */
   newest?: number | null;
+  /** at a gateway: nodes that have not answered */
+  nodes_missing?: string[];
+};
+
+export type AuditLines = {
+  /** empty: there is none after it */
+  lines: string[];
+  /** the public key of the trail */
+  pem: string;
 };
 
 export type AuditKey = {
@@ -2327,6 +2373,8 @@ export interface Routes {
       session?: string;
       /** at most so many, the newest (default 100) */
       limit?: number;
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
       /** only those of this token */
       owner?: string;
       /** only records that contain this text, without regard to case */
@@ -2348,7 +2396,10 @@ export interface Routes {
   /** the signed head of the audit trail; for operators */
   "GET /v1/audit/head": {
     parts: { [name: string]: never };
-    query: { [name: string]: never };
+    query: {
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
     json: never;
     bytes: false;
     key: false;
@@ -2357,7 +2408,10 @@ export interface Routes {
   /** the public key of the audit trail */
   "GET /v1/audit/key": {
     parts: { [name: string]: never };
-    query: { [name: string]: never };
+    query: {
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
     json: never;
     bytes: false;
     key: false;
@@ -2372,12 +2426,29 @@ export interface Routes {
     key: false;
     answer: ReceiptChecked;
   };
+  /** records of the audit trail as they were written, oldest first, to be verified elsewhere; for operators */
+  "GET /v1/audit/lines": {
+    parts: { [name: string]: never };
+    query: {
+      /** records after the one with this number (default 0) */
+      after?: number;
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: AuditLines;
+  };
   /** the records of a run, a session or a correlation id, or the record with this `seq`; for operators */
   "GET /v1/audit/records/{id}": {
     parts: {
       id: string;
     };
-    query: { [name: string]: never };
+    query: {
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
     json: never;
     bytes: false;
     key: false;
@@ -2386,7 +2457,10 @@ export interface Routes {
   /** read the whole audit trail and report what is wrong with it; for operators */
   "POST /v1/audit/verify": {
     parts: { [name: string]: never };
-    query: { [name: string]: never };
+    query: {
+      /** at a gateway: the machine whose trail it is */
+      node?: string;
+    };
     json: { [name: string]: never };
     bytes: false;
     key: false;
@@ -2517,6 +2591,15 @@ export interface Routes {
     bytes: false;
     key: false;
     answer: never;
+  };
+  /** the machines of a cluster, at a gateway: state, room, load, versions; for operators */
+  "GET /v1/cluster/nodes": {
+    parts: { [name: string]: never };
+    query: { [name: string]: never };
+    json: never;
+    bytes: false;
+    key: false;
+    answer: ClusterNodes;
   };
   /** the caller's running and waiting programs; for operators also metrics of the whole server */
   "GET /v1/stats": {

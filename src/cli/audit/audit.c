@@ -31,7 +31,9 @@ enum {
     OPT_LIMIT,
     OPT_ALL,
     OPT_KEY,
-    OPT_AGAINST
+    OPT_AGAINST,
+    OPT_CLUSTER,
+    OPT_CLUSTER_CONFIG
 };
 
 static const struct option options[] = {
@@ -50,6 +52,9 @@ static const struct option options[] = {
     {"all", no_argument, NULL, OPT_ALL},
     {"key", required_argument, NULL, OPT_KEY},
     {"against", required_argument, NULL, OPT_AGAINST},
+    {"cluster", no_argument, NULL, OPT_CLUSTER},
+    {"cluster-config", required_argument, NULL, OPT_CLUSTER_CONFIG},
+    SERVER_OPTIONS,
     {NULL, 0, NULL, 0},
 };
 
@@ -60,6 +65,7 @@ static int help(void)
         "       belljar audit show ID\n"
         "       belljar audit replay ID | [FILTER]…\n"
         "       belljar audit verify [--against FILE]\n"
+        "       belljar audit verify --cluster [--server URL] [--token-file FILE]\n"
         "       belljar audit check-receipt FILE [--key FILE]\n"
         "       belljar audit key|head\n\n"
         "Show and verify the audit trail: the record of everything that was run.\n\n"
@@ -74,6 +80,10 @@ static int help(void)
         "  --json                    print JSON\n"
         "  --key FILE                check with this public key (PEM) instead of your own\n"
         "  --against FILE            also check a receipt or head that you kept elsewhere\n"
+        "  --cluster                 verify the trails of all machines of a cluster\n"
+        "  --cluster-config FILE     with it: the settings of this machine in the cluster\n"
+        "  --server URL              with it: a gateway (default http://127.0.0.1:8322)\n"
+        "  --token-file FILE         with it: the token of an operator (BELLJAR_TOKEN)\n"
         "  --dir DIR                 read the trail in DIR\n"
         "  --config FILE             read this file instead of the usual ones\n\n"
         "exit: verify, check-receipt: 0 valid, 1 not; replay: 0 identical, 1 different\n"
@@ -138,10 +148,16 @@ static int take_status(struct audit *audit, struct error *err)
 static bool put_option(struct audit *audit, int answer)
 {
     const struct cmd_place places[] = {
-        {OPT_CONFIG, .word = &audit->config_path},     {OPT_OWNER, .word = &audit->filter.owner},
-        {OPT_SESSION, .word = &audit->filter.session}, {OPT_TEXT, .word = &audit->filter.text},
-        {OPT_KEY, .word = &audit->key_path},           {OPT_AGAINST, .word = &audit->against},
+        {OPT_CONFIG, .word = &audit->config_path},
+        {OPT_OWNER, .word = &audit->filter.owner},
+        {OPT_SESSION, .word = &audit->filter.session},
+        {OPT_TEXT, .word = &audit->filter.text},
+        {OPT_KEY, .word = &audit->key_path},
+        {OPT_AGAINST, .word = &audit->against},
         {OPT_JSON, .flag = &audit->is_json},
+        {OPT_CLUSTER, .flag = &audit->cluster.is_asked},
+        {OPT_CLUSTER_CONFIG, .word = &audit->cluster.config},
+        SERVER_PLACES(&audit->cluster.place),
     };
 
     return cmd_put(places, ARRAY_SIZE(places), answer);

@@ -8,6 +8,14 @@
 #include "base/buf.h"
 #include "base/config.h"
 #include "base/error.h"
+#include "cli/server.h"
+
+/* The words of the command line beside those of struct audit. */
+struct audit_cluster {
+    bool is_asked;
+    const char *config; /* cluster.toml */
+    struct server_place place;
+};
 
 struct audit {
     struct config *config;
@@ -19,6 +27,7 @@ struct audit {
     char since[40], until[40];
     bool is_json;
     bool has_limit;
+    struct audit_cluster cluster;
 };
 
 /* --- audit_list.c --- */
@@ -41,6 +50,11 @@ int audit_verify(struct audit *audit, char **words, struct error *err);
 int audit_check_receipt(struct audit *audit, char **words, struct error *err);
 int audit_key(struct audit *audit, char **words, struct error *err);
 int audit_head(struct audit *audit, char **words, struct error *err);
+
+/* --- audit_cluster.c: the trails of all machines --- */
+
+/* 1: something is wrong, and has been said. */
+int audit_verify_cluster(struct audit *audit, struct error *err);
 
 /* All of stdout, in one piece. */
 int audit_print(const struct buf *text, struct error *err);

@@ -136,6 +136,8 @@ int audit_verify(struct audit *audit, char **words, struct error *err)
     struct verify_result result;
 
     (void)words;
+    if (audit->cluster.is_asked)
+        return audit_verify_cluster(audit, err);
     if (access(audit->dir, F_OK) < 0) {
         error_set(err, E_NOT_FOUND, "there is no trail in `%s`", audit->dir);
         return error_hint(err, "it begins with the first run");

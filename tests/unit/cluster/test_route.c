@@ -112,4 +112,35 @@ TEST(a_durable_job_may_be_elsewhere)
     assert_int_equal(find("GET /v1/jobs", NULL).who, ROUTE_ALL);
 }
 
+TEST(all_nodes_are_asked_for_what_is_of_the_whole_cluster)
+{
+    static const struct {
+        const char *line;
+        enum route_who who;
+    } rows[] = {
+        {"GET /metrics", ROUTE_METRICS},
+        {"GET /v1/stats", ROUTE_STATS},
+        {"GET /v1/events?kinds=run", ROUTE_EVENTS},
+        {"GET /v1/events?session=ses_" ID "-a1", ROUTE_NODE},
+        {"GET /v1/cluster/nodes", ROUTE_NODES},
+        {"GET /v1/audit/records?limit=5", ROUTE_RECORDS},
+        {"GET /v1/audit/records?limit=5&node=b2", ROUTE_NODE},
+        {"GET /v1/audit/records?node=B2", ROUTE_RECORDS},
+        {"GET /v1/audit/records/7?node=b2", ROUTE_NODE},
+        {"GET /v1/audit/records/7", ROUTE_OF},
+        {"GET /v1/audit/records/c-7", ROUTE_FIND},
+        {"GET /v1/audit/records/run_" ID "-a1", ROUTE_NODE},
+        {"POST /v1/audit/verify?node=a1", ROUTE_NODE},
+        {"POST /v1/audit/verify", ROUTE_OF},
+        {"GET /v1/audit/key", ROUTE_OF},
+        {"GET /v1/audit/lines?after=5&node=b2", ROUTE_NODE},
+        {"GET /v1/audit/lines?node=", ROUTE_OF},
+        {"GET /v1/audit/lines?node=abcdefghijklm", ROUTE_OF},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_int_equal(find(rows[i].line, NULL).who, rows[i].who);
+    assert_string_equal(find("GET /v1/audit/lines?after=5&node=b2", NULL).node, "b2");
+}
+
 UNIT_MAIN()
