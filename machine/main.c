@@ -205,19 +205,20 @@ struct inner {
     size_t n_tail;
 };
 
-static void take_console(struct inner *in)
+/* False: nothing comes any more. */
+static bool take_console(struct inner *in)
 {
     char bytes[4096];
     ssize_t n = read(in->console, bytes, sizeof(bytes));
 
     if (n <= 0)
-        return;
+        return false;
     if (in->is_loud)
         (void)!write(STDERR_FILENO, bytes, (size_t)n);
     if ((size_t)n >= sizeof(in->tail)) {
         memcpy(in->tail, bytes + n - sizeof(in->tail), sizeof(in->tail));
         in->n_tail = sizeof(in->tail);
-        return;
+        return true;
     }
     if (in->n_tail + (size_t)n > sizeof(in->tail)) {
         size_t gone = in->n_tail + (size_t)n - sizeof(in->tail);
@@ -227,36 +228,49 @@ static void take_console(struct inner *in)
     }
     memcpy(in->tail + in->n_tail, bytes, (size_t)n);
     in->n_tail += (size_t)n;
+    return true;
 }
 
-/* The last line of the console that says something; it is printable. */
-static void last_line(const struct inner *in, char line[200])
+/* One line of the console, without what is not printable. Returns where it starts. */
+static size_t line_before(const struct inner *in, size_t end, char line[200])
 {
-    size_t end = in->n_tail, start, n = 0;
+    size_t start, n = 0;
 
     while (end && (unsigned char)in->tail[end - 1] <= ' ')
         end--;
     for (start = end; start && in->tail[start - 1] != '\n'; start--)
         ;
-    for (; start < end && n < 199; start++)
-        if (in->tail[start] >= ' ' && in->tail[start] <= '~')
-            line[n++] = in->tail[start];
+    for (size_t i = start; i < end && n < 199; i++)
+        if (in->tail[i] >= ' ' && in->tail[i] <= '~')
+            line[n++] = in->tail[i];
     line[n] = '\0';
+    return start;
+}
+
+/* What the first process said last, or else the last line of anybody. */
+static void last_words(const struct inner *in, char line[200])
+{
+    static const char ready[] = IMAGE_SAYS IMAGE_READY;
+    size_t end = in->n_tail;
+
+    while (end) {
+        end = line_before(in, end, line);
+        if (strncmp(line, IMAGE_SAYS, strlen(IMAGE_SAYS)) == 0 && strcmp(line, ready) != 0) {
+            memmove(line, line + strlen(IMAGE_SAYS), strlen(line + strlen(IMAGE_SAYS)) + 1);
+            return;
+        }
+    }
+    (void)line_before(in, in->n_tail, line);
 }
 
 static int has_ended(struct inner *in, const char *how, struct error *err)
 {
     char line[200];
 
-    while (poll(&(struct pollfd){.fd = in->console, .events = POLLIN}, 1, 0) > 0) {
-        size_t before = in->n_tail;
-        char last = before ? in->tail[before - 1] : '\0';
-
-        take_console(in);
-        if (in->n_tail == before && (!before || in->tail[before - 1] == last))
-            break;
-    }
-    last_line(in, line);
+    while (poll(&(struct pollfd){.fd = in->console, .events = POLLIN}, 1, 0) > 0 &&
+           take_console(in))
+        ;
+    last_words(in, line);
     return error_set(err, E_SYSTEM, "%s%s%s", how, *line ? ": " : "", line);
 }
 
@@ -312,7 +326,7 @@ static int turn(struct inner *in, struct error *err)
     if (poll(fds, OWN + n, -1) < 0)
         return errno == EINTR ? 0 : error_errno(err, "poll");
     if (fds[CONSOLE].revents)
-        take_console(in);
+        (void)take_console(in);
     if (fds[CHILDREN].revents && take_child(in, err) < 0)
         return -1;
     state = mux_handle(in->mux, fds + OWN, n);

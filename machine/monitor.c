@@ -111,7 +111,7 @@ static void add_kernel_line(const struct monitor_options *o, struct words *w)
                        " tsc_early_khz=%u tsc=reliable lpj=4000000 no_timer_check mitigations=off",
                        clock_khz() ? clock_khz() : 2000000);
     add(w, "-append");
-    add(w, "console=ttyS0 quiet loglevel=4 panic=-1 reboot=t random.trust_cpu=on%s", timer);
+    add(w, "console=ttyS0 quiet loglevel=4 pci=off panic=-1 reboot=t random.trust_cpu=on%s", timer);
 }
 
 static void add_devices(const struct monitor_options *o, int link, struct words *w)
@@ -249,12 +249,12 @@ static int start_daemon(const struct wall_share *share, int console, struct moni
         add(&w, "-o");
         add(&w, "source=%s", path);
         add(&w, "-o");
-        add(&w, "cache=always");
-        add(&w, "-o");
         add(&w, "sandbox=namespace");
+        add(&w, "-o");
+        add(&w, "log_level=err");
     } else {
         add(&w, "--shared-dir=%s", path);
-        add(&w, "--cache=always");
+        add(&w, "--log-level=error");
     }
     pid = start(&w, console, fd, true, err);
     if (pid < 0)
