@@ -5,7 +5,7 @@
  *   /modules.order    their paths, in the order of loading, one a line
  *   /shares           "TAG PATH": what the host shares under that tag is mounted there
  *   /root             becomes the root: directories, a few files of /etc, and
- *   /root/command     the command and its arguments, one a line; it serves IMAGE_SOCKET
+ *   /root/command     the command and its arguments, one a line; it serves MACHINE_SOCKET
  */
 #pragma once
 
@@ -18,7 +18,6 @@
 #define IMAGE_SHARES  "/shares"
 #define IMAGE_ROOT    "/root"
 #define IMAGE_COMMAND "/command" /* in the root */
-#define IMAGE_SOCKET  "/run/belljar.sock"
 #define IMAGE_PORT    "belljar.link"
 
 /* Lines of the first process on the console begin with it. */

@@ -35,6 +35,7 @@
 
 #include "machine/image.h"
 #include "machine/mux.h"
+#include "wire/machine.h"
 
 #define LINE_MAX_BYTES 4096
 #define WORDS_MAX      64
@@ -235,7 +236,7 @@ static void reap(void)
 
 static int connect_to_command(void *user)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = IMAGE_SOCKET};
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = MACHINE_SOCKET};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     (void)user;

@@ -33,12 +33,12 @@
 #include "base/cleanup.h"
 #include "machine/image.h"
 #include "machine/kernel.h"
-#include "machine/machine.h"
 #include "machine/monitor.h"
 #include "machine/mux.h"
 #include "machine/wall.h"
 #include "sandbox/caps.h"
 #include "wire/fds.h"
+#include "wire/machine.h"
 
 #define FILES_MAX 16
 #define TAIL_MAX  2048 /* of the console */

@@ -19,3 +19,6 @@
 #define MACHINE_FAILED  'f'
 
 #define MACHINE_PACKET_MAX 1024
+
+/* Of the engine inside, in the machine. */
+#define MACHINE_SOCKET "/run/belljar.sock"
