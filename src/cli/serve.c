@@ -639,8 +639,14 @@ static int reload(struct serve *serve, struct error *err)
         check_settings(serve, next, err) < 0 ||
         profiles_read_again(serve->back.profiles, next, &profiles, err) < 0)
         return -1;
-    profiles_replace(serve->back.profiles, profiles);
+    if (serve->exchanges) /* the engine inside keeps those that it has, so we do */
+        profiles_free(profiles);
+    else
+        profiles_replace(serve->back.profiles, profiles);
     if (config_take_over(serve->back.config, take_ptr(next), &taken, &left, err) < 0)
+        return -1;
+    if (serve->exchanges &&
+        buf_add_str(&left, left.len ? ", profiles" : "profiles", err) < 0)
         return -1;
     LOG_EVENT(LOG_INFO, "reload", {"message", "the settings and tokens were read again"},
               {"changed", buf_str(&taken), .is_left_out = !taken.len},

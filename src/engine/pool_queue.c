@@ -300,7 +300,7 @@ static bool refuse_while_closing(struct pool *pool, struct pool_order *order)
     return true;
 }
 
-/* What takes more than one program needs its sandbox here. */
+/* Sessions need their sandbox here. */
 static void go_elsewhere(struct pool *pool, struct pool_order *order)
 {
     struct error err = {0};

@@ -37,8 +37,8 @@ static int add_list(struct buf *out, const char *name, const struct config_list 
     return buf_add_str(out, "]\n", err);
 }
 
-/* Who may ask for how much has been decided outside: inside all that has a range may be asked for,
- * so that no limit is a second opinion. */
+/* The server outside has applied the ceilings of its settings and tokens. Inside everything in the
+ * range of a limit is allowed. */
 static int add_limits(const struct config *config, struct buf *out, struct error *err)
 {
     static const char *const ceilings[] = {

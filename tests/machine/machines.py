@@ -66,6 +66,59 @@ def is_there(pid):
         return False
 
 
+class Server:
+    """`belljar serve` with a machine."""
+
+    def __init__(self, build):
+        self.files = tempfile.TemporaryDirectory(prefix="belljar-machine-")
+        self.state = Path(self.files.name)
+        os.chmod(self.state, 0o755)
+        policies = self.state / "policies"
+        policies.mkdir()
+        for profile in (ROOT / "policies").glob("*.toml"):
+            (policies / profile.name).write_text(profile.read_text())
+        (policies / "sealed.toml").write_text('inherits = "standard"\n[isolation]\nrequire = ["machine", "seccomp"]\n')
+        (self.state / "config.toml").write_text(f'machine = "tcg"\npreload = []\npolicies_dir = "{policies}"\n')
+        self.socket = self.state / "http.sock"
+        self.log = self.state / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [build / "belljar", "serve", "--config", self.state / "config.toml", "--listen", "127.0.0.1:0",
+                 "--socket", self.socket],
+                env={"PATH": "/usr/bin:/bin", "HOME": self.files.name, "XDG_STATE_HOME": self.files.name,
+                     "XDG_RUNTIME_DIR": self.files.name, "XDG_CONFIG_HOME": self.files.name},
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+        assert until(self.socket.exists), self.log.read_text()
+        self.token = (self.state / "belljar" / "token").read_text().strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.files.cleanup()
+
+    def connect(self):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(BOOT_SECONDS)
+        connection.connect(str(self.socket))
+        return connection
+
+    def qemu(self):
+        return next((pid for pid in descendants(self.process.pid) if name_of(pid).startswith("qemu")), None)
+
+    def trail(self):
+        lines = [line for file in sorted(self.state.rglob("*.jsonl")) for line in file.read_text().splitlines()]
+        return [json.loads(line) for line in lines]
+
+
 class Machine:
     def __init__(self, build, command=None):
         self.files = tempfile.TemporaryDirectory(prefix="belljar-machine-")
@@ -101,7 +154,7 @@ class Machine:
         self.files.cleanup()
 
     def packet(self):
-        """What it says next: b"r" when it is ready."""
+        """The next packet: b"r" when the machine is ready."""
         return self.control.recv(4096)
 
     def connect(self):
@@ -119,9 +172,11 @@ class Machine:
         return next((pid for pid, name in self.processes().items() if name.startswith("qemu")), None)
 
 
-def send(connection, method, path, body=None):
+def send(connection, method, path, body=None, token=None):
     data = json.dumps(body).encode() if body is not None else b""
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    if token:
+        head += f"Authorization: Bearer {token}\r\n"
     if body is not None:
         head += f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n"
     connection.sendall(head.encode() + b"\r\n" + data)
@@ -146,7 +201,7 @@ def receive(connection):
 
 def call(machine, method, path, body=None):
     connection = machine.connect()
-    send(connection, method, path, body)
+    send(connection, method, path, body, getattr(machine, "token", None))
     status, answer = receive(connection)
     return status, json.loads(answer) if answer.startswith(b"{") else answer
 

@@ -178,8 +178,13 @@ SHARED = [
 # --- machines of their own ---
 
 
+def own_mounts():
+    """Without network namespaces, which others on this host come and go with."""
+    return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if " - nsfs " not in line]
+
+
 def test_whoever_started_it_is_killed(build):
-    mounts = Path("/proc/self/mountinfo").read_text()
+    mounts = own_mounts()
     starter = subprocess.Popen(
         [sys.executable, "-c", STARTER, Path(machines.__file__).parent, build], stdout=subprocess.PIPE, text=True
     )
@@ -195,7 +200,7 @@ def test_whoever_started_it_is_killed(build):
         subprocess.run(["rm", "-r", files], check=True)
     assert len(everything) > 4, everything
     assert until(lambda: not any(map(machines.is_there, everything))), everything
-    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert own_mounts() == mounts
 
 
 def test_a_command_that_ends_is_told(build):
@@ -203,6 +208,121 @@ def test_a_command_that_ends_is_told(build):
         packet = machine.packet()
     assert packet.startswith(b"f") and b"/usr/bin/false ended with exit status 1" in packet, packet
 
+
+# --- one server for all of these ---
+
+
+def test_a_server_runs_programs_in_its_machine(server):
+    answer = run(server, "import os\nprint(6 * 7)")
+    assert answer["stdout"] == "42\n" and answer["status"] == "success", answer
+    assert answer["isolation"] == "emulator" and "machine" in answer["layers"], answer
+    kernel = run(server, "uname -r", language="bash")["stdout"].strip()
+    assert kernel in os.listdir("/lib/modules") and kernel != os.uname().release, kernel
+
+
+def test_a_profile_that_requires_a_machine_runs_there(server):
+    answer = run(server, "print(1)", profile="sealed")
+    assert answer["status"] == "success" and "machine" in answer["layers"], answer
+
+
+def test_a_server_asks_for_tokens(server):
+    connection = server.connect()
+    send(connection, "POST", "/v1/run", {"code": "print(1)"}, "wrong")
+    status, _ = receive(connection)
+    assert status == 401, status
+
+
+def test_everything_of_a_request_gets_there(server):
+    answer = run(
+        server,
+        "import os, sys\nprint(os.environ['COLOR'], sys.argv[1], input(), open('in.txt').read())\n"
+        "open('out.txt', 'w').write('made')\nsys.stderr.write('err')\nresult = {'a': [1, 2]}",
+        env={"COLOR": "rot"}, args=["one"], stdin="typed\n", files=[{"path": "in.txt", "content": "given"}],
+        collect=["*.txt"], seed=7, memory_mb=300,
+    )  # fmt: skip
+    assert answer["stdout"] == "rot one typed given\n" and answer["stderr"] == "err", answer
+    assert answer["result"]["json"] == {"a": [1, 2]}, answer
+    assert {file["path"]: file["content"] for file in answer["collected"]} == {"in.txt": "given", "out.txt": "made"}, answer
+    assert [file["path"] for file in answer["files"]] == ["out.txt"], answer
+    assert answer["deterministic"]["seed"] == 7 and answer["deterministic"]["fingerprint"], answer
+
+
+def test_failures_are_told_as_elsewhere(server):
+    assert run(server, "1 / 0")["error"]["name"] == "ZeroDivisionError"
+    assert run(server, "import ctypes")["status"] == "refused"
+    late = run(server, "while True: pass", timeout_s=1)
+    assert late["status"] == "timeout" and late["exit_code"] == 124, late
+    assert run(server, "import os\nos._exit(3)", profile="open")["exit_code"] == 3
+
+
+def test_long_output_has_its_middle_cut_out(server):
+    answer = run(server, "print('a' * 5000 + 'b' * 5000 + 'c' * 5000)", output_bytes=6000)
+    text = answer["stdout"]
+    assert answer["truncated"]["stdout"] and text.startswith("a" * 3000) and text.endswith("c" * 2999 + "\n"), text
+    assert "bytes dropped" in text and "b" * 10 not in text and len(text) < 6100, text
+
+
+def test_output_is_masked_and_counted(server):
+    answer = run(server, "print('key: ' + 'AKIA' + 'IOSFODNN7' + 'EXAMPLA')")
+    assert "AKIA" not in answer["stdout"] and answer["masked"]["count"] >= 1 and answer["masked"]["kinds"], answer
+    # A secret of this server.
+    answer = run(server, f"raise ValueError({server.token[:20]!r} + {server.token[20:]!r})")
+    assert server.token not in str(answer), answer
+
+
+def test_the_trail_is_the_servers(server):
+    answer = run(server, "print('for the trail')")
+    records = [record for record in server.trail() if answer["id"] in str(record)]
+    assert len(records) == 2, records
+    assert "for the trail" in str(records[0]) and "machine" in str(records[1]["layers"]), records
+
+
+def test_what_a_machine_cannot_give_is_refused_by_name(server):
+    for path, body, word in (
+        ("/v1/sessions", {}, "sessions"),
+        ("/v1/run", {"code": "print(1)", "allow": ["/usr/share:ro"], "profile": "open"}, "allow"),
+        ("/v1/run", {"code": "print(1)", "net": ["example.org"], "profile": "open"}, "net"),
+    ):
+        status, answer = call(server, "POST", path, body)
+        assert status in (403, 501) and word in answer["error"]["message"], (status, answer)
+
+
+def test_many_runs_at_once_get_their_own_answers(server):
+    connections = [server.connect() for _ in range(8)]
+    for number, connection in enumerate(connections):
+        send(connection, "POST", "/v1/run", {"code": f"print({number} * 1001)"}, server.token)
+    for number, connection in enumerate(connections):
+        status, body = receive(connection)
+        assert status == 200 and f'"stdout":"{number * 1001}\\n"'.encode() in body, (number, body)
+
+
+def test_qemu_is_killed_in_a_run_of_a_server(server):
+    connection = server.connect()
+    send(connection, "POST", "/v1/run", {"code": "import time\ntime.sleep(300)", "timeout_s": 300}, server.token)
+    assert until(lambda: "belljar_runs_running 1" in call(server, "GET", "/metrics")[1].decode())
+    first = server.qemu()
+    os.kill(first, signal.SIGKILL)
+    status, body = receive(connection)
+    assert status == 500 and b"virtual machine" in body and b"hint" in body, (status, body)
+    assert run(server, "print('again')")["stdout"] == "again\n"
+    assert server.qemu() not in (None, first)
+
+
+def test_a_server_is_killed(server):
+    """Last of this server."""
+    everything = machines.descendants(server.process.pid)
+    assert any(machines.name_of(pid).startswith("qemu") for pid in everything), everything
+    server.process.kill()
+    server.process.wait()
+    assert until(lambda: not any(map(machines.is_there, everything))), everything
+
+
+SERVER = [
+    test_a_server_runs_programs_in_its_machine, test_a_profile_that_requires_a_machine_runs_there, test_a_server_asks_for_tokens,
+    test_everything_of_a_request_gets_there, test_failures_are_told_as_elsewhere, test_long_output_has_its_middle_cut_out,
+    test_output_is_masked_and_counted, test_the_trail_is_the_servers, test_what_a_machine_cannot_give_is_refused_by_name,
+    test_many_runs_at_once_get_their_own_answers, test_qemu_is_killed_in_a_run_of_a_server, test_a_server_is_killed,
+]  # fmt: skip
 
 ALONE = [test_whoever_started_it_is_killed, test_a_command_that_ends_is_told]
 
@@ -242,9 +362,16 @@ def main():
                 attempt(test, machine, failed)
             if failed:
                 print(machine.console.read_text(errors="replace")[-4000:])
+    if wanted(SERVER):
+        before = len(failed)
+        with machines.Server(build) as server:
+            for test in wanted(SERVER):
+                attempt(test, server, failed)
+            if len(failed) > before:
+                print(server.log.read_text(errors="replace")[-4000:])
     for test in wanted(ALONE):
         attempt(test, build, failed)
-    total = len(wanted(SHARED)) + bool(wanted(SHARED)) + len(wanted(ALONE))
+    total = len(wanted(SHARED)) + bool(wanted(SHARED)) + len(wanted(SERVER)) + len(wanted(ALONE))
     print(f"{total - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 

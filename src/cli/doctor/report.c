@@ -272,11 +272,11 @@ static int add_machine(const struct page *p)
         return add_line(p, "", "virtual machines without KVM: no isolation by hardware, for tests");
     if (error->code == E_NONE)
         return add_line(p, "",
-                        strcmp(kind, "no") == 0 ? "ready for `belljar serve --machine kvm`"
+                        strcmp(kind, "no") == 0 ? "all is there for `belljar serve --machine kvm`"
                                                 : "programs of servers run in one, with KVM");
-    if (add_line(p, "no virtual machines: ", error_message(error)) < 0)
+    if (terminal_line(error_message(error), strlen(error_message(error)), p->out, p->err) < 0)
         return -1;
-    return error->hint ? add_line(p, "      → ", error->hint) : 0;
+    return add_line(p, error->hint ? ": " : "", error->hint ? error->hint : "");
 }
 
 static int add_strict(const struct page *p)

@@ -104,7 +104,7 @@ static void say(int fd, const char *text)
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
-/* What has arrived; "<end>" at the end, "" where nothing has. */
+/* The bytes that have arrived; "<end>" at the end, "" without any. */
 static const char *hear(int fd)
 {
     static char text[256];
