@@ -1,4 +1,4 @@
-/* What belljar-machine and the process that starts it say to each other: packets on a socket
+/* The protocol of belljar-machine and the process that starts it: packets on a socket
  * (SOCK_SEQPACKET) that is descriptor MACHINE_CONTROL.
  *
  *   to the machine    MACHINE_CONNECT and a descriptor: one more connection to the engine in the

@@ -350,7 +350,7 @@ static int take_value(struct run *run, const json_t *object, struct error *err)
 
     if (!run->result.value_text || !value || json_is_null(value))
         return 0;
-    /* What cannot be had as JSON is there as text. */
+    /* The text is there in any case. */
     if (json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0)
         run->result.value_json =
             mask_json(mask_context_of(run), (struct span){buf_str(&text), text.len});

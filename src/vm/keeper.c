@@ -355,7 +355,7 @@ void keeper_end(struct keeper *keeper)
     fail(keeper, &err);
 }
 
-/* What it says, and its end. */
+/* Its output, and its exit status. */
 static int read_check(char **words, struct buf *out, struct error *err)
 {
     cleanup_close int from = -1, to = -1;
