@@ -100,12 +100,13 @@ static void each_line(const char *path, void (*fn)(char *line))
 
     if (!file)
         fail(path);
-    while (fgets(line, sizeof(line), file)) {
+    while (file && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = '\0';
         if (*line)
             fn(line);
     }
-    (void)fclose(file);
+    if (file)
+        (void)fclose(file);
 }
 
 /* --- file systems --- */

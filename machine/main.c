@@ -1,10 +1,10 @@
 /* belljar-machine: one virtual machine with an engine in it, for the process that starts it.
  *
  * Theory of operation. The process that was started (the outer one) finds a kernel, makes an
- * initramfs, and goes behind a wall of namespaces (machine/wall.h); if it was root it is nobody
- * first. Its child is the first process in there. That one starts a virtiofsd for each share and
- * QEMU (machine/monitor.h), gives up what privileges it has in there, and passes bytes between the
- * serial port of the machine and the connections that it is given (machine/mux.h).
+ * initramfs, and goes behind a wall of namespaces (machine/wall.h); if it was root it is another
+ * user first. Its child is the first process in there. That one starts a virtiofsd for each share
+ * and QEMU (machine/monitor.h), gives up what privileges it has in there, and passes bytes between
+ * the serial port of the machine and the connections that it is given (machine/mux.h).
  *
  * How it ends. The outer process ends with its parent, the inner one with the outer one, and
  * everything else with the inner one, which is the first of their process namespace. Files are in

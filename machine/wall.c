@@ -1,6 +1,5 @@
 #include "machine/wall.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
@@ -14,29 +13,31 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "sandbox/mount.h"
+#include "sandbox/ns.h"
 
 /* The new root is made here; what is there on the host is not needed any more. */
 #define PLACE "/run"
-
-#define NOBODY 65534
 
 #define KVM "/dev/kvm"
 
 /* --- who we are --- */
 
-/* Root becomes nobody, who may use KVM where a group may. */
+/* Root becomes a user that owns nothing, and who may use KVM where a group may. */
 static int leave_root(struct error *err)
 {
+    struct ns_ids ids;
     gid_t groups[1];
     struct stat kvm;
     size_t n = 0;
 
     if (geteuid() != 0)
         return 0;
+    if (ns_pick_ids(&ids, err) < 0)
+        return -1;
     if (stat(KVM, &kvm) == 0 && kvm.st_gid != 0)
         groups[n++] = kvm.st_gid;
-    if (setgroups(n, groups) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-        setresuid(NOBODY, NOBODY, NOBODY) < 0)
+    if (setgroups(n, groups) < 0 || setresgid(ids.gid_base, ids.gid_base, ids.gid_base) < 0 ||
+        setresuid(ids.uid_base, ids.uid_base, ids.uid_base) < 0)
         return error_errno(err, "become an ordinary user");
     /* Or the files of this process in /proc are root's, and it has to write its own maps. */
     if (prctl(PR_SET_DUMPABLE, 1) < 0)
@@ -44,36 +45,20 @@ static int leave_root(struct error *err)
     return 0;
 }
 
-static int write_map(const char *file, const char *fmt, unsigned id, struct error *err)
-{
-    int r = id == (unsigned)-1 ? file_write(AT_FDCWD, file, fmt)
-                               : file_printf(AT_FDCWD, file, "0 %u 1\n", id);
-
-    if (r < 0) {
-        errno = -r;
-        return error_errno(err, "write %s", file);
-    }
-    return 0;
-}
-
 int wall_unshare(struct error *err)
 {
-    unsigned uid, gid;
+    struct ns_map map = {.count = 1, .denies_setgroups = true};
 
     if (leave_root(err) < 0)
         return -1;
-    uid = geteuid();
-    gid = getegid();
+    map.outside_uid = geteuid();
+    map.outside_gid = getegid();
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
                 CLONE_NEWUTS) < 0) {
         error_errno(err, "make namespaces");
         return error_hint(err, "run `belljar doctor`: it says why there are no user namespaces");
     }
-    if (write_map("/proc/self/setgroups", "deny", (unsigned)-1, err) < 0 ||
-        write_map("/proc/self/uid_map", NULL, uid, err) < 0 ||
-        write_map("/proc/self/gid_map", NULL, gid, err) < 0)
-        return -1;
-    return 0;
+    return ns_write_map(0, &map, err);
 }
 
 /* --- the root --- */

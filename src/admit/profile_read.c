@@ -79,7 +79,7 @@ const char *const profile_layers[] = {
 #define X(layer, name) name,
     WIRE_LAYERS(X)
 #undef X
-    "machine",
+        "machine",
 };
 _Static_assert(ARRAY_SIZE(profile_layers) == RUN_LAYER_COUNT, "each has a bit");
 

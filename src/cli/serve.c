@@ -645,8 +645,7 @@ static int reload(struct serve *serve, struct error *err)
         profiles_replace(serve->back.profiles, profiles);
     if (config_take_over(serve->back.config, take_ptr(next), &taken, &left, err) < 0)
         return -1;
-    if (serve->exchanges &&
-        buf_add_str(&left, left.len ? ", profiles" : "profiles", err) < 0)
+    if (serve->exchanges && buf_add_str(&left, left.len ? ", profiles" : "profiles", err) < 0)
         return -1;
     LOG_EVENT(LOG_INFO, "reload", {"message", "the settings and tokens were read again"},
               {"changed", buf_str(&taken), .is_left_out = !taken.len},

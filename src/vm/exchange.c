@@ -234,10 +234,10 @@ static void cancel(void *user, struct run *run)
     struct exchange *x;
 
     LIST_FOREACH(x, &all->list, link)
-        if (x->run == run)
-            break;
-    if (x)
-        exchange_free(x);
+        if (x->run == run) {
+            exchange_free(x);
+            return;
+        }
 }
 
 /* --- life --- */
