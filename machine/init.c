@@ -317,9 +317,7 @@ static _Noreturn void serve(int children)
     struct mux *mux = mux_new(&(struct mux_options){
         .side = LINK_MACHINE, .port = open_port(), .on_open = connect_to_command});
 
-    if (!mux)
-        fail("the link");
-    for (;;) {
+    while (mux) {
         size_t n = mux_prepare(mux, fds);
         struct signalfd_siginfo info;
 
@@ -331,6 +329,7 @@ static _Noreturn void serve(int children)
         if (mux_handle(mux, fds, n) == MUX_GONE)
             rest(); /* until a host comes back */
     }
+    fail("the link");
 }
 
 int main(void)
