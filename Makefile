@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test test-all test-console test-cluster screenshots soak soak-bash-cells soak-chain soak-mask lint bench bench-tokens load install uninstall deb wheel npm ci test-vm test-cpython test-conformance test-clients test-sdk test-packages test-suites asan fuzz clean help
+.PHONY: build deps demo test test-all test-console test-cluster screenshots soak soak-bash-cells soak-chain soak-mask lint bench bench-tokens load install uninstall deb wheel npm ci test-vm test-machine test-cpython test-conformance test-clients test-sdk test-packages test-suites asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -73,6 +73,11 @@ test-vm: ## the tests on cgroup v2, in a QEMU machine
 	@tools/deps build demo test vm
 	@tools/build $(BUILD)
 	@tests/vm/run.py $(BUILD)
+
+test-machine: ## programs in a virtual machine (`belljar serve --machine`), with QEMU but without KVM
+	@tools/deps build demo test machine
+	@tools/build $(BUILD)
+	@tests/machine/run.py $(BUILD)
 
 test-cpython: ## CPython's own tests, inside and outside of a sandbox
 	@tools/deps build demo test cpython

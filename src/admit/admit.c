@@ -5,6 +5,7 @@
 #include "admit/policy_place.h"
 #include "base/cleanup.h"
 #include "base/language.h"
+#include "base/layer.h"
 #include "base/net.h"
 #include "base/paths.h"
 
@@ -105,6 +106,8 @@ static int admit_level(struct run *run, const struct config *config, const struc
 {
     run->terms.is_on_host = config_is_process_level(config);
     run->terms.required_layers = profile_required_layers(profile);
+    if (config->is_inside_machine) /* the server outside has made sure */
+        run->terms.required_layers &= ~RUN_LAYER_MACHINE;
     if (!run->terms.is_on_host)
         return 0;
     if (!profile_allows_process_level(profile)) {

@@ -7,6 +7,7 @@
 #include "admit/profile.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/layer.h"
 #include "wire/message.h"
 #include "wire/policy.h"
 
@@ -74,7 +75,7 @@ int profile_wrong_kind(const struct profile_source *source, const char *key, con
                        const char *expected, struct error *err);
 
 /* The words of the lists that are closed; the order is that of the bits. */
-extern const char *const profile_layers[WIRE_LAYER_COUNT];
+extern const char *const profile_layers[RUN_LAYER_COUNT];
 extern const char *const profile_powers[POLICY_POWER_COUNT];
 extern const char *const profile_reach[RUN_REACH_COUNT];
 

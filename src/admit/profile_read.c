@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/layer.h"
 #include "base/limits.h"
 #include "base/net.h"
 #include "base/suggest.h"
@@ -78,7 +79,9 @@ const char *const profile_layers[] = {
 #define X(layer, name) name,
     WIRE_LAYERS(X)
 #undef X
+        "machine",
 };
+_Static_assert(ARRAY_SIZE(profile_layers) == RUN_LAYER_COUNT, "each has a bit");
 
 const char *const profile_powers[] = {
 #define X(power, name) name,

@@ -8,6 +8,7 @@
 #include "api/display.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/layer.h"
 #include "base/stream.h"
 #include "base/terminal_text.h"
 #include "sandbox/files.h"
@@ -157,10 +158,10 @@ static json_t *layers_json(uint32_t layers)
 {
     json_t *list = json_array();
 
-    for (unsigned i = 0; list && i < WIRE_LAYER_COUNT; i++) {
+    for (unsigned i = 0; list && i < RUN_LAYER_COUNT; i++) {
         if (!(layers & 1u << i))
             continue;
-        if (json_array_append_new(list, json_string(wire_layer_name(i))) < 0) {
+        if (json_array_append_new(list, json_string(run_layer_name(i))) < 0) {
             json_decref(list);
             return NULL;
         }
@@ -290,6 +291,13 @@ static int add_asked_for(const struct run *run, json_t *object)
     return 0;
 }
 
+static const char *isolation_of(const struct run *run)
+{
+    if (run->result.layers & RUN_LAYER_MACHINE)
+        return run->result.is_emulated ? "emulator" : "machine";
+    return run->terms.is_on_host ? "process" : "namespaces";
+}
+
 int result_json(const struct run *run, enum hint_reader reader, json_t **ret_object,
                 struct error *err)
 {
@@ -318,7 +326,7 @@ int result_json(const struct run *run, enum hint_reader reader, json_t **ret_obj
         {"session_state",   json_string_or_null(run_state_name(run->result.state))},
         {"correlation_id",  json_null()},
         {"profile",         json_string_or_null(run->terms.profile)},
-        {"isolation",       json_string(run->terms.is_on_host ? "process" : "namespaces")},
+        {"isolation",       json_string(isolation_of(run))},
         {"layers",          layers_json(run->result.layers)},
         {"deterministic",   determinism_json(run)},
         {"violations_more", json_integer(run->result.violations_more)},

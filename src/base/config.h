@@ -148,6 +148,9 @@ struct config {
     char *session_evict;
     char *e2b_debug;
     struct config_list session_ports;
+    char *machine;
+    int64_t machine_memory_mb;
+    int64_t machine_cpus;
     char *mcp_compat;
     char *mcp_tools;
     int64_t mcp_answer_tokens;
@@ -156,6 +159,8 @@ struct config {
     char *log_level;
     char *log_format;
     char *color;
+
+    bool is_inside_machine; /* not an option: the server was started in a virtual machine */
 
     /* --- private --- */
     struct config_environment *environments;

@@ -205,6 +205,7 @@ struct run_result {
     uint64_t server_cpu_ns; /* CPU time of the supervisor that it took, beside usage.cpu_ms */
     char fingerprint[65]; /* with a seed: what else its output depends on (engine/fingerprint.h) */
     uint32_t layers;      /* bit set of enum wire_layer: what stood around the code */
+    bool is_emulated;     /* its virtual machine has no KVM */
     char *receipt;        /* JSON, signed (audit/receipt.h), or NULL */
     char code_sha256[65]; /* of the program as it came; "": it is not recorded */
 };

@@ -122,6 +122,14 @@ int run_stream_add(struct run_stream *stream, struct clean_text text, struct err
     return r;
 }
 
+void run_stream_skip(struct run_stream *stream, uint64_t count)
+{
+    stream->spools = NULL;
+    stream->head.limit = stream->head.len;
+    stream->total += count;
+    stream->dropped += count;
+}
+
 /* Bytes at the start of the tail that only continue a character. */
 static size_t cut_at_start(const struct run_stream *stream)
 {

@@ -22,6 +22,9 @@ struct spool *run_stream_take_spool(struct run_stream *stream);
 /* Keeps what the limit lets. Out of memory counts the bytes as dropped and fails. */
 int run_stream_add(struct run_stream *stream, struct clean_text text, struct error *err);
 
+/* So many bytes were written and are not there; what follows is the tail. The whole is not kept. */
+void run_stream_skip(struct run_stream *stream, uint64_t count);
+
 /* Adds head, marker and tail to `out`. The marker, "\n… [N bytes dropped] …\n", stands only where
  * bytes are missing; a character that was cut in two at either edge is left out and counted in N.
  */

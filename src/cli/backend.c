@@ -63,7 +63,8 @@ int backend_open_jobs(struct backend *back, const struct queue_options *queue,
     jobs->spools = back->spools;
     if (jobs_new(jobs, &back->jobs, err) < 0)
         return -1;
-    back->store = store_open_usual(NULL);
+    /* In a machine all tokens look alike: what one keeps, the others would find. */
+    back->store = back->config->is_inside_machine ? NULL : store_open_usual(NULL);
     if (back->store)
         store_attend(back->store, engine->loop);
     back->api = (struct api){.config = back->config,

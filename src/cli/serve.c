@@ -45,6 +45,7 @@
 #include "mcp/tools.h"
 #include "serve/console.h"
 #include "serve/routes.h"
+#include "vm/exchange.h"
 
 /* From the interrupt of what still runs to giving it up. */
 #define INTERRUPT_MS 5000
@@ -86,6 +87,7 @@ struct serve {
     struct e2b *e2b;
     struct jupyter *jupyter;
     struct idempotency *idempotency;
+    struct exchanges *exchanges; /* NULL: programs run here, in no virtual machine */
     struct events *events;
     struct durable *durable;
     struct mcp_host mcp;
@@ -101,12 +103,13 @@ struct serve {
     bool is_started;                  /* the log says so */
 };
 
-enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH };
+enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH, OPT_INSIDE };
 
 static const struct option own_options[] = {
     {"help", no_argument, NULL, OPT_HELP},
     {"config", required_argument, NULL, OPT_CONFIG},
     {"no-auth", no_argument, NULL, OPT_NO_AUTH},
+    {"inside-machine", no_argument, NULL, OPT_INSIDE},
 };
 
 static int help(void)
@@ -115,7 +118,8 @@ static int help(void)
         "usage: belljar serve [OPTION]…\n"
         "Serve requests over HTTP from a pool of warm sandboxes.\nDefaults are in parentheses.\n\n"
         "  --no-auth             accept requests without a token, on loopback only\n"
-        "  --config FILE         read this file instead of the usual ones\n");
+        "  --config FILE         read this file instead of the usual ones\n"
+        "  --inside-machine      this is the server in a machine of `--machine`\n");
     flags_print("serve");
     (void)printf(
         "\nThe profile and limits are the defaults of requests that do not set their own.\n"
@@ -129,6 +133,7 @@ static int parse(struct serve *serve, const char **ret_config, int argc, char **
     const struct cmd_place places[] = {
         {OPT_CONFIG, .word = ret_config},
         {OPT_NO_AUTH, .flag = &serve->needs_no_token},
+        {OPT_INSIDE, .flag = &serve->back.config->is_inside_machine},
     };
 
     return flags_read(
@@ -301,7 +306,7 @@ static bool has_others(void *user)
 static int open_engine(struct serve *serve, struct error *err)
 {
     const struct config *config = serve->back.config;
-    const struct engine_stock stock = {
+    struct engine_stock stock = {
         .size = config->pool_size < 0 ? POOL_AUTO : (size_t)config->pool_size,
         .hot = config->pool_hot < 0 ? POOL_AUTO : (size_t)config->pool_hot,
         .warm = true,
@@ -316,8 +321,17 @@ static int open_engine(struct serve *serve, struct error *err)
     struct sessions_options sessions;
 
     raise_descriptors();
-    if (backend_open_engine(&serve->back, &stock, err) < 0 || hide_token(serve, err) < 0 ||
-        open_events(serve, err) < 0)
+    if (strcmp(config->machine, "no") != 0) {
+        serve->exchanges = exchanges_new();
+        if (!serve->exchanges)
+            return error_memory(err);
+        stock.elsewhere = exchanges_elsewhere(serve->exchanges);
+        stock.size = stock.hot = 0;
+    }
+    if (backend_open_engine(&serve->back, &stock, err) < 0 ||
+        (serve->exchanges &&
+         exchanges_open(serve->exchanges, &serve->back.engine, config, err) < 0) ||
+        hide_token(serve, err) < 0 || open_events(serve, err) < 0)
         return -1;
     sessions = engine_sessions(&serve->back.engine, config);
     sessions.has_others = has_others;
@@ -624,8 +638,13 @@ static int reload(struct serve *serve, struct error *err)
         check_settings(serve, next, err) < 0 ||
         profiles_read_again(serve->back.profiles, next, &profiles, err) < 0)
         return -1;
-    profiles_replace(serve->back.profiles, profiles);
+    if (serve->exchanges) /* the engine inside keeps those that it has, so we do */
+        profiles_free(profiles);
+    else
+        profiles_replace(serve->back.profiles, profiles);
     if (config_take_over(serve->back.config, take_ptr(next), &taken, &left, err) < 0)
+        return -1;
+    if (serve->exchanges && buf_add_str(&left, left.len ? ", profiles" : "profiles", err) < 0)
         return -1;
     LOG_EVENT(LOG_INFO, "reload", {"message", "the settings and tokens were read again"},
               {"changed", buf_str(&taken), .is_left_out = !taken.len},
@@ -693,6 +712,7 @@ static void serve_done(struct serve *serve)
     jupyter_free(serve->jupyter);
     durable_free(serve->durable);
     backend_end_jobs(&serve->back);
+    exchanges_free(serve->exchanges);
     idempotency_free(serve->idempotency);
     events_free(take_ptr(serve->events));
     backend_done(&serve->back);

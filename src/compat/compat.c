@@ -446,8 +446,7 @@ int compat_stderr(const struct run *run, struct buf *text, struct error *err)
 void compat_show_health(struct request *request)
 {
     const struct api *api = request->api;
-    const struct zygote_client *zygote = pool_zygote(api->pool);
-    const char *stock = zygote && zygote_client_is_ready(zygote) ? "healthy" : "starting";
+    const char *stock = pool_is_ready(api->pool) ? "healthy" : "starting";
 
     request_answer_json(request, 200,
                         json_pack("{s:s, s:s, s:{s:{s:s}, s:{s:s}}}", "status", "healthy",

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/layer.h"
 #include "base/net.h"
 #include "base/stream.h"
 #include "engine/box_internal.h"
@@ -587,7 +588,7 @@ static void on_sealed(struct box *b, struct unpack *u)
     }
     if (!b->broker)
         box_refused_calls_begin(b);
-    b->layers = unpack_u32(u);
+    b->layers = unpack_u32(u) & (RUN_LAYER_MACHINE - 1);
     if (cgroup_host_kind(b->cgroups) == CGROUP_V1)
         b->layers |= LAYER_CGROUP_V1;
     else if (cgroup_host_kind(b->cgroups) == CGROUP_V2)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/layer.h"
 #include "calls/outside.h"
 #include "engine/box_internal.h"
 #include "sandbox/monitor.h"
@@ -41,14 +42,17 @@ int box_check_layers(const struct box *b, const struct run_terms *terms, struct 
 {
     uint32_t missing = terms->required_layers & ~b->layers & ~(uint32_t)LAYER_NO_EXEC;
 
-    for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
+    for (unsigned i = 0; i < RUN_LAYER_COUNT; i++)
         if (missing >> i & 1) {
             error_set(err, E_UNSUPPORTED,
                       "profile `%s` requires the layer `%s`, which this host does not provide",
-                      terms->profile, wire_layer_name(i));
+                      terms->profile, run_layer_name(i));
             return error_hint(
-                err,
-                "run `belljar doctor` to see why, or choose a profile that does not require it");
+                err, 1u << i == RUN_LAYER_MACHINE
+                         ? "use a server that was started with `--machine kvm`; `belljar doctor` "
+                           "says whether this host can"
+                         : "run `belljar doctor` to see why, or choose a profile that does not "
+                           "require it");
         }
     return 0;
 }

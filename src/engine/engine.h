@@ -35,6 +35,7 @@ struct engine_stock {
     bool warm;   /* import the environment's modules in advance and prepare for many forks */
     bool bare;   /* warm, but without those modules: up at once, and its sessions can be copied */
     bool steady; /* only runs with a seed will come */
+    const struct elsewhere *elsewhere; /* as in struct pool_options */
 };
 
 int engine_open(struct engine *engine, const struct config *config,

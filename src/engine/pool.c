@@ -21,6 +21,7 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
     TAILQ_INIT(&pool->queue);
     TAILQ_INIT(&pool->ordered);
     TAILQ_INIT(&pool->done);
+    TAILQ_INIT(&pool->away);
     pool_open_zygotes(pool);
     pool->soon = loop_timer(loop, on_soon, pool);
     if (!pool->soon) {
@@ -41,6 +42,7 @@ void pool_free(struct pool *pool)
         return;
     pool->is_closing = true;
     pool_cancel_queue(pool);
+    pool_cancel_away(pool);
     pool_end_zygotes(pool);
     pool_deliver_all(pool);
     pool_close_stock(pool);
@@ -102,6 +104,21 @@ void pool_level(const struct pool *pool, struct pool_level *ret_level)
         .wanted = wanted,
         .made = pool->made,
     };
+}
+
+bool pool_is_ready(const struct pool *pool)
+{
+    const struct zygote_client *zygote = pool_zygote(pool);
+
+    return pool->options.elsewhere || (zygote && zygote_client_is_ready(zygote));
+}
+
+int pool_check_sessions(const struct pool *pool, struct error *err)
+{
+    if (!pool->options.elsewhere)
+        return 0;
+    error_set(err, E_UNSUPPORTED, "there are no sessions in a virtual machine yet");
+    return error_hint(err, "run programs one by one, or use a server without `machine`");
 }
 
 const struct zygote_client *pool_zygote(const struct pool *pool)

@@ -19,8 +19,18 @@ struct brokers; /* engine/broker_client.h */
 struct pool;
 struct recorder; /* engine/recorder.h */
 
+/* Runs programs in place of the sandboxes of this host (src/vm). */
+struct elsewhere {
+    void *user;
+    /* The run is that one's until pool_finish(), which may be called from here. */
+    void (*start)(void *user, struct run *run);
+    /* Ends it: nothing more is done for it, and pool_finish() is not called. */
+    void (*cancel)(void *user, struct run *run);
+};
+
 struct pool_options {
-    struct masks *masks; /* of every run (engine/masking.h); outlives the pool */
+    const struct elsewhere *elsewhere; /* NULL: programs run here. Outlives the pool */
+    struct masks *masks;               /* of every run (engine/masking.h); outlives the pool */
     struct environment environment;
     struct outside *outside;        /* what calls reach (calls/outside.h); outlives the pool */
     struct egress_settings *egress; /* how granted hosts are reached (egress/egress.h); too */
@@ -77,6 +87,9 @@ int pool_submit(struct pool *pool, struct run *run);
  * down, and its on_done is called from here. */
 void pool_refuse(struct pool *pool, struct run *run);
 
+/* The run has been elsewhere, and its result is filled in; its on_done follows. */
+void pool_finish(struct pool *pool, struct run *run);
+
 /* Ends a run early, wherever it is; its on_done follows. */
 void pool_cancel(struct pool *pool, struct run *run);
 
@@ -124,6 +137,12 @@ void pool_hold(struct run *run, bool is_held);
 void pool_notice(struct pool *pool);
 
 void pool_level(const struct pool *pool, struct pool_level *ret_level);
+
+/* Programs can run at once. Elsewhere they wait for what they need there. */
+bool pool_is_ready(const struct pool *pool);
+
+/* E_UNSUPPORTED: programs run elsewhere, where there are none yet. */
+int pool_check_sessions(const struct pool *pool, struct error *err);
 
 /* The zygote that makes sandboxes with the modules of `preload`; NULL between two. */
 const struct zygote_client *pool_zygote(const struct pool *pool);

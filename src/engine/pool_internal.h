@@ -43,6 +43,7 @@ struct pool {
     struct pool_orders queue;   /* that wait for their turn */
     struct pool_orders ordered; /* whose sandbox is being made */
     struct pool_orders done;    /* whose answer is due */
+    struct pool_orders away;    /* whose run is elsewhere */
     size_t n_queued, n_ordered;
     size_t n_active; /* runs in their sandbox */
     struct loop_work answering;
@@ -77,6 +78,9 @@ void pool_answer_cancelled(struct pool *pool, struct pool_order *order);
 /* Ends the wait of all orders, or of those for this zygote's sandboxes. */
 void pool_fail_queue(struct pool *pool, const struct zygote_client *zygote,
                      const struct error *err);
+
+/* Cancels what is elsewhere. */
+void pool_cancel_away(struct pool *pool);
 
 /* Cancels what waits, and gives all answers that are due. */
 void pool_cancel_queue(struct pool *pool);

@@ -300,10 +300,29 @@ static bool refuse_while_closing(struct pool *pool, struct pool_order *order)
     return true;
 }
 
+/* Sessions need their sandbox here. */
+static void go_elsewhere(struct pool *pool, struct pool_order *order)
+{
+    struct error err = {0};
+
+    if (!order->run) {
+        (void)pool_check_sessions(pool, &err);
+        pool_answer_error(pool, order, &err);
+        return;
+    }
+    TAILQ_INSERT_TAIL(&pool->away, order, link);
+    pool->n_active++;
+    pool->options.elsewhere->start(pool->options.elsewhere->user, order->run);
+}
+
 static void submit(struct pool *pool, struct pool_order *order)
 {
     struct error err = {0};
 
+    if (pool->options.elsewhere) {
+        go_elsewhere(pool, order);
+        return;
+    }
     enqueue(pool, order, false);
     pool_learn_mix(pool, order);
     if (pool_start_zygotes(pool, &err) < 0) {
@@ -378,13 +397,44 @@ static struct pool_order *find_order(const struct pool_orders *orders, const str
     return order;
 }
 
+static void leave_away(struct pool *pool, struct pool_order *order)
+{
+    TAILQ_REMOVE(&pool->away, order, link);
+    pool->n_active--;
+}
+
+static void cancel_away(struct pool *pool, struct pool_order *order)
+{
+    pool->options.elsewhere->cancel(pool->options.elsewhere->user, order->run);
+    leave_away(pool, order);
+    pool_answer_cancelled(pool, order);
+}
+
+void pool_cancel_away(struct pool *pool)
+{
+    while (!TAILQ_EMPTY(&pool->away))
+        cancel_away(pool, TAILQ_FIRST(&pool->away));
+}
+
+void pool_finish(struct pool *pool, struct run *run)
+{
+    struct pool_order *order = find_order(&pool->away, run);
+
+    if (!order)
+        return;
+    leave_away(pool, order);
+    pool_answer(pool, order);
+}
+
 void pool_cancel(struct pool *pool, struct run *run)
 {
-    struct pool_order *order = find_order(&pool->queue, run);
+    struct pool_order *order = find_order(&pool->queue, run), *away = find_order(&pool->away, run);
 
     if (!order)
         order = find_order(&pool->ordered, run);
-    if (order)
+    if (away)
+        cancel_away(pool, away);
+    else if (order)
         pool_cancel_order(pool, order);
     else if (run->box)
         box_cancel(run->box);

@@ -70,6 +70,8 @@ static int start_zygote(struct pool *pool, struct stock *stock, struct error *er
 
 int pool_start_zygotes(struct pool *pool, struct error *err)
 {
+    if (pool->options.elsewhere)
+        return 0;
     for (size_t i = 0; i < pool->n_stocks; i++)
         if (!pool->stocks[i].zygote && start_zygote(pool, &pool->stocks[i], err) < 0)
             return -1;

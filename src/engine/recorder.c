@@ -8,6 +8,7 @@
 #include "audit/key.h"
 #include "audit/receipt.h"
 #include "base/cleanup.h"
+#include "base/layer.h"
 #include "base/net.h"
 #include "base/paths.h"
 #include "base/stream.h"
@@ -528,9 +529,9 @@ static void add_denials(struct recorder *recorder, struct record *r, const struc
 static void add_layers(struct record *r, uint32_t layers)
 {
     record_open_list(r, "layers");
-    for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
+    for (unsigned i = 0; i < RUN_LAYER_COUNT; i++)
         if (layers & 1u << i)
-            record_word(r, NULL, wire_layer_name(i));
+            record_word(r, NULL, run_layer_name(i));
     record_close(r);
 }
 

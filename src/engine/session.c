@@ -656,7 +656,7 @@ int sessions_open(struct sessions *table, struct run_terms *terms,
     cleanup(buf_done) struct buf evicted = BUF_OF(SESSION_EVICTED_MAX);
     struct session *s;
 
-    if (session_check_name(table, options, err) < 0 ||
+    if (pool_check_sessions(table->pool, err) < 0 || session_check_name(table, options, err) < 0 ||
         session_make_room(table, options, NULL, 1, &evicted, err) < 0)
         return -1;
     s = session_new(table, terms, options);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -11,6 +12,7 @@
 #include "base/limits.h"
 #include "base/terminal_text.h"
 #include "cli/cmd.h"
+#include "vm/keeper.h"
 
 struct arguments {
     const char *config;
@@ -114,6 +116,7 @@ static int examine(struct doctor *doctor, const struct arguments *request, struc
     doctor_probe(doctor);
     doctor_host_read(&doctor->host);
     doctor_pythons_read(&doctor->pythons);
+    (void)keeper_check(strcmp(doctor->config->machine, "tcg") == 0, &doctor->machine_error);
     return request->is_json ? tell_machine(doctor, err) : tell_person(doctor, err);
 }
 
@@ -122,6 +125,7 @@ static void doctor_done(struct doctor *doctor)
     engine_close(&doctor->engine);
     config_free(doctor->config);
     error_done(&doctor->error);
+    error_done(&doctor->machine_error);
     error_done(&doctor->strict_error);
 }
 

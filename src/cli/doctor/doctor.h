@@ -95,10 +95,11 @@ struct doctor {
     struct doctor_pythons pythons;
     bool has_proof; /* the escape suite was asked for */
     bool can_run;
-    bool is_on_host;           /* the level `process` was asked for */
-    uint32_t layers;           /* of the sandboxes that ran */
-    struct error error;        /* why nothing runs */
-    struct error strict_error; /* why `strict` does not, when `open` does */
+    bool is_on_host;            /* the level `process` was asked for */
+    uint32_t layers;            /* of the sandboxes that ran */
+    struct error error;         /* why nothing runs */
+    struct error machine_error; /* why there can be no virtual machine; E_NONE: there can */
+    struct error strict_error;  /* why `strict` does not, when `open` does */
 };
 
 /* Runs a program under `open` and one under `strict`. Never fails: what goes wrong is a finding. */

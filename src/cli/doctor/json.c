@@ -152,13 +152,15 @@ json_t *doctor_json(const struct doctor *doctor, struct error *err)
     enum doctor_grade grade = doctor_grade(doctor->can_run, doctor->layers);
     const struct doctor_host *host = &doctor->host;
     json_t *object = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:i, s:b}, s:i, s:o, s:o, s:o, s:o, s:o, s:n}", "grade",
-        doctor_grade_name(grade), "meaning", doctor_grade_meaning(grade, doctor->is_on_host),
-        "layers", layers_json(doctor), "cgroup", cgroup_json(doctor), "python", python_json(doctor),
-        "kernel", kernel_json(host), "user", "uid", (int)host->uid, "is_root", host->uid == 0,
-        "cores", (int)host->cores, "memory", memory_json(host), "sandboxes", room_json(host),
-        "error", error_json(&doctor->error), "strict_error", error_json(&doctor->strict_error),
-        "next", json_string_or_null(doctor_next(doctor)), "proof");
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:i, s:b}, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:n}",
+        "grade", doctor_grade_name(grade), "meaning",
+        doctor_grade_meaning(grade, doctor->is_on_host), "layers", layers_json(doctor), "cgroup",
+        cgroup_json(doctor), "python", python_json(doctor), "kernel", kernel_json(host), "user",
+        "uid", (int)host->uid, "is_root", host->uid == 0, "cores", (int)host->cores, "memory",
+        memory_json(host), "sandboxes", room_json(host), "error", error_json(&doctor->error),
+        "strict_error", error_json(&doctor->strict_error), "machine_error",
+        error_json(&doctor->machine_error), "next", json_string_or_null(doctor_next(doctor)),
+        "proof");
 
     if (!object)
         error_memory(err);

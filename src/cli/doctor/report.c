@@ -261,6 +261,24 @@ static int add_pythons(const struct page *p)
     return 0;
 }
 
+static int add_machine(const struct page *p)
+{
+    const struct error *error = &p->doctor->machine_error;
+    const char *kind = p->doctor->config->machine;
+
+    if (add_label(p, "machine") < 0)
+        return -1;
+    if (error->code == E_NONE && strcmp(kind, "tcg") == 0)
+        return add_line(p, "", "virtual machines without KVM: no isolation by hardware, for tests");
+    if (error->code == E_NONE)
+        return add_line(p, "",
+                        strcmp(kind, "no") == 0 ? "all is there for `belljar serve --machine kvm`"
+                                                : "programs of servers run in one, with KVM");
+    if (terminal_line(error_message(error), strlen(error_message(error)), p->out, p->err) < 0)
+        return -1;
+    return add_line(p, error->hint ? ": " : "", error->hint ? error->hint : "");
+}
+
 static int add_strict(const struct page *p)
 {
     if (p->doctor->strict_error.code == E_NONE)
@@ -280,8 +298,8 @@ static int add_next(const struct page *p)
 int doctor_report(const struct doctor *doctor, bool has_color, struct buf *out, struct error *err)
 {
     static int (*const parts[])(const struct page *) = {
-        add_grade,  add_failure, add_layers,  add_kernel, add_room,
-        add_cgroup, add_python,  add_pythons, add_strict, add_next,
+        add_grade,  add_failure, add_layers,  add_kernel, add_room, add_cgroup,
+        add_python, add_pythons, add_machine, add_strict, add_next,
     };
     const struct page page = {doctor, doctor_grade(doctor->can_run, doctor->layers), has_color, out,
                               err};

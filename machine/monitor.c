@@ -1,0 +1,281 @@
+#include "machine/monitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/cleanup.h"
+#include "machine/image.h"
+#include "sandbox/caps.h"
+
+#define WORDS_MAX      96
+#define CPUINFO_BYTES  16384
+#define DESCRIPTOR_LOW 3
+
+/* Debian 12 has the one in C, later releases that in Rust. */
+static const char *const daemons[] = {"/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd"};
+
+static const char *find_daemon(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(daemons); i++)
+        if (access(daemons[i], X_OK) == 0)
+            return daemons[i];
+    return NULL;
+}
+
+int monitor_check(bool is_emulated, struct error *err)
+{
+    if (access(MONITOR_QEMU, X_OK) < 0) {
+        error_set(err, E_UNSUPPORTED, "there is no " MONITOR_QEMU);
+        return error_hint(err, "install qemu-system-x86");
+    }
+    if (!find_daemon()) {
+        error_set(err, E_UNSUPPORTED, "there is no virtiofsd");
+        return error_hint(err, "install qemu-system-common, or virtiofsd");
+    }
+    if (is_emulated || access("/dev/kvm", R_OK | W_OK) == 0)
+        return 0;
+    if (errno == ENOENT || errno == ENODEV) {
+        error_set(err, E_UNSUPPORTED, "there is no /dev/kvm");
+        return error_hint(err,
+                          "load the module kvm_intel or kvm_amd; in a virtual machine, have its "
+                          "host allow nested ones");
+    }
+    error_set(err, E_UNSUPPORTED, "/dev/kvm cannot be used: %s", strerror(errno));
+    return error_hint(err, "add this user to the group kvm");
+}
+
+/* --- words of a command --- */
+
+struct words {
+    char *list[WORDS_MAX + 1];
+    size_t n;
+    bool failed;
+};
+
+static void words_done(struct words *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        free(w->list[i]);
+}
+
+static __attribute__((format(printf, 2, 3))) void add(struct words *w, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    if (w->n == WORDS_MAX || vasprintf(&w->list[w->n], fmt, args) < 0)
+        w->failed = true;
+    else
+        w->n++;
+    va_end(args);
+}
+
+/* Of the host's processor; 0: it does not say. A machine whose instructions are translated cannot
+ * find out how fast its clock goes, and would wait for a timer that it does not have. */
+static unsigned clock_khz(void)
+{
+    static const char key[] = "cpu MHz";
+    char text[CPUINFO_BYTES];
+    cleanup_close int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    const char *line;
+
+    if (n < 0)
+        return 0;
+    text[n] = '\0';
+    line = strstr(text, key);
+    line = line ? strchr(line, ':') : NULL;
+    return line ? (unsigned)(strtod(line + 1, NULL) * 1000) : 0;
+}
+
+static void add_kernel_line(const struct monitor_options *o, struct words *w)
+{
+    char timer[160] = "";
+
+    if (o->is_emulated)
+        (void)snprintf(timer, sizeof(timer),
+                       " tsc_early_khz=%u tsc=reliable lpj=4000000 no_timer_check mitigations=off",
+                       clock_khz() ? clock_khz() : 2000000);
+    add(w, "-append");
+    add(w, "console=ttyS0 quiet loglevel=4 pci=off panic=-1 reboot=t random.trust_cpu=on%s", timer);
+}
+
+static void add_devices(const struct monitor_options *o, int link, struct words *w)
+{
+    static const char *const fixed[] = {
+        "-global",  "virtio-mmio.force-legacy=false", "-device", "virtio-rng-device",
+        "-chardev", "stdio,id=console,signal=off",    "-serial", "chardev:console",
+        "-device",  "virtio-serial-device",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+        add(w, "%s", fixed[i]);
+    add(w, "-chardev");
+    add(w, "socket,id=link,fd=%d", link);
+    add(w, "-device");
+    add(w, "virtserialport,chardev=link,name=" IMAGE_PORT);
+    for (size_t i = 0; i < o->n_shares; i++) {
+        add(w, "-chardev");
+        add(w, "socket,id=share%zu,path=/run/%s", i, o->shares[i].tag);
+        add(w, "-device");
+        add(w, "vhost-user-fs-device,chardev=share%zu,tag=%s", i, o->shares[i].tag);
+    }
+}
+
+static void add_qemu(const struct monitor_options *o, int link, struct words *w)
+{
+    static const char *const fixed[] = {
+        MONITOR_QEMU,
+        "-nodefaults",
+        "-no-user-config",
+        "-no-reboot",
+        "-nographic",
+        "-monitor",
+        "none",
+        "-nic",
+        "none",
+        "-name",
+        "belljar",
+        "-sandbox",
+        "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+        "-kernel",
+        WALL_KERNEL,
+        "-initrd",
+        WALL_IMAGE,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+        add(w, "%s", fixed[i]);
+    add(w, "-M");
+    add(w, "microvm,accel=%s,memory-backend=memory", o->is_emulated ? "tcg" : "kvm");
+    add(w, "-cpu");
+    add(w, "%s", o->is_emulated ? "max" : "host");
+    add(w, "-smp");
+    add(w, "%u", o->cpus);
+    add(w, "-m");
+    add(w, "%u", o->memory_mb);
+    /* Shared with the daemons of the shares. */
+    add(w, "-object");
+    add(w, "memory-backend-memfd,id=memory,size=%uM,share=on", o->memory_mb);
+    add_kernel_line(o, w);
+    add_devices(o, link, w);
+}
+
+/* --- processes --- */
+
+/* virtiofsd wants to lose its further groups, and ends when it cannot; a user namespace without
+ * privileges allows nobody to. It is told that it has. What it could reach by a group is what the
+ * user who started us can read of the share. */
+static int pretend_setgroups(void)
+{
+    static struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setgroups, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {ARRAY_SIZE(filter), filter};
+
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* It inherits standard input, output and error, and `fd` as the next one; -1: nothing. */
+static pid_t start(const struct words *w, int console, int fd, bool keeps_privileges,
+                   struct error *err)
+{
+    static char *const environment[] = {"PATH=/usr/bin:/usr/sbin", "LANG=C", NULL};
+    cleanup_close int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    pid_t pid;
+
+    if (w->failed)
+        return error_memory(err);
+    pid = nothing < 0 ? -1 : fork();
+    if (pid < 0)
+        return error_errno(err, "start %s", w->list[0]);
+    if (pid > 0)
+        return pid;
+    child_reset_signals();
+    if (dup2(nothing, 0) < 0 || dup2(console, 1) < 0 || dup2(console, 2) < 0 ||
+        (fd >= 0 && (dup2(fd, DESCRIPTOR_LOW) < 0 || fcntl(DESCRIPTOR_LOW, F_SETFD, 0) < 0)) ||
+        close_range(fd >= 0 ? DESCRIPTOR_LOW + 1 : DESCRIPTOR_LOW, ~0U, 0) < 0 ||
+        (keeps_privileges && pretend_setgroups() < 0) ||
+        (!keeps_privileges && (caps_drop_all(NULL) < 0 || caps_no_new_privs(NULL) < 0)))
+        _exit(126);
+    (void)execve(w->list[0], w->list, environment);
+    _exit(127);
+}
+
+/* A socket that QEMU finds by its path. */
+static int listen_at(const char *tag, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/run/%s", tag);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(fd, 1) < 0)
+        return error_errno(err, "listen for %s", tag);
+    return take_fd(fd);
+}
+
+static int start_daemon(const struct wall_share *share, int console, struct monitor *monitor,
+                        struct error *err)
+{
+    cleanup_close int fd = listen_at(share->tag, err);
+    cleanup(words_done) struct words w = {0};
+    char path[64];
+    pid_t pid;
+
+    if (fd < 0)
+        return -1;
+    wall_share_path(share, path);
+    add(&w, "%s", find_daemon());
+    add(&w, "--fd=%d", DESCRIPTOR_LOW);
+    if (strcmp(w.list[0], daemons[0]) == 0) {
+        add(&w, "-o");
+        add(&w, "source=%s", path);
+        add(&w, "-o");
+        add(&w, "sandbox=namespace");
+        add(&w, "-o");
+        add(&w, "log_level=err");
+    } else {
+        add(&w, "--shared-dir=%s", path);
+        add(&w, "--log-level=error");
+    }
+    pid = start(&w, console, fd, true, err);
+    if (pid < 0)
+        return -1;
+    monitor->daemons[monitor->n_daemons++] = pid;
+    return 0;
+}
+
+int monitor_start(const struct monitor_options *options, struct monitor *ret_monitor,
+                  struct error *err)
+{
+    cleanup(words_done) struct words w = {0};
+    struct monitor monitor = {0};
+
+    for (size_t i = 0; i < options->n_shares; i++)
+        if (start_daemon(&options->shares[i], options->console, &monitor, err) < 0)
+            return -1;
+    add_qemu(options, DESCRIPTOR_LOW, &w);
+    monitor.qemu = start(&w, options->console, options->link, false, err);
+    if (monitor.qemu < 0)
+        return -1;
+    *ret_monitor = monitor;
+    return 0;
+}

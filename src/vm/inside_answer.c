@@ -1,0 +1,426 @@
+/* Answers of the engine inside. It masks what it says; here it is masked again, with all that this
+ * server knows, since a machine that was taken over says what it wants. */
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/result_read.h"
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/layer.h"
+#include "base/loop.h"
+#include "base/stream.h"
+#include "engine/masking.h"
+#include "mask/kinds.h"
+#include "sandbox/files.h"
+#include "vm/inside.h"
+
+static const struct json_text_limits limits = {
+    .bytes = INSIDE_ANSWER_MAX, .depth = 210, .allows_nul = true};
+
+/* --- masking --- */
+
+static struct span text_span(const char *text)
+{
+    return (struct span){text, text ? strlen(text) : 0};
+}
+
+/* A text that is the run's own. */
+static void mask_in_place(struct run *run, char **text)
+{
+    struct clean_text clean;
+
+    if (!*text)
+        return;
+    clean = mask_text(mask_context_of(run), text_span(*text));
+    free(*text);
+    *text = strndup(clean_data(clean) ? clean_data(clean) : "", clean_len(clean));
+}
+
+static struct clean_text mask_denial(struct run *run, const char *text, size_t len)
+{
+    return mask_text(mask_context_of(run), (struct span){text, len});
+}
+
+static void mask_texts(struct run *run)
+{
+    struct run_result *r = &run->result;
+    char **texts[] = {&r->value_text,          &r->exception.name, &r->exception.message,
+                      &r->exception.traceback, &r->exception.hint, &r->hint};
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        mask_in_place(run, texts[i]);
+    for (size_t i = 0; i < r->n_violations; i++) {
+        struct run_violation *v = &r->violations[i];
+
+        mask_in_place(run, &v->rule);
+        mask_in_place(run, &v->name);
+        mask_in_place(run, &v->message);
+        mask_in_place(run, &v->hint);
+    }
+    run_mask_denials(run, mask_denial);
+}
+
+static void mask_displays(struct run *run)
+{
+    for (size_t i = 0; i < run->result.n_displays; i++)
+        for (size_t n = 0; n < run->result.displays[i].n_forms; n++) {
+            struct run_form *form = &run->result.displays[i].forms[n];
+            struct span data = {form->data, form->len};
+            char *copy = NULL;
+
+            if (!mask_form(mask_context_of(run), text_span(form->mime), &data, &copy)) {
+                data.len = 0; /* no memory for it */
+            } else if (!copy) {
+                continue;
+            }
+            free(form->data);
+            form->data = copy ? copy : strdup("");
+            form->len = form->data ? data.len : 0;
+        }
+}
+
+/* --- output --- */
+
+static void give_out(struct run *run, bool is_stderr, struct clean_text text)
+{
+    struct run_stream *kept = is_stderr ? &run->result.err : &run->result.out;
+    struct run_event event = {.kind = is_stderr ? RUN_EVENT_STDERR : RUN_EVENT_STDOUT,
+                              .offset = kept->total,
+                              .data = clean_data(text),
+                              .len = clean_len(text)};
+
+    if (!clean_len(text))
+        return;
+    (void)run_stream_add(kept, text, NULL);
+    if (run->on_event)
+        run->on_event(run, &event);
+}
+
+/* The mark in a text whose middle is missing (run_stream_render()): where it is, or the end. What
+ * is before it has at most `head` bytes, less a character that was cut. */
+static size_t find_mark(const char *text, size_t len, size_t head, size_t *ret_len,
+                        uint64_t *ret_dropped)
+{
+    static const char before[] = "\n… [", behind[] = " bytes dropped] …\n";
+    size_t from = head > 3 ? head - 3 : 0;
+    const char *at = from < len ? memmem(text + from, len - from, before, strlen(before)) : NULL;
+    const char *number = at ? at + strlen(before) : NULL;
+    char *end = NULL;
+    unsigned long long dropped = at ? strtoull(number, &end, 10) : 0;
+
+    *ret_len = 0;
+    if (!at || end == number || dropped > INT64_MAX ||
+        (size_t)(text + len - end) < strlen(behind) || memcmp(end, behind, strlen(behind)) != 0)
+        return len;
+    *ret_len = (size_t)(end - at) + strlen(behind);
+    *ret_dropped = dropped;
+    return (size_t)(at - text);
+}
+
+static void take_piece(struct run *run, bool is_stderr, const char *text, size_t len)
+{
+    struct masker *masker = NULL;
+
+    if (len)
+        give_out(run, is_stderr, mask_stream(mask_context_of(run), &masker, text, len));
+    give_out(run, is_stderr, mask_stream_end(mask_context_of(run), &masker));
+    mask_stream_free(&masker);
+}
+
+static void take_stream(struct run *run, const json_t *object, bool is_stderr)
+{
+    const char *key = is_stderr ? "stderr" : "stdout";
+    const json_t *json = json_object_get(object, key);
+    const char *text = json_string_value(json);
+    size_t len = json_string_length(json), head, mark = 0;
+    uint64_t limit = run->terms.limits.output_bytes, dropped = 0;
+
+    if (!text)
+        return;
+    head = len;
+    if (json_is_true(json_object_get(json_object_get(object, "truncated"), key)))
+        head = find_mark(text, len, (size_t)(limit - limit / 2), &mark, &dropped);
+    take_piece(run, is_stderr, text, head);
+    if (mark) {
+        run_stream_skip(is_stderr ? &run->result.err : &run->result.out, dropped);
+        take_piece(run, is_stderr, text + head + mark, len - head - mark);
+    }
+}
+
+static void tell_displays(struct run *run)
+{
+    for (size_t i = 0; run->on_event && i < run->result.n_displays; i++)
+        run->on_event(run, &(struct run_event){.kind = RUN_EVENT_DISPLAY,
+                                               .offset = i,
+                                               .display = &run->result.displays[i]});
+}
+
+/* --- files --- */
+
+static uint64_t number_of(const json_t *object, const char *key)
+{
+    json_int_t number = json_integer_value(json_object_get(object, key));
+
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+/* The path as bytes, masked; NULL: it is none. */
+static char *take_path(struct run *run, const json_t *text)
+{
+    char path[PATH_MAX], *copy;
+
+    if (!json_is_string(text) || json_string_length(text) >= PATH_MAX)
+        return NULL;
+    files_path_unescape(json_string_value(text), path);
+    copy = strdup(path);
+    mask_in_place(run, &copy);
+    return copy;
+}
+
+static void take_file(struct run *run, const json_t *path, uint64_t size,
+                      enum run_file_change change)
+{
+    struct run_file *file;
+
+    if (!run->result.files)
+        run->result.files = calloc(LIMIT_FILES_NAMED, sizeof(*run->result.files));
+    if (!run->result.files || run->result.n_files == LIMIT_FILES_NAMED) {
+        run->result.has_more_files = true;
+        return;
+    }
+    file = &run->result.files[run->result.n_files];
+    *file = (struct run_file){.path = take_path(run, path), .size = size, .change = change};
+    if (file->path)
+        run->result.n_files++;
+}
+
+static void take_files(struct run *run, const json_t *object)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(object, "files"), i, one)
+    {
+        take_file(run, json_object_get(one, "path"), number_of(one, "size"), RUN_FILE_NEW);
+    }
+    json_array_foreach(json_object_get(object, "files_gone"), i, one)
+    {
+        take_file(run, one, 0, RUN_FILE_GONE);
+    }
+    run->result.has_more_files |= json_is_true(json_object_get(object, "files_truncated"));
+}
+
+/* False: there is no room for its bytes. */
+static bool take_content(struct run *run, const json_t *object, struct run_collected *file)
+{
+    static const struct span text_type = {"text/plain", 10};
+    const json_t *content = json_object_get(object, "content");
+    const char *encoding = json_string_value(json_object_get(object, "encoding"));
+    cleanup(buf_done) struct buf bytes =
+        BUF_OF(LIMIT_COLLECTED_BYTES - run->result.collected_bytes);
+    struct span data;
+    int r;
+
+    if (!json_is_string(content))
+        return true;
+    r = encoding && strcmp(encoding, "base64") == 0
+            ? base64_decode(&bytes, json_string_value(content), json_string_length(content), NULL)
+            : buf_add(&bytes, json_string_value(content), json_string_length(content), NULL);
+    if (r < 0)
+        return false;
+    data = (struct span){buf_str(&bytes), bytes.len};
+    if (!mask_form(mask_context_of(run),
+                   encoding && strcmp(encoding, "base64") == 0 ? (struct span){"", 0} : text_type,
+                   &data, &file->data))
+        return false;
+    if (!file->data) {
+        file->data = malloc(data.len + 1);
+        if (!file->data)
+            return false;
+        memcpy(file->data, data.data, data.len + 1);
+    }
+    file->len = data.len;
+    run->result.collected_bytes += data.len;
+    return true;
+}
+
+static void take_collected(struct run *run, const json_t *object)
+{
+    const json_t *list = json_object_get(object, "collected"), *one;
+    size_t i;
+
+    run->result.has_more_collected = json_is_true(json_object_get(object, "collected_truncated"));
+    if (!run->program.collect || !json_array_size(list))
+        return;
+    run->result.collected = calloc(LIMIT_FILES_COLLECTED, sizeof(*run->result.collected));
+    json_array_foreach(list, i, one)
+    {
+        struct run_collected *file;
+
+        if (!run->result.collected || run->result.n_collected == LIMIT_FILES_COLLECTED) {
+            run->result.has_more_collected = true;
+            return;
+        }
+        file = &run->result.collected[run->result.n_collected];
+        *file = (struct run_collected){.path = take_path(run, json_object_get(one, "path")),
+                                       .size = number_of(one, "size")};
+        if (!file->path)
+            continue;
+        run->result.n_collected++;
+        run->result.has_more_collected |= !take_content(run, one, file);
+    }
+}
+
+/* --- the rest --- */
+
+/* A name that the masker has, too, and that lives as long as the program. */
+static const char *known_kind(const char *name)
+{
+    const struct masker_kind *kind;
+
+    for (unsigned i = 0; (kind = masker_kind_at(i)) != NULL; i++)
+        if (strcmp(kind->name, name) == 0)
+            return kind->name;
+    return NULL;
+}
+
+static void take_masked(struct run *run, const json_t *masked)
+{
+    struct run_masked *m = &run->result.masked;
+    const json_t *one;
+    size_t i;
+
+    m->count += number_of(masked, "count");
+    json_array_foreach(json_object_get(masked, "kinds"), i, one)
+    {
+        const char *name = json_is_string(one) ? known_kind(json_string_value(one)) : NULL;
+        bool is_there = false;
+
+        for (size_t n = 0; name && n < m->n_kinds; n++)
+            is_there |= strcmp(m->kinds[n], name) == 0;
+        if (name && !is_there && m->n_kinds < RUN_MASKED_KINDS)
+            m->kinds[m->n_kinds++] = name;
+    }
+}
+
+static uint32_t layers_of(const json_t *list)
+{
+    uint32_t layers = RUN_LAYER_MACHINE;
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        for (unsigned n = 0; n < WIRE_LAYER_COUNT; n++)
+            if (json_is_string(one) && strcmp(json_string_value(one), wire_layer_name(n)) == 0)
+                layers |= (uint32_t)1 << n;
+    }
+    return layers;
+}
+
+static int check_layers(struct run *run, struct error *err)
+{
+    uint32_t missing = run->terms.required_layers & ~run->result.layers & ~(uint32_t)LAYER_NO_EXEC;
+
+    for (unsigned i = 0; i < RUN_LAYER_COUNT; i++)
+        if (missing >> i & 1)
+            return error_set(err, E_UNSUPPORTED,
+                             "profile `%s` requires the layer `%s`, which the virtual machine does "
+                             "not provide",
+                             run->terms.profile, run_layer_name(i));
+    return 0;
+}
+
+static void take_fingerprint(struct run *run, const json_t *object)
+{
+    const char *text = json_get_text(json_object_get(object, "deterministic"), "fingerprint");
+    size_t len = strspn(text, "0123456789abcdef");
+
+    if (len < sizeof(run->result.fingerprint) && text[len] == '\0')
+        memcpy(run->result.fingerprint, text, len + 1);
+}
+
+static int take_value(struct run *run, const json_t *object, struct error *err)
+{
+    const json_t *value = json_object_get(json_object_get(object, "result"), "json");
+    cleanup(buf_done) struct buf text = BUF_OF(LIMIT_RESULT_BYTES);
+
+    if (!run->result.value_text || !value || json_is_null(value))
+        return 0;
+    /* The text is there in any case. */
+    if (json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0)
+        run->result.value_json =
+            mask_json(mask_context_of(run), (struct span){buf_str(&text), text.len});
+    (void)err;
+    return 0;
+}
+
+static int take_result(struct run *run, const json_t *object, struct error *err)
+{
+    run->result.layers = layers_of(json_object_get(object, "layers"));
+    if (result_read(object, run, err) < 0 ||
+        (run->result.status != RUN_REFUSED && check_layers(run, err) < 0))
+        return -1;
+    take_masked(run, json_object_get(object, "masked"));
+    take_stream(run, object, false);
+    take_stream(run, object, true);
+    result_read_displays(json_object_get(object, "displays"), run);
+    mask_displays(run);
+    tell_displays(run);
+    take_files(run, object);
+    take_collected(run, object);
+    take_fingerprint(run, object);
+    if (take_value(run, object, err) < 0)
+        return -1;
+    mask_texts(run);
+    return 0;
+}
+
+static enum error_code code_of(const char *name)
+{
+    static const enum error_code codes[] = {
+#define X(code, ...) code,
+        ERROR_CODES(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+        if (strcmp(error_code_name(codes[i]), name) == 0)
+            return codes[i];
+    return E_SYSTEM;
+}
+
+static void take_error(struct run *run, const json_t *answer)
+{
+    const json_t *error = json_object_get(answer, "error");
+    const char *message = json_get_text(error, "message"), *hint = json_get_text(error, "hint");
+
+    mask_error(run->masks, &run->result.error, code_of(json_get_text(error, "code")),
+               text_span(*message ? message : "the virtual machine gave no answer"),
+               text_span(hint));
+}
+
+void inside_take_answer(struct run *run, int status, const char *body, size_t len)
+{
+    cleanup_json json_t *answer = NULL;
+    struct error err = {0};
+    double all_ms;
+
+    if (json_text_load(body, len, &limits, &answer, &err) < 0)
+        error_wrap(&err, "the virtual machine's answer");
+    else if (status != 200)
+        take_error(run, answer);
+    else
+        (void)take_result(run, answer, &err);
+    if (err.code != E_NONE && run->result.error.code == E_NONE)
+        error_move(&run->result.error, &err);
+    error_done(&err);
+    run->result.ended_ns = loop_now_ns();
+    all_ms = (double)(run->result.ended_ns - run->result.started_ns) / 1e6;
+    if (run->result.usage.wall_ms < 0 || !(run->result.usage.wall_ms <= all_ms))
+        run->result.usage.wall_ms = all_ms;
+    run->result.usage.start_ms = all_ms - run->result.usage.wall_ms;
+}

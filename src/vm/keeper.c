@@ -1,0 +1,444 @@
+#include "vm/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "vm/inside.h"
+#include "wire/fds.h"
+#include "wire/machine.h"
+
+#define WORDS_MAX     32
+#define CONFIG_FD     4
+#define CONFIG_INSIDE "/etc/belljar-machine.toml"
+
+/* With every instruction translated, on a busy host. */
+#define BOOT_MS 300000
+
+enum keeper_state { KEEPER_DOWN, KEEPER_BOOTING, KEEPER_UP };
+
+TAILQ_HEAD(keeper_guests, keeper_guest);
+
+struct keeper {
+    struct loop *loop;
+    const struct config *config;
+    char *program, *init;
+    enum keeper_state state;
+    pid_t pid;
+    int control; /* -1: there is no machine */
+    struct loop_watch *watch, *patience;
+    struct loop_work answering;
+    struct keeper_guests guests;
+    bool is_first; /* it is started although nobody waits */
+};
+
+static bool is_emulated(const struct config *config)
+{
+    return strcmp(config->machine, "tcg") == 0;
+}
+
+/* --- guests --- */
+
+static void tell(struct keeper_guests *guests, struct keeper_guest *guest, int fd,
+                 const struct error *err)
+{
+    TAILQ_REMOVE(guests, guest, link);
+    guest->is_waiting = false;
+    guest->on_connection(guest, fd, err);
+}
+
+/* Those that wait now; who comes meanwhile begins anew. */
+static void refuse_all(struct keeper *keeper, const struct error *err)
+{
+    struct keeper_guests refused = TAILQ_HEAD_INITIALIZER(refused);
+
+    TAILQ_CONCAT(&refused, &keeper->guests, link);
+    while (!TAILQ_EMPTY(&refused))
+        tell(&refused, TAILQ_FIRST(&refused), -1, err);
+}
+
+static int connect_guest(struct keeper *keeper, int *ret_fd, struct error *err)
+{
+    char byte = MACHINE_CONNECT, control[FDS_SPACE(1)];
+    struct iovec iov = {&byte, 1};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    cleanup_close int ours = -1, theirs = -1;
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+        return error_errno(err, "socketpair");
+    ours = pair[0];
+    theirs = pair[1];
+    fds_put(&msg, control, &theirs, 1);
+    if (sendmsg(keeper->control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return errno == EAGAIN ? error_set(err, E_BUSY, "the virtual machine is busy")
+                               : error_errno(err, "connect to the virtual machine");
+    *ret_fd = take_fd(ours);
+    return 0;
+}
+
+static void answer_all(void *arg)
+{
+    struct keeper *keeper = arg;
+
+    while (keeper->state == KEEPER_UP && !TAILQ_EMPTY(&keeper->guests)) {
+        cleanup_error struct error err = {0};
+        int fd = -1;
+
+        (void)connect_guest(keeper, &fd, &err);
+        tell(&keeper->guests, TAILQ_FIRST(&keeper->guests), fd, &err);
+    }
+}
+
+/* --- the process --- */
+
+/* Its parent-death signals end all the others. */
+static void forget(struct keeper *keeper)
+{
+    loop_watch_free(keeper->watch);
+    loop_timer_stop(keeper->patience);
+    keeper->watch = NULL;
+    close_fd(&keeper->control);
+    if (keeper->pid > 0) {
+        (void)kill(keeper->pid, SIGKILL);
+        while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    keeper->pid = 0;
+    keeper->state = KEEPER_DOWN;
+}
+
+static void fail(struct keeper *keeper, const struct error *err)
+{
+    LOG_EVENT(LOG_ERROR, "machine", {"message", error_message(err)},
+              {"hint", err->hint, .is_left_out = !err->hint});
+    forget(keeper);
+    refuse_all(keeper, err);
+}
+
+/* Its last words are bytes of a stranger, and printable. */
+static void read_failure(const char *packet, size_t len, struct error *err)
+{
+    const char *newline = memchr(packet, '\n', len);
+    size_t n = newline ? (size_t)(newline - packet) : len;
+
+    error_set(err, E_SYSTEM, "%.*s", (int)(n < 300 ? n : 300), packet);
+    if (newline && len > n + 1)
+        error_hint(err, "%.*s", (int)(len - n - 1), newline + 1);
+}
+
+static void on_packet(void *arg)
+{
+    struct keeper *keeper = arg;
+    cleanup_error struct error err = {0};
+    char packet[MACHINE_PACKET_MAX];
+    ssize_t n = recv(keeper->control, packet, sizeof(packet), MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0 && packet[0] == MACHINE_READY) {
+        LOG_EVENT(LOG_INFO, "machine", {"message", "the virtual machine is up"});
+        loop_timer_stop(keeper->patience);
+        keeper->state = KEEPER_UP;
+        answer_all(keeper);
+        return;
+    }
+    if (n > 1 && packet[0] == MACHINE_FAILED)
+        read_failure(packet + 1, (size_t)n - 1, &err);
+    else
+        error_set(&err, E_SYSTEM, "the virtual machine has ended");
+    fail(keeper, &err);
+}
+
+static void on_patience(void *arg)
+{
+    cleanup_error struct error err = {0};
+
+    error_set(&err, E_SYSTEM, "the virtual machine is not up after %d s", BOOT_MS / 1000);
+    fail(arg, &err);
+}
+
+struct start {
+    char **words;
+    int control, config;
+};
+
+/* In the child, which shares our memory until it executes. */
+static int become_machine(void *arg)
+{
+    static char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+    const struct start *start = arg;
+    int control = fcntl(start->control, F_DUPFD, 16), config = fcntl(start->config, F_DUPFD, 16);
+    int null = open("/dev/null", O_RDWR);
+
+    child_reset_signals();
+    if (control < 0 || config < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+        dup2(null, 2) < 0 || dup2(control, MACHINE_CONTROL) < 0 || dup2(config, CONFIG_FD) < 0 ||
+        syscall(SYS_close_range, CONFIG_FD + 1U, ~0U, 0U) < 0 || setsid() < 0 || chdir("/") < 0 ||
+        prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+        return 1;
+    (void)execve(start->words[0], start->words, environment);
+    return 1;
+}
+
+struct words {
+    char *list[WORDS_MAX + 1];
+    size_t n;
+};
+
+static void words_done(struct words *words)
+{
+    for (size_t i = 0; i < words->n; i++)
+        free(words->list[i]);
+}
+
+static int add(struct words *words, const char *text, struct error *err)
+{
+    if (words->n == WORDS_MAX || !(words->list[words->n] = strdup(text)))
+        return error_memory(err);
+    words->n++;
+    return 0;
+}
+
+static int add_number(struct words *words, const char *flag, int64_t number, struct error *err)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof(text), "%lld", (long long)number);
+    return add(words, flag, err) < 0 ? -1 : add(words, text, err);
+}
+
+/* Belljar's own files, where they are not in /usr. */
+static int add_share(struct words *words, const char *directory, struct error *err)
+{
+    if (paths_below(directory, "/usr"))
+        return 0;
+    return add(words, "--share", err) < 0 ? -1 : add(words, directory, err);
+}
+
+static int own_program(char path[PATH_MAX], struct error *err)
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+    if (n < 0)
+        return error_errno(err, "find this program");
+    path[n] = '\0';
+    return 0;
+}
+
+static int add_all(const struct keeper *keeper, struct words *words, struct error *err)
+{
+    cleanup_free char *profiles = paths_data("policies", err), *beside = NULL;
+    const struct config *config = keeper->config;
+    char program[PATH_MAX], copy[64];
+
+    if (!profiles || own_program(program, err) < 0)
+        return -1;
+    beside = strndup(program, (size_t)(strrchr(program, '/') - program));
+    if (!beside)
+        return error_memory(err);
+    (void)snprintf(copy, sizeof(copy), CONFIG_INSIDE "=/proc/self/fd/%d", CONFIG_FD);
+    if (add(words, keeper->program, err) < 0 ||
+        (is_emulated(config) && add(words, "--emulate", err) < 0) ||
+        add_number(words, "--memory", config->machine_memory_mb, err) < 0 ||
+        add_number(words, "--cpus", config->machine_cpus, err) < 0 ||
+        add(words, "--init", err) < 0 || add(words, keeper->init, err) < 0 ||
+        add(words, "--share", err) < 0 || add(words, "/usr", err) < 0 ||
+        add_share(words, profiles, err) < 0 || add_share(words, beside, err) < 0 ||
+        (*config->policies_dir && (add_share(words, config->policies_dir, err) < 0)) ||
+        add(words, "--file", err) < 0 || add(words, copy, err) < 0 || add(words, "--", err) < 0 ||
+        add(words, program, err) < 0 || add(words, "serve", err) < 0 ||
+        add(words, "--inside-machine", err) < 0 || add(words, "--no-auth", err) < 0 ||
+        add(words, "--config", err) < 0)
+        return -1;
+    return add(words, CONFIG_INSIDE, err);
+}
+
+/* The settings of the engine inside, as a file. */
+static int make_settings(const struct config *config, struct error *err)
+{
+    cleanup(buf_done) struct buf text = BUF_OF(MIB);
+    cleanup_close int fd = memfd_create("settings", MFD_CLOEXEC);
+
+    if (fd < 0)
+        return error_errno(err, "memfd_create");
+    if (inside_settings(config, &text, err) < 0)
+        return -1;
+    if (file_write_all(fd, text.data, text.len) < 0)
+        return error_errno(err, "write the settings");
+    return take_fd(fd);
+}
+
+static int boot(struct keeper *keeper, struct error *err)
+{
+    cleanup(words_done) struct words words = {0};
+    cleanup_close int settings = make_settings(keeper->config, err), theirs = -1;
+    struct start start = {.words = words.list};
+    int pair[2];
+
+    if (settings < 0 || add_all(keeper, &words, err) < 0)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, "socketpair");
+    keeper->control = pair[0];
+    start.control = theirs = pair[1];
+    start.config = settings;
+    keeper->pid = child_vfork(0, become_machine, &start);
+    if (keeper->pid < 0)
+        return error_errno(err, "start %s", keeper->program);
+    keeper->watch = loop_watch_fd(keeper->loop, keeper->control, LOOP_READ, on_packet, keeper);
+    if (!keeper->watch)
+        return error_memory(err);
+    keeper->state = KEEPER_BOOTING;
+    loop_timer_start(keeper->patience, BOOT_MS);
+    LOG_EVENT(LOG_INFO, "machine", {"message", "starts a virtual machine"});
+    return 0;
+}
+
+/* --- interface --- */
+
+static void answer_or_boot(void *arg)
+{
+    struct keeper *keeper = arg;
+    cleanup_error struct error err = {0};
+    bool is_wanted = keeper->is_first || !TAILQ_EMPTY(&keeper->guests);
+
+    keeper->is_first = false;
+    if (keeper->state == KEEPER_DOWN && is_wanted && boot(keeper, &err) < 0)
+        fail(keeper, &err);
+    answer_all(keeper);
+}
+
+void keeper_start(struct keeper *keeper)
+{
+    keeper->is_first = true;
+    loop_work_post(keeper->loop, &keeper->answering, answer_or_boot, keeper);
+}
+
+void keeper_ask(struct keeper *keeper, struct keeper_guest *guest)
+{
+    guest->is_waiting = true;
+    TAILQ_INSERT_TAIL(&keeper->guests, guest, link);
+    loop_work_post(keeper->loop, &keeper->answering, answer_or_boot, keeper);
+}
+
+void keeper_leave(struct keeper *keeper, struct keeper_guest *guest)
+{
+    if (guest->is_waiting)
+        TAILQ_REMOVE(&keeper->guests, guest, link);
+    guest->is_waiting = false;
+}
+
+void keeper_end(struct keeper *keeper)
+{
+    cleanup_error struct error err = {0};
+
+    if (keeper->state == KEEPER_DOWN)
+        return;
+    error_set(&err, E_SYSTEM, "the virtual machine did not do as it should, and was ended");
+    fail(keeper, &err);
+}
+
+/* Its output, and its exit status. */
+static int read_check(char **words, struct buf *out, struct error *err)
+{
+    cleanup_close int from = -1, to = -1;
+    int pipes[2], status;
+    pid_t pid;
+
+    if (pipe2(pipes, O_CLOEXEC) < 0)
+        return error_errno(err, "pipe");
+    from = pipes[0];
+    to = pipes[1];
+    pid = fork();
+    if (pid == 0) {
+        child_reset_signals();
+        if (dup2(to, 1) < 0)
+            _exit(1);
+        (void)execv(words[0], words);
+        _exit(127);
+    }
+    if (pid < 0)
+        return error_errno(err, "fork");
+    close_fd(&to);
+    (void)buf_read_fd(out, from, NULL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int keeper_check(bool emulated, struct error *err)
+{
+    cleanup(buf_done) struct buf out = BUF_OF(4096);
+    cleanup_free char *program = paths_program("belljar-machine", err);
+    char *words[] = {program, "--check", emulated ? "--emulate" : NULL, NULL};
+    int r;
+
+    if (!program)
+        return -1;
+    if (access(program, X_OK) < 0) {
+        error_set(err, E_UNSUPPORTED, "belljar-machine is not installed");
+        return error_hint(err, "install Belljar again");
+    }
+    r = read_check(words, &out, err);
+    if (r == 0)
+        return 0;
+    if (r > 0) {
+        read_failure(buf_str(&out),
+                     out.len && out.data[out.len - 1] == '\n' ? out.len - 1 : out.len, err);
+        err->code = E_UNSUPPORTED;
+    }
+    return -1;
+}
+
+int keeper_new(struct loop *loop, const struct config *config, struct keeper **ret_keeper,
+               struct error *err)
+{
+    struct keeper *keeper;
+
+    if (keeper_check(is_emulated(config), err) < 0)
+        return error_wrap(err, "no virtual machine");
+    keeper = calloc(1, sizeof(*keeper));
+    if (!keeper)
+        return error_memory(err);
+    *keeper = (struct keeper){.loop = loop, .config = config, .control = -1};
+    TAILQ_INIT(&keeper->guests);
+    keeper->program = paths_program("belljar-machine", err);
+    keeper->init = paths_program("belljar-machine-init", err);
+    keeper->patience = loop_timer(loop, on_patience, keeper);
+    if (!keeper->program || !keeper->init || !keeper->patience) {
+        keeper_free(keeper);
+        return err->code == E_NONE ? error_memory(err) : -1;
+    }
+    *ret_keeper = keeper;
+    return 0;
+}
+
+void keeper_free(struct keeper *keeper)
+{
+    if (!keeper)
+        return;
+    if (keeper->patience)
+        forget(keeper);
+    loop_work_cancel(&keeper->answering);
+    loop_watch_free(keeper->patience);
+    free(keeper->program);
+    free(keeper->init);
+    free(keeper);
+}
