@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/paths.h"
+#include "engine/reads_input.h"
 #include "sandbox/grant.h"
 
 /* A path that a hint repeats: the program chose it, so it is plain and short. */
@@ -320,59 +321,6 @@ static void add_command_hint(struct run *run)
     run->result.hint = hint;
 }
 
-/* --- programs that wait for somebody to type --- */
-
-static bool is_word_at(const char *text, const char *at, const char *word)
-{
-    size_t len = strlen(word);
-
-    return strncmp(at, word, len) == 0 && !isalnum((unsigned char)at[len]) && at[len] != '_' &&
-           (at == text || !isalnum((unsigned char)at[-1]));
-}
-
-/* The words before a command in its line: `;`, `&&`, `then` and the like. Behind a pipe and in the
- * head of a loop, a command reads from elsewhere more often than not. */
-static bool begins_command(const char *text, const char *at)
-{
-    static const char *const words[] = {"do", "then", "else", "if"};
-
-    while (at > text && (at[-1] == ' ' || at[-1] == '\t'))
-        at--;
-    if (at == text || strchr("\n;&{(", at[-1]))
-        return true;
-    if (at[-1] == '|')
-        return at - text > 1 && at[-2] == '|';
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        size_t len = strlen(words[i]);
-
-        if ((size_t)(at - text) >= len && is_word_at(text, at - len, words[i]))
-            return true;
-    }
-    return false;
-}
-
-/* `read name`, without a file or text of its own. */
-static bool bash_reads(const char *text)
-{
-    for (const char *at = strstr(text, "read"); at; at = strstr(at + 1, "read")) {
-        size_t len = strcspn(at, "\n;");
-
-        if (is_word_at(text, at, "read") && begins_command(text, at) && !memchr(at, '<', len))
-            return true;
-    }
-    return false;
-}
-
-static bool script_reads(const char *text)
-{
-    static const char *const ways[] = {"process.stdin", "readFileSync(0", "/dev/stdin"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
-        if (strstr(text, ways[i]))
-            return true;
-    return false;
-}
-
 /* A command such as `python3` or `cat` alone, that ended without a word. */
 static bool command_reads(const struct run *run)
 {
@@ -382,18 +330,9 @@ static bool command_reads(const struct run *run)
 
 static bool reads_typed(const struct run *run)
 {
-    const char *text = buf_str(&run->program.code);
-
-    switch (run->program.language) {
-    case RUN_PYTHON:
-        return false; /* it has got what was typed */
-    case RUN_BASH:
-        return bash_reads(text);
-    case RUN_COMMAND:
+    if (run->program.language == RUN_COMMAND)
         return command_reads(run);
-    default:
-        return script_reads(text);
-    }
+    return reads_input(run->program.language, buf_str(&run->program.code));
 }
 
 void run_hints_add_typing(struct run *run)

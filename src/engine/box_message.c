@@ -13,6 +13,7 @@
 #include "engine/box_internal.h"
 #include "engine/display.h"
 #include "engine/masking.h"
+#include "engine/reads_input.h"
 #include "engine/recorder.h"
 
 /* --- texts --- */
@@ -100,7 +101,21 @@ static bool take_exception(struct run *run, struct unpack *u)
 /* Of standard error, for advice on it. */
 #define TAIL_BYTES ((size_t)4 * KIB)
 
-void box_advise_on_output(const struct box *b, struct run *run)
+/* A cell that finds nothing to read goes on in silence, with empty variables. */
+static void advise_on_input(const struct box *b, struct run *run)
+{
+    static const char hint[] = "its standard input was empty: write the value into the code, or "
+                               "pass `stdin` (`--stdin FILE`)";
+    bool has_ended = run->result.status == RUN_SUCCESS || run->result.status == RUN_ERROR;
+
+    if (b->terms && has_ended && !run->result.hint && !run->result.exception.name &&
+        !run->program.has_input && !run->program.is_typed &&
+        !strpbrk(buf_str(&run->program.code), "<|") && /* there may be an input of its own */
+        reads_input(run->program.language, buf_str(&run->program.code)))
+        run->result.hint = strdup(hint);
+}
+
+static void advise_on_output(const struct box *b, struct run *run)
 {
     cleanup(buf_done) struct buf tail = BUF_OF(TAIL_BYTES);
     cleanup_free char *hint = NULL;
@@ -132,6 +147,12 @@ void box_advise_on_output(const struct box *b, struct run *run)
         run->result.exception.hint = text_of(run, span_of(hint));
     else
         run->result.hint = hint ? text_of(run, span_of(hint)) : NULL;
+}
+
+void box_advise_on_output(const struct box *b, struct run *run)
+{
+    advise_on_output(b, run);
+    advise_on_input(b, run);
 }
 
 #define FAILURE_BYTES ((size_t)2 * KIB)

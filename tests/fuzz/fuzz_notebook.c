@@ -19,7 +19,8 @@ int __lsan_is_turned_off(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    char *copy = malloc(len + 1), *text;
+    char *copy = malloc(len + 1), *text, *bare;
+    PyObject *names;
 
     if (!Py_IsInitialized())
         Py_InitializeEx(0); /* it parses parts of lines */
@@ -29,6 +30,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     text = notebook_translate((struct span){copy, len});
     if (text && strlen(text) > 64 * (len + 64))
         abort();
+    names = PyDict_New();
+    bare = names ? notebook_translate_bare((struct span){copy, len}, names) : NULL;
+    if (bare && strlen(bare) > 64 * (len + 64))
+        abort();
+    Py_XDECREF(names);
+    PyMem_RawFree(bare);
     PyMem_RawFree(text);
     free(copy);
     return 0;

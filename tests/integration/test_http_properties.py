@@ -113,7 +113,7 @@ def operations():
     GET /api/sessions/{session} | DELETE /api/sessions/{session} | GET /api/languages | GET /api/health
     POST /v1/execute | POST /v1/browser/navigate | POST /v1/browser/content | POST /v1/browser/interactions/navigate | POST /v1/browser/interactions/content
     POST /v1/sessions/session | GET /v1/sessions/session | DELETE /v1/sessions/session
-    POST /v1/run | POST /v1/check | POST /v1/batch | GET /v1/runs | GET /v1/runs/{run} | GET /v1/runs/{run}/follow | GET /v1/runs/{run}/events | GET /v1/runs/{run}/output | POST /v1/runs/{run}/cancel
+    POST /v1/run | POST /v1/check | POST /v1/batch | GET /v1/runs | GET /v1/runs/{run} | GET /v1/runs/{run}/follow | GET /v1/runs/{run}/events | GET /v1/runs/{run}/output | POST /v1/runs/{run}/cancel | POST /v1/runs/{run}/stdin
     POST /v1/sessions | GET /v1/sessions | GET /v1/sessions/{session} | DELETE /v1/sessions/{session}
     POST /v1/sessions/{session}/execute | POST /v1/sessions/{session}/interrupt | POST /v1/sessions/{session}/restart | POST /v1/sessions/{session}/pause
     POST /v1/sessions/{session}/resume | POST /v1/sessions/{session}/snapshot | GET /v1/snapshots | DELETE /v1/snapshots/{name}

@@ -178,3 +178,16 @@ def test_the_client_library_answers(server, session):
         code = "x = input()\ntry: input()\nexcept EOFError: print('hello', x)"
         with client.get_session(session).stream(code, stdin_open=True) as events:
             assert events.wait(on_input=lambda event: next(lines)).stdout == "hello Ann\n"
+
+
+@pytest.mark.parametrize(("language", "code", "has_hint"), [
+    ("bash", "read -p 'name? ' x; echo \"hello $x\"", True),
+    ("bash", "echo a | read x; echo $x", False),
+    ("bash", "read x <<< a; echo $x", False),
+    ("bash", "echo read the manual", False),
+])  # fmt: skip
+def test_a_cell_that_finds_nothing_to_read_is_told(server, session, language, code, has_hint):
+    done = server.execute(session, code, language=language)
+    assert done["status"] == "success" and ("standard input was empty" in (done["hint"] or "")) == has_hint, done
+    with_input = server.execute(session, code, language=language, stdin="Ann\n")
+    assert "standard input was empty" not in (with_input["hint"] or ""), with_input
