@@ -282,17 +282,23 @@ static bool is_passwords(const struct masker *s, const struct sign_name *name)
 static void follow_arrow(struct masker *s, unsigned kind, size_t from, enum masker_name what,
                          const struct masker_value *value)
 {
-    size_t at = value->end + 1;
+    static const char arrow[] = " -> \"";
+    size_t at = value->end + 1, n = 0;
     struct masker_value next = {0};
 
     if (!value->is_quoted || value->end >= s->view.len)
         return;
-    if (masker_is_open(s, at + 5)) {
-        masker_wait(s, kind, from, at < s->view.len ? at : s->view.len);
+    while (arrow[n] && at + n < s->view.len && masker_at(s, at + n) == (unsigned char)arrow[n])
+        n++;
+    if (arrow[n]) {
+        if (masker_is_open(s, at + n))
+            masker_wait(s, kind, from, at < s->view.len ? at : s->view.len);
         return;
     }
-    if (!masker_is_at(s, at, " -> \""))
+    if (masker_is_open(s, at + n)) {
+        masker_wait(s, kind, from, at);
         return;
+    }
     switch (masker_read_value(s, at + 4, RUN_LIST, &next)) {
     case READ_MORE:
         masker_wait(s, kind, from, next.start);
@@ -455,10 +461,10 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
     case READ_NONE:
         break;
     }
-    if (!masker_is_secret_text(s, what, &value))
-        return;
-    masker_found_value(s, kind, from, &value);
-    masker_follow_value(s, kind, from, &value);
+    if (masker_is_secret_text(s, what, &value)) {
+        masker_found_value(s, kind, from, &value);
+        masker_follow_value(s, kind, from, &value);
+    }
     follow_arrow(s, kind, from, what, &value);
 }
 

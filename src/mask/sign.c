@@ -537,6 +537,7 @@ enum sign sign_find_far(const struct masker *s, const struct sign_name *name, si
         sign = SIGN_TAGGED;
     } else if ((c == '|' || c == '?') && at + 1 < s->view.len &&
                (masker_at(s, at + 1) == c || (c == '?' && masker_at(s, at + 1) == ':'))) {
+        at += at + 2 < s->view.len && masker_at(s, at + 2) == '='; /* ||= of Ruby */
         found = masker_skip_blanks(s, at + 2);
         if (!masker_is_open(s, found) &&
             (found >= s->view.len || !strchr("\"'", masker_at(s, found))))
