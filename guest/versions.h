@@ -44,7 +44,7 @@ static inline PyObject *object_attributes(PyObject *object)
     return fields ? *fields : NULL;
 }
 
-/* What a weak reference leads to. Borrowed: the caller has to know that somebody else holds it.
+/* The object of a weak reference. Borrowed: the caller has to know that somebody else holds it.
  * NULL: it is gone. */
 static inline PyObject *weak_target(PyObject *weak)
 {

@@ -354,7 +354,7 @@ def type_name(thing):
 
 
 def brief(thing):
-    """What can be said without code of the program's: values of the simplest types, the size of others."""
+    """A description without code of the program's: values of the simplest types, the size of others."""
     kind = type(thing)
     if kind is int:
         return str(thing) if thing.bit_length() <= 256 else f"{thing.bit_length()} bits"

@@ -48,7 +48,7 @@ NOT_BUILT = 69  # what a command says whose program was left out, as that of `cl
 
 
 def help_of(program, *words):
-    """What a command says, or None if it was not built."""
+    """The help text of a command, or None if it was not built."""
     done = subprocess.run([program, *words, "--help=all" if words else "--help"], capture_output=True, text=True, timeout=60)
     if done.returncode == NOT_BUILT:
         return None

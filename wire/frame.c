@@ -141,7 +141,7 @@ long frame_recv(struct frame_decoder *d, int sock, uint8_t *data, size_t size)
     return n;
 }
 
-/* What is missing of the frame, straight to its place: in a child of a warm interpreter each page
+/* Reads the rest of the frame straight to its place: in a child of a warm interpreter each page
  * of a buffer in between would be one to copy. Never more than this frame needs, so that no byte of
  * the next one has to be kept. */
 static long receive_rest(struct frame_decoder *d, int sock)

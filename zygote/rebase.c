@@ -49,7 +49,7 @@ struct page_range {
     int prot;
 };
 
-/* What the code below works with, in a mapping of its own that is left alone: between the copy and
+/* The notes of the code below, in a mapping of their own that is left alone: between the copy and
  * the switch nothing may change that is being switched, and so nothing here calls the allocator. */
 struct notes {
     uint64_t page_info[512];

@@ -329,8 +329,8 @@ static void fill_holes(void)
     }
 }
 
-/* The same for the C library's allocator, which looks for the best place among all that are free:
- * they are taken, for good, until there is none but the end of the heap. */
+/* Fills the holes of the C library's allocator, which looks for the best place among all that are
+ * free: they are taken, for good, until there is none but the end of the heap. */
 static void fill_heap(void)
 {
     enum { LARGEST = 1 << 20, STEP = 16, ROOM = 256 << 10 };
@@ -356,7 +356,7 @@ static void call_gc(PyObject *gc, const char *function)
     PyErr_Clear();
 }
 
-/* What is garbage goes first: its places are holes, too. */
+/* Garbage goes first: its places are holes, too. */
 static void settle(void)
 {
     /* asyncio for cells that await: an interrupt in the middle of its import, forty ms, would

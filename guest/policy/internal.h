@@ -87,7 +87,7 @@ bool policy_modules_read_by_name(bool on);
 
 int policy_modules_prepare(void);
 
-/* The same rules for methods of built-in types that read attributes. */
+/* Applies these rules to methods of built-in types that read attributes. */
 int policy_slots_prepare(void);
 
 /* May the program hold this module, which it reaches as `reached` ("os.path" is posixpath by its
@@ -179,7 +179,7 @@ int policy_caller_prepare(void);
 /* There is such a module in the interpreter's library, allowed or not. Takes names without dots. */
 bool policy_module_exists(struct span name);
 
-/* What policy_module_exists() remembers is of one program, or one cell. */
+/* Forgets what policy_module_exists() has found: it is of one program, or one cell. */
 void policy_forget_modules(void);
 
 /* The hint where a profile has none, or "". */

@@ -29,7 +29,7 @@ int page_code_make(struct page_tokens *pages, struct caller *caller, uint64_t no
 int page_code_redeem(struct page_tokens *pages, struct span code, uint64_t now_ns,
                      char ret_token[TOKEN_LEN + 1], struct caller **ret_caller, struct error *err);
 
-/* Whose token that is, and its number, which is never 0; NULL: it is none, or is over. All are
+/* The owner of that token, and its number, which is never 0; NULL: unknown, or over. All are
  * compared, whichever it is. */
 struct caller *page_token_find(struct page_tokens *pages, const uint8_t hash[SHA256_BYTES],
                                uint64_t now_ns, unsigned *ret_number);

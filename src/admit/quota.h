@@ -14,7 +14,7 @@
 #include "admit/caller.h"
 #include "base/error.h"
 
-/* What is used of each allowance that the token has, by its name: {"runs_per_minute": 3.5}. The
+/* The used part of each allowance that the token has, by its name: {"runs_per_minute": 3.5}. The
  * caller's; NULL: out of memory. */
 json_t *quota_used(struct caller *caller, uint64_t now_ns);
 

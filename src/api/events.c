@@ -375,7 +375,7 @@ static bool serve(struct client *client)
     return !loop_is_late(client->events->loop);
 }
 
-/* Whoever was served goes to the end of the line: the turn may end before all were. */
+/* A client that was served goes to the end of the line: the turn may end before all were. */
 static void serve_all(struct events *events)
 {
     size_t count = events->n_clients;
@@ -494,7 +494,7 @@ static int check_room(const struct events *events, const struct caller *caller, 
     return error_hint(err, "close another stream first");
 }
 
-/* Where it goes on behind an earlier event, that one's id stays the client's last. */
+/* A stream that is resumed keeps the id that the client sent as its last. */
 static void say_hello(const struct client *client, const json_t *hello)
 {
     cleanup(buf_done) struct buf text = BUF_OF(EVENT_BYTES);

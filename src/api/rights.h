@@ -1,4 +1,4 @@
-/* What an operator may see and do of what other tokens have. */
+/* An operator's rights in what other tokens have. */
 #pragma once
 
 #include "api/api.h"

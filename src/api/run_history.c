@@ -89,7 +89,7 @@ static size_t limit_of(const struct request *request)
     return limit ? (size_t)json_integer_value(limit) : TRAIL_LIST_DEFAULT;
 }
 
-/* What has ended meanwhile is in both. */
+/* A run that has ended meanwhile is in both. */
 static void append_ended(json_t *live, const json_t *ended)
 {
     cleanup_json json_t *known = json_object();

@@ -13,7 +13,7 @@
 #define TRAIL_SHOWN_BYTES (16 * MIB) /* of records, in one answer */
 #define TRAIL_FIND_MS     60000      /* for a search */
 
-/* What a worker needs. Its texts are the request's. */
+/* The order of a worker. Its texts are the request's. */
 struct trail_wish {
     char *dir;
     const char *trail_dir; /* of the settings */
@@ -34,7 +34,7 @@ int trail_wish_read(const struct request *request, struct trail_wish *wish, stru
  * token on; or, for operators, those that `all` and `owner` of the query ask for. E_DENIED. */
 int trail_wish_restrict(const struct request *request, struct trail_wish *wish, struct error *err);
 
-/* Whose trail it is, for a gateway, which sends the request there. */
+/* The machine that has the trail: a gateway sends the request there. */
 #define TRAIL_NODE_FIELD                                                                           \
     {                                                                                              \
         "node", SCHEMA_STRING, .max_len = 12,                                                      \

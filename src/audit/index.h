@@ -56,7 +56,7 @@ bool index_refers(const struct buf *line);
 int index_find(struct index *index, const struct index_filter *filter, index_fn fn, void *user,
                struct error *err);
 
-/* The same, a page at a time, the newest first: the next page is what lies `before` `next`. */
+/* Records a page at a time, the newest first: the next page is what lies `before` `next`. */
 struct index_page {
     uint64_t next;   /* 0: there is nothing more */
     uint64_t newest; /* the last record that the index knows */

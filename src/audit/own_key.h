@@ -1,4 +1,4 @@
-/* The key of the trail that this user's settings name, from the directory of his state. */
+/* The key of the trail that this user's settings name, from the user's state directory. */
 #pragma once
 
 #include "audit/key.h"

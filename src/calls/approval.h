@@ -51,7 +51,7 @@ struct approval {
     uint64_t hidden;           /* bytes that are not in it: a yes has to repeat the number */
     bool can_be_kept;          /* a yes may be one for good */
     double seconds;            /* within which an answer counts */
-    char by[APPROVAL_BY_SIZE]; /* who answered in the place of the run's owner; "": nobody did */
+    char by[APPROVAL_BY_SIZE]; /* who answered instead of the run's owner; "": nobody did */
 
     /* --- private --- */
     struct approval *next;

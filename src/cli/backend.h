@@ -1,4 +1,4 @@
-/* What stands behind a server: `belljar serve` and `belljar mcp` open the same parts in the same
+/* The parts behind a server: `belljar serve` and `belljar mcp` open the same parts in the same
  * order, with options of their own in between, and free them in the opposite one.
  */
 #pragma once

@@ -125,7 +125,7 @@ static int add_missing_module(const struct wire_exception *e, const struct run_t
     return is_slip ? 0 : add_more_modules(terms, out);
 }
 
-/* Where pandas or a shell speaks, these may be recommended without asking which there are. */
+/* Packages that may be recommended for pandas or a shell without asking which are installed. */
 static const struct span usual_packages[] = {{"pandas", 6}, {"numpy", 5}};
 
 /* pandas says so of packages that it can do without. */

@@ -471,7 +471,7 @@ static void relieve(struct http_server *server)
     }
 }
 
-/* What a page follows ends with its token. An answer that is only on its way still arrives. */
+/* Ends the streams of pages whose token is gone. An answer that is on its way still arrives. */
 static void cut_unknown(struct http_server *server)
 {
     for (struct http_connection *c = TAILQ_FIRST(&server->connections), *next; c; c = next) {

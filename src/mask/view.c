@@ -240,7 +240,7 @@ static bool is_ascii(const unsigned char *data)
                    (wide)((b - ' ' >= 0x7f - ' ') & (b != '\n')));
 }
 
-/* The same, and tabs, which stand beside newlines among the control characters. */
+/* Finds tabs as well, which stand beside newlines among the control characters. */
 static bool is_tabbed(const unsigned char *data)
 {
     wide a, b;

@@ -85,7 +85,7 @@ void files_close_bill(const struct files *files);
  * E_INVALID: absolute and elsewhere, `..`, a NUL, or too long. */
 int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err);
 
-/* The same, but a path in /tmp is allowed, too, and stays absolute. */
+/* Like files_path_check(), but a path in /tmp is allowed, too, and stays absolute. */
 int files_path_check_tmp(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err);
 
 /* /tmp, or written from /tmp on. */
@@ -157,7 +157,7 @@ int files_list(const struct files *files, const char *path, const struct files_p
 
 /* --- reading --- */
 
-/* What a link says, which may be anything and is not checked. E_INVALID: it is no link. */
+/* Reads a link's target, which may be anything and is not checked. E_INVALID: not a link. */
 int files_read_link(const struct files *files, const char *path, char ret_target[PATH_MAX],
                     struct error *err);
 

@@ -25,7 +25,7 @@ int files_pause(struct files_guard *guard, const struct files *files, struct err
  * becomes a terminal, and every descriptor is close-on-exec. Returns it or -1 with errno. */
 int files_openat(int dir, const char *path, int flags, mode_t mode);
 
-/* The same for a path as callers give it, in /workspace or in /tmp. */
+/* Opens a path as callers give it, in /workspace or in /tmp. */
 int files_open_path(const struct files *files, const char *path, int flags, mode_t mode);
 
 /* The directory that the path starts from, and the rest. Returns -1 with errno. */

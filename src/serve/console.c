@@ -8,7 +8,7 @@
 #include "base/sha256.h"
 #include "serve/console_files.h"
 
-/* What a page of ours may do. Displays of programs are frames without any permission, and inherit
+/* The rights of a page of ours. Displays of programs are frames without any permission, and inherit
  * it; images are data, so that no text of theirs can send a request. */
 #define POLICY                                                                                     \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "           \

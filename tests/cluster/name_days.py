@@ -174,7 +174,7 @@ def ask_bucket(cluster, what, question):
 
 
 def entry_of(cluster, name):
-    """What the bucket says of a name: a node, or None."""
+    """The bucket's entry of a name: a node, or None."""
     token, word = (hashlib.sha256(text.encode()).digest()[:12].hex() for text in (cluster.token, name))
     message = ask_bucket(cluster, "MSG.GET", {"last_by_subj": f"$KV.belljar_names.{token}.{word}"}).get("message")
     return base64.b64decode(message["data"]).decode() or None if message and "data" in message else None

@@ -243,7 +243,7 @@ def test_the_command_opens_a_browser_where_there_is_one(server, page):
     program.chmod(0o755)
     answer = console(server, DISPLAY=":0", PATH=f"{folder}:/usr/bin:/bin")
     assert answer.code == 0 and answer.text == "" and "opened" in answer.errors, answer
-    # Whoever may look at the processes of this machine sees what a browser is started with.
+    # Anyone who may look at the processes of this machine sees what a browser is started with.
     path = seen.read_text()
     assert "code" not in path and stat.S_IMODE(os.stat(path).st_mode) == 0o600
     found = re.search(r'url=(http://127\.0\.0\.1:\d+/console/#code=([0-9a-f]{32}))"', open(path).read())

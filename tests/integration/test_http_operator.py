@@ -1,4 +1,4 @@
-"""What operators see over HTTP: the audit trail, the settings in force, and the tokens."""
+"""Operators over HTTP: the audit trail, the settings in force, and the tokens."""
 import json
 import os
 

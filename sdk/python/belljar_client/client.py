@@ -137,7 +137,7 @@ class ClientMethods(Generic[SessionT, EventsT, JobT, SkillsT, StatesT, JobsT]):
 
     @call
     async def run_record(self, run_id: str, *, all: Optional[bool] = None) -> Json:
-        """What the audit trail has of a run: its program, its beginning and end, calls, connections, and the runs before and after it."""
+        """The audit trail's record of a run: its program, its beginning and end, calls, connections, and the runs before and after it."""
         return read_object(await self._transport.call(Request(routes.RECORD, {"run": run_id}, {"all": all})))
 
     @plain

@@ -458,7 +458,7 @@ TEST(code_that_is_used_lies_in_large_pages)
     assert_int_equal(in_child(put_code_into_large_pages, NULL), 0);
 }
 
-/* What children would share with us and with each other. */
+/* Children would share it with us and with each other. */
 IN_CHILD(no_memory_stays_shared)
 {
     FILE *file;
