@@ -22,7 +22,7 @@ test: ## the tests to run after every change, at most 8 minutes after the build;
 	@tools/test $(if $(SECOND_LOOK),--second-look)
 
 test-all: ## after `make test`, all that it leaves out: slow cases, the other caller, sanitizers, clang, conformance, soak
-	@tools/deps build demo test console
+	@tools/deps build demo test console machine
 	@tools/test $(if $(SECOND_LOOK),--second-look) --rest
 
 soak: ## a hundred sessions, random cells, random kills, for T seconds (60)
