@@ -237,7 +237,7 @@ static const struct config_option options[] = {
      AT(session_ports)},
     {"machine", CONFIG_CHOICE, "no", .choices = "no,kvm,tcg", .flag = "machine", .command = "serve", .value = "kvm|tcg",
      .help = "programs of `belljar serve` run in a virtual machine of their own, with QEMU and KVM: `kvm`. `tcg` does without KVM; it is tens of times slower, no isolation by hardware, and for tests",
-     .brief = "run programs in a virtual machine (no)", AT(machine)},
+     .brief = "run programs in a virtual machine", AT(machine)},
     {"machine_memory_mb", CONFIG_SIZE, "2048", 512, 1 << 20, .unit = "MB", .unit_bytes = 1048576,
      .help = "memory of the virtual machine, which all its programs share", AT(machine_memory_mb)},
     {"machine_cpus", CONFIG_INT, "2", 1, 64, .unit = "processors",

@@ -339,11 +339,18 @@ static const struct call_row *find_in(const struct call_row *rows, const char *n
 
 static int find_row(struct call *call, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(tables) && !call->row; i++)
-        call->row = find_in(tables[i], call->name);
-    if (!call->row)
-        call->row = find_in(call->desk->options.more, call->name);
-    if (call->row)
+    const struct call_row *row = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(tables) && !row; i++)
+        row = find_in(tables[i], call->name);
+    if (!row)
+        row = find_in(call->desk->options.more, call->name);
+    if (row && call->desk->options.is_for_input && row != call_input_rows) {
+        error_set(err, E_DENIED, "`%s` is for Python cells", call->name);
+        return error_hint(err, "call it from a Python cell of the session");
+    }
+    call->row = row;
+    if (row)
         return 0;
     error_set(err, E_NOT_FOUND, "there is no call `%s`", call->name);
     return error_hint(err, "api.list_available_apis() lists the available calls");

@@ -141,6 +141,7 @@ struct call_desk_options {
     void *user;
     const struct call_row *more; /* rows beside the usual ones, or NULL */
     bool is_text;                /* replies are WIRE_REPLY_TEXT */
+    bool is_for_input; /* any process of the kernel can call: `input.line`, nothing else */
 };
 
 /* NULL: out of memory; the descriptor is closed. */

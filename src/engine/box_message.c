@@ -220,6 +220,7 @@ static struct call_desk *desk_of(struct box_kernel *k)
                                         .on_line_wanted = on_line_wanted,
                                         .spent = on_call_spent,
                                         .is_text = box_kernel_kind(k) == WIRE_KERNEL_BASH,
+                                        .is_for_input = box_kernel_kind(k) != WIRE_KERNEL_PYTHON,
                                         .user = k->box});
     return k->calls;
 }

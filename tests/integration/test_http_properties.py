@@ -130,10 +130,10 @@ def operations():
     POST /v1/jobs | GET /v1/jobs | GET /v1/jobs/{job} | GET /v1/jobs/{job}/result | POST /v1/jobs/{job}/cancel | DELETE /v1/jobs/{job}
     GET /v1/skills | GET /v1/skills/{skill} | PUT /v1/skills/{skill} | DELETE /v1/skills/{skill} | GET /v1/skills/{skill}/files/{path} | POST /v1/skills/{skill}/undo
     GET /v1/states | POST /v1/states | GET /v1/states/{work} | POST /v1/states/{work}/versions | DELETE /v1/states/{work}
-    GET /v1/me | GET /v1/doctor | POST /v1/tokens | DELETE /v1/tokens/{name} | GET /v1/runs/{run}/record
+    GET /v1/me | GET /v1/doctor | GET /v1/cluster/nodes | POST /v1/tokens | DELETE /v1/tokens/{name} | GET /v1/runs/{run}/record
     GET /v1/sessions/{session}/cells | GET /v1/sessions/{session}/variables | GET /v1/audit/key | POST /v1/audit/receipt
     POST /v1/console/codes | POST /v1/console/token | DELETE /v1/console/token | GET /console | GET /console/{file}
-    GET /v1/audit/records | GET /v1/audit/records/{id} | GET /v1/audit/head | POST /v1/audit/verify | GET /v1/config | GET /v1/tokens
+    GET /v1/audit/records | GET /v1/audit/records/{id} | GET /v1/audit/lines | GET /v1/audit/head | POST /v1/audit/verify | GET /v1/config | GET /v1/tokens
     POST /run | POST /v1/sandbox/run | POST /run_code | GET / | GET /health | GET /metrics | GET /v1/stats | GET /v1/languages | GET /openapi.json
     """
     return [tuple(row.strip().split(" ")) for line in rows.strip().splitlines() for row in line.split("|")]

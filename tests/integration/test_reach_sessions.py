@@ -115,9 +115,21 @@ def test_a_cell_that_is_interrupted_while_it_calls_keeps_its_state(server, sessi
     assert good(server, session, "print(n > 0, type(list_sessions()).__name__)") == "True list"
 
 
+# Writes a frame as the shell does (guest/bash_start.sh) and reads the reply.
+ASK = """
+import os, struct, sys
+name, arguments = b"%s", b"{}"
+body = struct.pack("<QI", 7, len(name)) + name + struct.pack("<I", len(arguments)) + arguments
+os.write(62, b"BJ" + bytes((int(sys.argv[1]), 28)) + struct.pack("<I", len(body)) + body)
+print(os.read(58, 4096))
+"""
+
+
 def test_bash_and_its_children_have_no_calls(server, session):
-    code = "python3 -c 'import os; print([f for f in (58,) if os.path.exists(f\"/proc/self/fd/{f}\")])'"
-    assert cell(server, session, code, language="bash")["stdout"] == "[]\n"
+    """What they share with the shell asks for a line that somebody types, and there is nobody."""
+    for name, said in (("state.list", "`state.list` is for Python cells"), ("input.line", "7 1 null")):
+        done = cell(server, session, f"python3 - ${{__belljar_wire[0]}} <<'END'{ASK % name}END", language="bash")
+        assert said in done["stdout"], done
 
 
 def test_everybody_finds_his_own_and_nobody_elses(server):
