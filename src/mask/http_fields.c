@@ -339,7 +339,9 @@ static bool ends_cookie(const struct masker *s, size_t at)
     if (c == '-')
         return at + sizeof(key) - 1 <= s->view.len &&
                memcmp(masker_view(s, at), key, sizeof(key) - 1) == 0;
-    return masker_is_in("\n\r\\\"'`", c);
+    if (c == '\\') /* an escape of the string around it; any other belongs to the value */
+        return at + 1 < s->view.len && masker_is_in("\\\"'rntux", masker_at(s, at + 1));
+    return masker_is_in("\n\r\"'`", c);
 }
 
 /* {'session': 'X'}: the pairs of a mapping. */
