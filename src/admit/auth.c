@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "admit/page_tokens.h"
@@ -164,6 +165,22 @@ static void set_rights(const struct auth *auth, struct caller *c, const struct r
         auth->options.on_changed(auth->options.user, c);
 }
 
+/* Ids say in which millisecond something began. None begins for the next token of a name in that in
+ * which the last one went: it would be taken for the last one's. A clock that was set back is not
+ * waited for. */
+static void wait_for_next_millisecond(const char *removed)
+{
+    const struct timespec pause = {.tv_nsec = 200000};
+    char now[DATE_SIZE];
+
+    for (int i = 0; i < 10; i++) {
+        date_millis_now(now);
+        if (strcmp(now, removed) > 0)
+            return;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 /* The file says the second in which the token was made, and we when the one before it went. Without
  * its Z a second comes before every moment of it. */
 static void set_since(struct caller *c, const struct token *token)
@@ -171,8 +188,11 @@ static void set_since(struct caller *c, const struct token *token)
     memcpy(c->created, token->created, sizeof(c->created));
     (void)snprintf(c->known_since, sizeof(c->known_since), "%.*s",
                    (int)strcspn(token->created, "Z"), token->created);
-    if (strcmp(c->known_since, c->removed) < 0)
+    if (strcmp(c->known_since, c->removed) < 0) {
         memcpy(c->known_since, c->removed, sizeof(c->known_since));
+        if (!c->is_known)
+            wait_for_next_millisecond(c->removed);
+    }
 }
 
 /* Updates the callers from the file. Callers whose token was removed are reported; another token of
