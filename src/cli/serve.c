@@ -118,8 +118,9 @@ static int help(void)
         "usage: belljar serve [OPTION]…\n"
         "Serve requests over HTTP from a pool of warm sandboxes.\nDefaults are in parentheses.\n\n"
         "  --no-auth             accept requests without a token, on loopback only\n"
-        "  --config FILE         read this file instead of the usual ones\n"
-        "  --inside-machine      this is the server in a machine of `--machine`\n");
+        "  --config FILE         read this file instead of the usual ones\n");
+    if (cmd_help_is_whole)
+        (void)printf("  --inside-machine      used by `--machine` to start the server inside\n");
     flags_print("serve");
     (void)printf(
         "\nThe profile and limits are the defaults of requests that do not set their own.\n"
