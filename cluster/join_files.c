@@ -136,11 +136,11 @@ int join_write_nats(const struct join_plan *plan, struct buf *text, struct error
                    "write_deadline: \"5s\"\n"
                    "lame_duck_duration: \"%ds\"\n"
                    "lame_duck_grace_period: \"1s\"\n\n"
-                   "# Names of sessions: small, and the same on all servers.\n"
+                   "# Copies of jobs and heads of trails reserve 512 MB each, names and tokens less.\n"
                    "jetstream {\n"
                    "    store_dir: \"%s\"\n"
                    "    max_memory_store: 64MB\n"
-                   "    max_file_store: 1GB\n"
+                   "    max_file_store: 2GB\n"
                    "}\n\n"
                    "# Who may do what: by the subject of the certificate.\n"
                    "include \"machines.conf\"\n",
