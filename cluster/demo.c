@@ -282,11 +282,11 @@ static int under_load(struct demo *demo, size_t gateway, void (*kill_it)(struct 
     for (size_t i = 0; i < DEMO_MACHINES; i++)
         (void)printf("%s %llu on %s", i ? "," : ":", (unsigned long long)load.by_node[i],
                      demo->machines[i].name);
-    (void)printf("\n  slowest %.1f s; %llu told to come again; %llu failed\n",
+    (void)printf("\n  slowest %.1f s; %llu told to retry later; %llu failed\n",
                  (double)load.slowest_ms / 1000, (unsigned long long)load.refused,
                  (unsigned long long)load.lost);
     if (load.lost)
-        (void)printf("  the failed ones were told: %s\n", load.last_error);
+        (void)printf("  the last failure: %s\n", load.last_error);
     return check_interrupt(err);
 }
 
@@ -397,12 +397,12 @@ static int ask_sessions(const struct demo *demo, char ids[DEMO_MACHINES][64], si
         if (cell(demo, gateway, ids[i], "print(x)", &answer, &lost) < 0) {
             (void)printf("  %s   %s\n", ids[i], lost.message);
             if (!is_dead)
-                return error_set(err, E_INTERNAL, "a session of a node that lives was lost");
+                return error_set(err, E_INTERNAL, "a session of a running node was lost");
             continue;
         }
         (void)printf("  %s   x is %s", ids[i], json_get_text(answer, "stdout"));
         if (strcmp(json_get_text(answer, "stdout"), expected) != 0)
-            return error_set(err, E_INTERNAL, "the session `%s` has another x", ids[i]);
+            return error_set(err, E_INTERNAL, "session `%s` has a wrong value of x", ids[i]);
     }
     return 0;
 }

@@ -60,7 +60,7 @@ static int find_belljar(char **ret_path, struct error *err)
             return 0;
         }
     }
-    return error_set(err, E_NOT_FOUND, "`belljar` does not stand near `%s`", self);
+    return error_set(err, E_NOT_FOUND, "`belljar` was not found near `%s`", self);
 }
 
 static int find_nats(char **ret_path, struct error *err)

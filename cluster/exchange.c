@@ -142,7 +142,7 @@ static int on_piece(struct request *request, const void *data, size_t len, struc
     struct exchange *x = request->user;
 
     if (x->collects && evbuffer_get_length(x->pending) + len > COLLECT_BYTES)
-        return error_set(err, E_TOO_LARGE, "the body is too long for this route of the cluster");
+        return error_set(err, E_TOO_LARGE, "the body is too large for this route in a cluster");
     if (x->collects && request_hold(request, len, err) < 0)
         return -1;
     if (evbuffer_add(x->pending, data, len) < 0)
@@ -240,7 +240,7 @@ static int write_headers(const struct http_head *head, struct buf *out)
 static void break_off(struct exchange *x)
 {
     stream_say_word(&x->stream, FRAME_RESET, RESET_BROKEN);
-    fail(x, 502, "protocol", "the answer of the node is broken", "send the request again");
+    fail(x, 502, "protocol", "the node sent an invalid answer", "send the request again");
 }
 
 /* "/v1/sessions/NAME" alone. */
@@ -421,12 +421,13 @@ static void take_reset(struct exchange *x, enum frame_reason reason)
     }
     switch (reason) {
     case RESET_REFUSED:
-        fail(x, 404, "not_found", "the node does not answer this path", "/openapi.json lists all");
+        fail(x, 404, "not_found", "gateways do not serve this path",
+             "/openapi.json lists all routes");
         return;
     case RESET_ENGINE:
         if (run_again(x))
             return;
-        fail(x, 502, "engine_lost", "the engine of the node ended, or broke its answer off",
+        fail(x, 502, "engine_lost", "the engine of the node ended or closed the connection",
              "it may have run in part; with an Idempotency-Key the same request can be repeated");
         return;
     case RESET_NOT_BEGUN:
@@ -442,7 +443,7 @@ static void take_reset(struct exchange *x, enum frame_reason reason)
         return;
     default:
         fail(x, 502, "protocol", "a part of the exchange with the node was lost",
-             "it may have run; look with GET /v1/runs before you send it again");
+             "it may have run; check GET /v1/runs before you send it again");
         return;
     }
 }
@@ -503,7 +504,7 @@ void exchange_lose(struct exchange *x)
         exchange_refuse_lost(x);
     else
         fail(x, 502, "node_lost", "the connection to the node was lost",
-             "it may have run in part; look before you send it again");
+             "it may have run in part; check before you send it again");
 }
 
 void exchange_no_responders(struct exchange *x)

@@ -521,7 +521,7 @@ int follow_events(struct exchange *x)
     struct fan *fan;
 
     if (!x->gateway->nodes.count) {
-        exchange_refuse(x, 503, "unavailable", "no node is there", "try again in a moment");
+        exchange_refuse(x, 503, "unavailable", "no node is available", "try again in a moment");
         return -1;
     }
     fan = fan_make(x);

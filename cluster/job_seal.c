@@ -29,7 +29,7 @@ int job_seal_load(const char *path, struct job_seal *ret_seal, struct error *err
     digits = buf_str(&text);
     len = strcspn(digits, "\r\n");
     if (len != (size_t)2 * JOB_SEAL_KEY || strspn(digits, "0123456789abcdef") != len) {
-        error_set(err, E_INVALID, "`%s` is no key for jobs", path);
+        error_set(err, E_INVALID, "`%s`: invalid key for jobs", path);
         return error_hint(err, "it has 64 hexadecimal digits: `openssl rand -hex 32`, the same on "
                                "all machines");
     }
@@ -80,7 +80,7 @@ int job_seal_open(const struct job_seal *seal, const char *place, struct span se
     if (!c)
         return fail(err);
     if (sealed.len < JOB_SEAL_EXTRA || len > INT_MAX)
-        return error_set(err, E_DENIED, "what the bus has of a job is too short");
+        return error_set(err, E_DENIED, "the copy of the job on the bus is too short");
     if (buf_reserve(out, len + 1, err) < 0)
         return -1;
     memcpy(tag, from + NONCE + len, TAG);
@@ -91,7 +91,8 @@ int job_seal_open(const struct job_seal *seal, const char *place, struct span se
         EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, TAG, tag) != 1)
         return fail(err);
     if (EVP_DecryptFinal_ex(c, (unsigned char *)out->data + out->len + n, &m) != 1)
-        return error_set(err, E_DENIED, "what the bus has of a job was not sealed with our key");
+        return error_set(err, E_DENIED,
+                         "the copy of the job on the bus was sealed with another key");
     out->len += len;
     return 0;
 }

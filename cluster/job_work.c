@@ -112,7 +112,7 @@ static int read_message(struct job_work *w, const json_t *answer, struct error *
     const json_t *data = json_object_get(json_object_get(answer, "message"), "data");
 
     if (!json_is_string(data))
-        return error_set(err, E_PROTOCOL, "the bus has answered without a message");
+        return error_set(err, E_PROTOCOL, "the bus answered without a message");
     if (base64_decode(&sealed, json_string_value(data), json_string_length(data), err) < 0)
         return -1;
     return job_seal_open(&w->keep->seal, w->place, (struct span){buf_str(&sealed), sealed.len},

@@ -177,7 +177,7 @@ static int read_machine(const struct options *o, const char *name, struct join_m
 
     /* The server's certificate would be taken for an operator's. */
     if (strcmp(name, join_roles[JOIN_OPERATOR]) == 0)
-        return error_set(err, E_INVALID, "`%s` is no name for a machine: operators have it", name);
+        return error_set(err, E_INVALID, "`%s` cannot name a machine: it is reserved", name);
     if (!id_is_node(name)) {
         error_set(err, E_INVALID, "`%s`: invalid name of a machine", name);
         return error_hint(err, "up to 12 lowercase letters and digits, a letter first, as `a1`");
@@ -219,6 +219,8 @@ static int read_text(const char *path, struct buf *text, struct error *err)
 {
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 
+    if (fd < 0 && errno == ENOENT)
+        return error_set(err, E_NOT_FOUND, "`%s`: no such file", path);
     if (fd < 0)
         return error_errno(err, "`%s`", path);
     return buf_read_fd(text, fd, err) < 0 ? error_wrap(err, "`%s`", path) : 0;

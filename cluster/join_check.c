@@ -126,7 +126,7 @@ static int check_name(const struct join_check *check, const char *who, const jso
         return error_hint(err, "stop it there first, or add this machine under another name");
     }
     if (json_is_true(json_object_get(entry, "is_twice"))) {
-        error_set(err, E_INVALID, "two processes say that they are the %s", who);
+        error_set(err, E_INVALID, "two processes run as the %s", who);
         return error_hint(err, "stop one of them: sessions are found by the name of their node");
     }
     return 0;

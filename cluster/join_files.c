@@ -136,7 +136,7 @@ int join_write_nats(const struct join_plan *plan, struct buf *text, struct error
                    "write_deadline: \"5s\"\n"
                    "lame_duck_duration: \"%ds\"\n"
                    "lame_duck_grace_period: \"1s\"\n\n"
-                   "# Names, keys, tokens, copies of jobs and heads of trails. Each has room of its own.\n"
+                   "# Copies of jobs and heads of trails reserve 512 MB each.\n"
                    "jetstream {\n"
                    "    store_dir: \"%s\"\n"
                    "    max_memory_store: 64MB\n"

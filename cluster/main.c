@@ -209,6 +209,21 @@ static const struct {
     {"undrain", cluster_undrain},
 };
 
+static int check(int argc, char **argv, const char *path, struct error *err)
+{
+    const char *role = optind < argc ? argv[optind] : NULL;
+
+    if (!role)
+        return error_set(err, E_INVALID, "expected an action, such as status, or a role");
+    if (strcmp(role, "gateway") != 0 && strcmp(role, "node") != 0 && strcmp(role, "run") != 0)
+        return error_set(err, E_INVALID, "unknown action `%s`", role);
+    if (optind + 1 < argc)
+        return error_set(err, E_INVALID, "%s takes no argument `%s`", role, argv[optind + 1]);
+    if (!path)
+        return error_set(err, E_INVALID, "%s needs `--config FILE`", role);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -231,15 +246,8 @@ int main(int argc, char **argv)
             return operator_bad_option("cluster", answer, argv, options);
         path = optarg;
     }
-    if (optind + 1 != argc || !path) {
-        error_set(&err, E_INVALID, "expected a role and `--config FILE`");
+    if (check(argc, argv, path, &err) < 0) {
         error_hint(&err, "`belljar cluster --help` shows the usage");
-        return fail(&err);
-    }
-    if (strcmp(argv[optind], "gateway") != 0 && strcmp(argv[optind], "node") != 0 &&
-        strcmp(argv[optind], "run") != 0) {
-        error_set(&err, E_INVALID, "unknown role `%s`", argv[optind]);
-        error_hint(&err, "use gateway, node or run");
         return fail(&err);
     }
     return start(argv[optind], path);

@@ -339,7 +339,7 @@ int operator_order(struct operator_bus *bus, const char *node, const char *order
     }
     if (s == NATS_TIMEOUT) {
         error_set(err, E_SYSTEM, "node `%s` does not answer", node);
-        return error_hint(err, "the order may have been followed: `belljar cluster status`");
+        return error_hint(err, "the order may have been carried out: `belljar cluster status`");
     }
     if (s != NATS_OK)
         return fail("send the order", s, err);

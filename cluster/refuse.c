@@ -26,7 +26,7 @@ void exchange_refuse(struct exchange *x, int status, const char *code, const cha
 
 void exchange_refuse_unsure(struct exchange *x)
 {
-    exchange_refuse(x, 503, "unavailable", "the cluster cannot say now who has this name",
+    exchange_refuse(x, 503, "unavailable", "the cluster cannot tell now which node has this name",
                     "try again in a moment, or use the session's id");
 }
 
@@ -34,8 +34,8 @@ void exchange_refuse_lost(struct exchange *x)
 {
     char message[160];
 
-    (void)snprintf(message, sizeof(message), "the node `%s`, which has %s, is gone", x->node,
-                   x->target.is_session ? "this session" : "what the id names");
+    (void)snprintf(message, sizeof(message), "the node `%s`, which %s, is gone", x->node,
+                   x->target.is_session ? "has this session" : "the id names");
     if (x->target.is_session)
         exchange_refuse(x, 410, "session_lost", message, "open a new session; its files are lost");
     else

@@ -253,7 +253,8 @@ static int status(const struct look *look, struct error *err)
         return -1;
     if (look->is_watch || look->is_json || json_object_size(beats))
         return 0;
-    error_set(err, E_NOT_FOUND, "no node and no gateway was heard on %s", operator_server(bus));
+    error_set(err, E_NOT_FOUND, "no heartbeat of a node or gateway came from %s",
+              operator_server(bus));
     return error_hint(err, "start them: systemctl start belljar-node belljar-gateway");
 }
 
@@ -353,7 +354,7 @@ static int wait_idle(struct operator_bus *bus, const char *node, unsigned second
             return -1;
         entry = json_object_get(beats, who);
         if (!entry || silent_ms(entry) > CLUSTER_LOST_MS)
-            return error_set(err, E_NOT_FOUND, "node `%s` is silent", node);
+            return error_set(err, E_NOT_FOUND, "node `%s` sends no heartbeats", node);
         running = number_of(entry, "running") + number_of(entry, "waiting");
         sessions = number_of(entry, "sessions");
         if (running == 0 && number_of(entry, "relays") == 0) {

@@ -163,7 +163,7 @@ static int fetch(struct work *w, struct error *err)
     if (token_store_get(w->bus, &value, &w->revision, err) < 0)
         return -1;
     if (token_list_read(buf_str(&value), value.len, w->settings.options.ca, &w->list, err) < 0) {
-        (void)error_wrap(err, "the list of tokens on the bus is refused");
+        (void)error_wrap(err, "the list of tokens on the bus is invalid");
         return error_hint(err, "--anew begins it again with the tokens of this machine");
     }
     return check_age(w, err);
@@ -264,7 +264,7 @@ static int open_work(struct work *w, const char *config, struct error *err)
     if (operator_settings_load(config, &w->settings, err) < 0)
         return -1;
     if (!w->settings.options.ca) {
-        error_set(err, E_UNSUPPORTED, "`%s`: a cluster without certificates has no such list",
+        error_set(err, E_UNSUPPORTED, "`%s`: a cluster without certificates has no list of tokens",
                   config);
         return error_hint(err, "`belljar cluster join` makes certificates");
     }
@@ -312,7 +312,8 @@ static int read_words(int argc, char **argv, struct wish *wish, struct error *er
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         is_known |= strcmp(wish->word, words[i]) == 0;
     if (!is_known) {
-        error_set(err, E_INVALID, "cluster token: expected add, list or rm, got `%s`", wish->word);
+        error_set(err, E_INVALID, "cluster token: expected add, list or rm%s%s%s",
+                  *wish->word ? ", got `" : "", wish->word, *wish->word ? "`" : "");
         return error_hint(err, "`belljar cluster token --help` shows the usage");
     }
     if (strcmp(wish->word, "list") == 0)

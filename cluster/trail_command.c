@@ -38,7 +38,7 @@ static int help(void)
 static int fail(natsStatus s, struct error *err)
 {
     if (s != NATS_NO_RESPONDERS && s != NATS_TIMEOUT)
-        return error_set(err, E_SYSTEM, "the heads of the trails: %s", natsStatus_GetText(s));
+        return error_set(err, E_SYSTEM, "read the heads of the trails: %s", natsStatus_GetText(s));
     error_set(err, E_SYSTEM, "the servers of the bus keep nothing now (JetStream)");
     return error_hint(err, "most of the servers have to run, and machines.conf of each has to be "
                            "that of the machine that made the cluster");
@@ -73,7 +73,7 @@ static json_t *ask(struct operator_bus *bus, json_int_t from, bool *ret_end, str
     if (code == 0)
         return answer;
     if (code != 404)
-        error_set(err, E_SYSTEM, "the heads of the trails: %s",
+        error_set(err, E_SYSTEM, "read the heads of the trails: %s",
                   json_get_text(json_object_get(answer, "error"), "description"));
     json_decref(answer);
     return NULL;
@@ -114,7 +114,7 @@ static int read_all(struct operator_bus *bus, json_t *list, struct error *err)
         if (!answer)
             return is_end ? 0 : -1;
         if (seq < from)
-            return error_set(err, E_PROTOCOL, "the server sends its stream in no order");
+            return error_set(err, E_PROTOCOL, "the server sent its messages out of order");
         if (add(message, list, err) < 0)
             return -1;
         from = seq + 1;

@@ -423,6 +423,12 @@ static int translate(struct span rest, struct text *t)
     return r < 0 || t->failed ? -1 : found;
 }
 
+bool notebook_has_prompt(struct span source)
+{
+    source = notebook_trim(source);
+    return begins_with(source, "In [") && prompt_length(source);
+}
+
 char *notebook_translate(struct span source)
 {
     char *plain = unframe(source);

@@ -3,7 +3,8 @@
  *
  * A program that is not Python is looked through for such lines. They become calls of the builtin
  * `_notebook`, or ordinary Python, in the same line, and the result is parsed and judged like any
- * program. A program that is Python is never touched.
+ * program. A program that is Python is never touched, unless it begins with a prompt of IPython:
+ * Python takes `In [3]: x = 4` for an annotation.
  */
 #pragma once
 
@@ -19,6 +20,9 @@
 /* Returns the program without such lines, which PyMem_RawFree() frees, or NULL: there are none, or
  * one is not known. */
 char *notebook_translate(struct span source);
+
+/* The program begins with `In [3]: `. */
+bool notebook_has_prompt(struct span source);
 
 /* Like notebook_translate(), but of a cell that is one line and begins with the name of a magic,
  * `ls -l`, if none of `names` is called so: it would only be an error. */

@@ -366,7 +366,9 @@ static PyObject *parse_program(struct program *program)
 {
     struct span source = policy_source_text(program->code);
     PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
-    char *text = program->is_cell ? notebook_translate_bare(source, names) : NULL;
+    char *text = notebook_has_prompt(source) ? notebook_translate(source)
+                 : program->is_cell          ? notebook_translate_bare(source, names)
+                                             : NULL;
     PyObject *tree = text ? NULL : parse(program->code, program->file), *type, *value, *tb;
 
     program->is_quiet = notebook_is_quiet(source);

@@ -247,10 +247,19 @@ static size_t line_before(const struct inner *in, size_t end, char line[200])
     return start;
 }
 
-/* What the first process said last, or else the last line of anybody. */
+/* A reason of QEMU's. Daemons complain after it, because it is gone. */
+static bool is_complaint(const char *line)
+{
+    static const char name[] = "qemu-system-";
+
+    return strncmp(line, name, strlen(name)) == 0 && !strstr(line, ": warning: ");
+}
+
+/* What the first process said last, or else QEMU, or else anybody. */
 static void last_words(const struct inner *in, char line[200])
 {
     static const char ready[] = IMAGE_SAYS IMAGE_READY;
+    char complaint[200] = "";
     size_t end = in->n_tail;
 
     while (end) {
@@ -259,8 +268,13 @@ static void last_words(const struct inner *in, char line[200])
             memmove(line, line + strlen(IMAGE_SAYS), strlen(line + strlen(IMAGE_SAYS)) + 1);
             return;
         }
+        if (is_complaint(line)) /* the first one is the cause */
+            memcpy(complaint, line, sizeof(complaint));
     }
-    (void)line_before(in, in->n_tail, line);
+    if (*complaint)
+        memcpy(line, complaint, sizeof(complaint));
+    else
+        (void)line_before(in, in->n_tail, line);
 }
 
 static int has_ended(struct inner *in, const char *how, struct error *err)

@@ -46,8 +46,8 @@ static int refuse(const char *named, const struct run *run, struct error *err)
     error_set(err, E_DENIED, "`workdir`: `%.200s` is not a granted directory", named);
     if (!run->terms.n_grants)
         return error_hint(err,
-                          "nothing is granted: `--allow DIR`, or `allow` in the request, grants "
-                          "a directory");
+                          "nothing is granted; grant a directory with `--allow DIR` or `allow` in "
+                          "the request");
     return error_hint(err, "name " WORKSPACE " or a directory in `%s`", run->terms.grants[0].path);
 }
 

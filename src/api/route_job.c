@@ -366,7 +366,7 @@ static void read_result(struct request *request)
         begin_sending(request, store, bytes);
         return;
     }
-    error_set(&err, E_INVALID, "the job has no result: it is %s", job_state_name(state));
+    error_set(&err, E_INVALID, "the job has no result: its state is `%s`", job_state_name(state));
     error_hint(&err, state == JOB_WAITING || state == JOB_RUNNING
                          ? "ask for the job with `wait_s`, until it is over"
                          : "the job itself says what happened");

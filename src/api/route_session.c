@@ -303,11 +303,12 @@ static void on_session_end(void *user, struct session *session, const char *why)
 {
     struct opening *opening = user;
     struct request *request = stop_waiting(opening);
+    enum error_code failure = session_failure(session);
     struct error err = {0};
 
-    (void)session;
     if (request) {
-        error_set(&err, E_BUSY, "the session ended before it started: %s", why);
+        error_set(&err, failure != E_NONE ? failure : E_BUSY,
+                  "the session ended before it started: %s", why);
         answer_unopened(request, &err);
     }
     opening_free(opening);

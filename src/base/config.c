@@ -236,7 +236,7 @@ static const struct config_option options[] = {
      .help = "ports of servers in sessions that their clients may reach, if a session is opened with them: numbers, or `*` for any; empty: none",
      AT(session_ports)},
     {"machine", CONFIG_CHOICE, "no", .choices = "no,kvm,tcg", .flag = "machine", .command = "serve", .value = "kvm|tcg",
-     .help = "programs of `belljar serve` run in a virtual machine of their own, with QEMU and KVM: `kvm`. `tcg` does without KVM; it is tens of times slower, no isolation by hardware, and for tests",
+     .help = "programs of `belljar serve` run in a virtual machine, with QEMU and KVM: `kvm`. `tcg` needs no KVM and is for tests; it is tens of times slower and gives no hardware isolation",
      .brief = "run programs in a virtual machine", AT(machine)},
     {"machine_memory_mb", CONFIG_SIZE, "2048", 512, 1 << 20, .unit = "MB", .unit_bytes = 1048576,
      .help = "memory of the virtual machine, which all its programs share", AT(machine_memory_mb)},

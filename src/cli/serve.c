@@ -119,6 +119,8 @@ static int help(void)
         "Serve requests over HTTP from a pool of warm sandboxes.\nDefaults are in parentheses.\n\n"
         "  --no-auth             accept requests without a token, on loopback only\n"
         "  --config FILE         read this file instead of the usual ones\n");
+    if (cmd_help_is_whole)
+        (void)printf("  --inside-machine      used by `--machine` to start the server inside\n");
     flags_print("serve");
     (void)printf(
         "\nThe profile and limits are the defaults of requests that do not set their own.\n"

@@ -424,6 +424,11 @@ void session_finish_end(struct session *s)
     free_session(s);
 }
 
+enum error_code session_failure(const struct session *s)
+{
+    return s->failure;
+}
+
 void session_close(struct session *s, const char *why)
 {
     if (s->is_closing)
@@ -537,6 +542,13 @@ void session_disown(struct session *s, struct box *box)
 }
 
 /* The pool has found a sandbox. */
+static void end_unopened(struct session *s, const struct error *err)
+{
+    if (!s->is_closing)
+        s->failure = err->code;
+    session_begin_end(s, err->message ? err->message : "Belljar is stopping");
+}
+
 static void on_box(struct pool_order *order, struct box *box)
 {
     struct session *s = order->user;
@@ -562,7 +574,7 @@ static void on_box(struct pool_order *order, struct box *box)
     }
     box_kill(box);
     s->box = box; /* and its end is the session's */
-    session_begin_end(s, err.message);
+    end_unopened(s, &err);
     error_done(&err);
 }
 
@@ -571,7 +583,7 @@ static void on_no_box(struct pool_order *order, struct error *err)
 {
     struct session *s = order->user;
 
-    session_begin_end(s, err->message ? err->message : "Belljar is stopping");
+    end_unopened(s, err);
     session_copy_cancel(s);
     session_finish_end(s);
 }

@@ -283,5 +283,8 @@ int sessions_open_snapshot(struct sessions *table, const char *name,
 /* Ends it; `why` reaches waiting cells and on_end. */
 void session_close(struct session *session, const char *why);
 
+/* Why it got no sandbox; E_NONE: it got one, or was closed before. */
+enum error_code session_failure(const struct session *session);
+
 /* Ends all of one owner. */
 void sessions_close(struct sessions *table, const char *owner, const char *why);

@@ -63,6 +63,7 @@ struct session {
     char *evicted;    /* the ids of those that ended for it, or NULL */
     bool is_closing;
     char *why;                   /* it is closing */
+    enum error_code failure;     /* as session_failure() */
     struct pseudonyms *names;    /* of people in it, or NULL; its copies know them, too */
     struct memory_image *origin; /* what it is a copy of, or NULL */
     struct memory_image *seed;   /* what it is to become a copy of when it has its sandbox */

@@ -92,6 +92,14 @@ def test_a_session_that_ends_meanwhile_is_an_error(stopped):
     assert stopped.post("/v1/sessions", {"name": "one"}, headers={"Idempotency-Key": "k2"}).status == 201
 
 
+def test_a_session_without_a_sandbox_has_the_status_of_its_reason(who):
+    profile = who.home / "sealed.toml"
+    profile.write_text('inherits = "standard"\n[isolation]\nrequire = ["machine"]\n')
+    with Server(who, env={"BELLJAR_PROFILE": str(profile)}) as server:
+        reply = server.post("/v1/sessions", {})
+    assert reply.status == 501 and "requires the layer `machine`" in reply.error["message"], reply
+
+
 def test_a_client_may_leave(stopped):
     body = json.dumps({"name": "one"}).encode()
     head = f"POST /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {stopped.token}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -272,8 +272,9 @@ static int add_machine(const struct page *p)
         return add_line(p, "", "virtual machines without KVM: no isolation by hardware, for tests");
     if (error->code == E_NONE)
         return add_line(p, "",
-                        strcmp(kind, "no") == 0 ? "all is there for `belljar serve --machine kvm`"
-                                                : "programs of servers run in one, with KVM");
+                        strcmp(kind, "no") == 0
+                            ? "the parts of `belljar serve --machine kvm` are here; not tested"
+                            : "programs of servers run in one, with KVM");
     if (terminal_line(error_message(error), strlen(error_message(error)), p->out, p->err) < 0)
         return -1;
     return add_line(p, error->hint ? ": " : "", error->hint ? error->hint : "");
