@@ -90,6 +90,12 @@ int policy_modules_prepare(void);
 /* Applies these rules to methods of built-in types that read attributes. */
 int policy_slots_prepare(void);
 
+/* Closes the ways to the very dictionary of a type or a module. */
+int policy_hidden_prepare(void);
+
+/* Makes a method such as `__eq__` of a built-in type do `guard`, if it does `real` now. */
+void policy_replace_slot(PyTypeObject *type, const char *name, void *real, void *guard);
+
 /* May the program hold this module, which it reaches as `reached` ("os.path" is posixpath by its
  * own name)? */
 bool policy_module_object_allowed(const struct policy *policy, PyObject *module,

@@ -326,7 +326,7 @@ static int init(PyObject *module, PyObject *args, PyObject *kwargs)
 
 /* ---- installation ---- */
 
-static void replace_slot(PyTypeObject *type, const char *name, void *real, void *guard)
+void policy_replace_slot(PyTypeObject *type, const char *name, void *real, void *guard)
 {
     PyObject *wrapper = PyDict_GetItemString(type_methods(type), name);
 
@@ -401,7 +401,8 @@ int policy_modules_prepare(void)
     real_getattro = PyModule_Type.tp_getattro;
     real_setattro = PyModule_Type.tp_setattro;
     real_init = PyModule_Type.tp_init;
-    replace_slot(&PyModule_Type, "__getattribute__", (void *)real_getattro, (void *)get_attribute);
-    replace_slot(&PyModule_Type, "__init__", (void *)real_init, (void *)init);
+    policy_replace_slot(&PyModule_Type, "__getattribute__", (void *)real_getattro,
+                        (void *)get_attribute);
+    policy_replace_slot(&PyModule_Type, "__init__", (void *)real_init, (void *)init);
     return replace_in(&PyModule_Type) < 0 ? -1 : mark_roots();
 }
