@@ -1,4 +1,8 @@
-/* Ways to the very dictionary of a type or a module.
+/* Ways to what is hidden from programs, beside its name.
+ *
+ * Attributes that lead to the globals of others announce themselves, but a few. A name that the
+ * interpreter reads by itself, as that in `__match_args__`, and that nobody has seen before, is
+ * judged by this announcement.
  *
  * `vars(type)` is a proxy that cannot be written to. But `vars(type) == x` and `vars(type) | x` ask
  * `x` about what is behind the proxy, and whoever has that gives a descriptor another name:
@@ -7,6 +11,64 @@
  */
 #include "guest/policy/internal.h"
 #include "guest/versions.h"
+
+#include <structmember.h>
+
+/* ---- attributes without an audit event ---- */
+
+static struct silent {
+    PyTypeObject *type;
+    const char *name;
+    PyMemberDef member;
+    PyGetSetDef own, real; /* where it is no member */
+} silent[] = {
+    {.type = &PyFunction_Type, .name = "__globals__"},
+    {.type = &PyFunction_Type, .name = "__closure__"},
+    {.type = &PyFunction_Type, .name = "__builtins__"},
+    {.type = &PyFrame_Type, .name = "f_back"},
+    {.type = &PyFrame_Type, .name = "f_builtins"},
+    {.type = &PyFrame_Type, .name = "f_code"},
+    {.type = &PyFrame_Type, .name = "f_globals"},
+    {.type = &PyFrame_Type, .name = "f_locals"},
+};
+
+static PyObject *announced_get(PyObject *self, void *closure)
+{
+    const struct silent *s = closure;
+
+    if (PySys_Audit("object.__getattr__", "Os", self, s->name) < 0)
+        return NULL;
+    return s->real.get(self, s->real.closure);
+}
+
+static int announced_set(PyObject *self, PyObject *value, void *closure)
+{
+    const struct silent *s = closure;
+
+    return s->real.set(self, value, s->real.closure);
+}
+
+static int announce(struct silent *s)
+{
+    PyObject *descriptor = PyDict_GetItemString(type_methods(s->type), s->name);
+    PyMemberDescrObject *member = (PyMemberDescrObject *)descriptor;
+    PyGetSetDescrObject *getset = (PyGetSetDescrObject *)descriptor;
+
+    if (descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
+        s->member = *member->d_member;
+        s->member.flags |= PY_AUDIT_READ;
+        member->d_member = &s->member;
+        return 0;
+    }
+    if (!descriptor || !Py_IS_TYPE(descriptor, &PyGetSetDescr_Type) || !getset->d_getset->get)
+        return -1;
+    s->own = s->real = *getset->d_getset;
+    s->own.get = announced_get;
+    s->own.set = s->real.set ? announced_set : NULL;
+    s->own.closure = s;
+    getset->d_getset = &s->own;
+    return 0;
+}
 
 /* ---- proxies ---- */
 
@@ -112,5 +174,8 @@ int policy_hidden_prepare(void)
 {
     if (real_compare)
         return 0;
+    for (size_t i = 0; i < COUNT_OF(silent); i++)
+        if (announce(&silent[i]) < 0)
+            return -1;
     return guard_proxies() < 0 ? -1 : guard_state();
 }
