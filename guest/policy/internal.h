@@ -85,6 +85,10 @@ int policy_module_hand_out(const struct policy *policy, PyObject *module);
  * does no longer. Returns what was said before. */
 bool policy_modules_read_by_name(bool on);
 
+/* C code of ours that belongs to the program, and may have been passed to a library, reads an
+ * attribute of this object right now; NULL: it has done so. */
+void policy_modules_read_for_program(PyObject *object);
+
 int policy_modules_prepare(void);
 
 /* Applies these rules to methods of built-in types that read attributes. */

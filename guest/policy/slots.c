@@ -33,6 +33,12 @@ static bool is_said_by_library(struct span name)
            policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL);
 }
 
+/* A library's kind of module that asks its parent. */
+static bool is_own_method(void)
+{
+    return policy_caller_says((const char *const[]){"__getattribute__", NULL}, SAID_AT_ALL);
+}
+
 static PyObject *guarded_getattribute(PyObject *self, PyObject *args, void *wrapped)
 {
     const struct policy *policy = policy_sealed();
@@ -51,9 +57,12 @@ static PyObject *guarded_getattribute(PyObject *self, PyObject *args, void *wrap
         (void)refuse(policy, text);
     else if (check_name(policy, text) == 0) {
         before = policy_modules_read_by_name(true);
+        if (!is_own_method())
+            policy_modules_read_for_program(self);
         result = PyModule_Check(self) && !is_said_by_library(text)
                      ? PyModule_Type.tp_getattro(self, exact)
                      : ((binaryfunc)(uintptr_t)wrapped)(self, exact);
+        policy_modules_read_for_program(NULL);
         (void)policy_modules_read_by_name(before);
     }
     Py_DECREF(exact);
