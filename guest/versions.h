@@ -44,6 +44,16 @@ static inline PyObject *object_attributes(PyObject *object)
     return fields ? *fields : NULL;
 }
 
+/* The mapping behind a mapping proxy. Borrowed. */
+static inline PyObject *proxied_mapping(PyObject *proxy)
+{
+    return ((struct {
+               PyObject base;
+               PyObject *mapping;
+           } *)proxy)
+        ->mapping;
+}
+
 /* The object of a weak reference. Borrowed: the caller has to know that somebody else holds it.
  * NULL: it is gone. */
 static inline PyObject *weak_target(PyObject *weak)

@@ -46,7 +46,7 @@
 
 static pid_t command;
 
-static void say(const char *fmt, ...)
+static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 {
     va_list args;
 

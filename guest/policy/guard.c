@@ -70,7 +70,9 @@ static PyObject *call_by_name(PyObject *real, PyObject *const *args, Py_ssize_t 
     if (!copy[1])
         return NULL;
     before = policy_modules_read_by_name(true);
+    policy_modules_read_for_program(args[0]);
     result = PyObject_Vectorcall(real, copy, (size_t)nargs, NULL);
+    policy_modules_read_for_program(NULL);
     (void)policy_modules_read_by_name(before);
     Py_DECREF(copy[1]);
     return result;

@@ -85,10 +85,20 @@ int policy_module_hand_out(const struct policy *policy, PyObject *module);
  * does no longer. Returns what was said before. */
 bool policy_modules_read_by_name(bool on);
 
+/* C code of ours that belongs to the program, and may have been passed to a library, reads an
+ * attribute of this object right now; NULL: it has done so. */
+void policy_modules_read_for_program(PyObject *object);
+
 int policy_modules_prepare(void);
 
 /* Applies these rules to methods of built-in types that read attributes. */
 int policy_slots_prepare(void);
+
+/* Closes the ways to the very dictionary of a type or a module. */
+int policy_hidden_prepare(void);
+
+/* Makes a method such as `__eq__` of a built-in type do `guard`, if it does `real` now. */
+void policy_replace_slot(PyTypeObject *type, const char *name, void *real, void *guard);
 
 /* May the program hold this module, which it reaches as `reached` ("os.path" is posixpath by its
  * own name)? */

@@ -22,6 +22,14 @@ static initproc real_init;
 /* C code of ours reads attributes by a name that somebody gave. */
 static __thread bool is_by_name;
 
+/* The module that a function of the program reads from next, whoever has called that function. */
+static __thread const PyObject *read_for_program;
+
+void policy_modules_read_for_program(PyObject *object)
+{
+    read_for_program = object && PyModule_Check(object) ? object : NULL;
+}
+
 bool policy_modules_read_by_name(bool on)
 {
     bool before = is_by_name;
@@ -270,10 +278,12 @@ static void refuse(const struct policy *policy, PyObject *module, struct span na
 static PyObject *get_attribute(PyObject *module, PyObject *name)
 {
     const struct policy *policy = policy_sealed();
-    PyObject *value = real_getattro(module, name);
+    bool is_for_program = read_for_program == module, ok;
     struct span text;
-    bool ok;
+    PyObject *value;
 
+    read_for_program = NULL; /* what the module itself reads is not */
+    value = real_getattro(module, name);
     if (!policy || !value)
         return value;
     text = span_of_str(name, &ok);
@@ -284,7 +294,7 @@ static PyObject *get_attribute(PyObject *module, PyObject *name)
     }
     if (is_for_gettext(module, text))
         Py_SETREF(value, Py_NewRef(policy_program_builtins()));
-    else if (is_read_by_program() || is_taken_whole(policy, module, text)) {
+    else if (is_for_program || is_read_by_program() || is_taken_whole(policy, module, text)) {
         Py_CLEAR(value);
         (void)mark(module);
         refuse(policy, module, text);
@@ -326,7 +336,7 @@ static int init(PyObject *module, PyObject *args, PyObject *kwargs)
 
 /* ---- installation ---- */
 
-static void replace_slot(PyTypeObject *type, const char *name, void *real, void *guard)
+void policy_replace_slot(PyTypeObject *type, const char *name, void *real, void *guard)
 {
     PyObject *wrapper = PyDict_GetItemString(type_methods(type), name);
 
@@ -401,7 +411,8 @@ int policy_modules_prepare(void)
     real_getattro = PyModule_Type.tp_getattro;
     real_setattro = PyModule_Type.tp_setattro;
     real_init = PyModule_Type.tp_init;
-    replace_slot(&PyModule_Type, "__getattribute__", (void *)real_getattro, (void *)get_attribute);
-    replace_slot(&PyModule_Type, "__init__", (void *)real_init, (void *)init);
+    policy_replace_slot(&PyModule_Type, "__getattribute__", (void *)real_getattro,
+                        (void *)get_attribute);
+    policy_replace_slot(&PyModule_Type, "__init__", (void *)real_init, (void *)init);
     return replace_in(&PyModule_Type) < 0 ? -1 : mark_roots();
 }

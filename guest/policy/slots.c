@@ -9,6 +9,7 @@
 #include "guest/versions.h"
 
 static wrapperfunc real_getattribute, real_get, real_set, real_delete;
+static PyObject *wrapped_by_classmethod; /* the descriptor `classmethod.__func__` */
 
 static int refuse(const struct policy *policy, struct span name)
 {
@@ -32,6 +33,12 @@ static bool is_said_by_library(struct span name)
            policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL);
 }
 
+/* A library's kind of module that asks its parent. */
+static bool is_own_method(void)
+{
+    return policy_caller_says((const char *const[]){"__getattribute__", NULL}, SAID_AT_ALL);
+}
+
 static PyObject *guarded_getattribute(PyObject *self, PyObject *args, void *wrapped)
 {
     const struct policy *policy = policy_sealed();
@@ -50,9 +57,12 @@ static PyObject *guarded_getattribute(PyObject *self, PyObject *args, void *wrap
         (void)refuse(policy, text);
     else if (check_name(policy, text) == 0) {
         before = policy_modules_read_by_name(true);
+        if (!is_own_method())
+            policy_modules_read_for_program(self);
         result = PyModule_Check(self) && !is_said_by_library(text)
                      ? PyModule_Type.tp_getattro(self, exact)
                      : ((binaryfunc)(uintptr_t)wrapped)(self, exact);
+        policy_modules_read_for_program(NULL);
         (void)policy_modules_read_by_name(before);
     }
     Py_DECREF(exact);
@@ -72,28 +82,53 @@ static PyObject *name_of(PyObject *descriptor)
                : NULL;
 }
 
-/* The dictionary of a module has everything in it. */
+/* The dictionary of a module has everything in it. No library takes it from a descriptor: one that
+ * does so is a tool of the program. */
 static bool is_dict_of_module(const struct policy *policy, PyObject *object, struct span name)
 {
-    return span_is(name, "__dict__") && PyModule_Check(object) && policy_caller_is_guest(true) &&
-           !policy_member_allowed(policy, object, name, NULL);
+    return (span_is(name, "__dict__") || span_is(name, "__getstate__")) && PyModule_Check(object) &&
+           !policy_member_allowed(policy, object, span_of("__dict__"), NULL);
+}
+
+/* `classmethod(d).__get__(None, x)` is `d.__get__(x)` until Python 3.13, however many of them there
+ * are. New reference; NULL: there is no end of it. */
+static PyObject *without_classmethods(PyObject *self)
+{
+    PyObject *inner = Py_NewRef(self);
+
+    for (unsigned depth = 0; inner && PyObject_TypeCheck(inner, &PyClassMethod_Type); depth++)
+        Py_SETREF(
+            inner,
+            depth < 100
+                ? Py_TYPE(wrapped_by_classmethod)->tp_descr_get(wrapped_by_classmethod, inner, NULL)
+                : NULL);
+    return inner;
 }
 
 static int check_descriptor(PyObject *self, PyObject *args)
 {
     const struct policy *policy = policy_sealed();
-    PyObject *name = policy && PyTuple_GET_SIZE(args) > 0 ? name_of(self) : NULL;
+    PyObject *inner, *name;
     struct span text;
-    bool ok;
+    bool ok = true, is_hidden = false;
+    int r = 0;
 
-    if (!name)
+    if (!policy)
         return 0;
-    text = span_of_str(name, &ok);
-    if (!ok)
-        return -1;
-    if (is_dict_of_module(policy, PyTuple_GET_ITEM(args, 0), text))
-        return refuse(policy, text);
-    return check_name(policy, text);
+    inner = without_classmethods(self);
+    if (!inner) {
+        PyErr_Clear();
+        return refuse(policy, span_of("__func__"));
+    }
+    name = name_of(inner);
+    if (name) {
+        text = span_of_str(name, &ok);
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+            is_hidden |= is_dict_of_module(policy, PyTuple_GET_ITEM(args, i), text);
+        r = !ok || is_hidden ? refuse(policy, text) : check_name(policy, text);
+    }
+    Py_DECREF(inner);
+    return r;
 }
 
 static PyObject *guarded_get(PyObject *self, PyObject *args, void *wrapped)
@@ -131,6 +166,10 @@ int policy_slots_prepare(void)
 {
     if (real_getattribute)
         return 0;
+    wrapped_by_classmethod =
+        Py_XNewRef(PyDict_GetItemString(type_methods(&PyClassMethod_Type), "__func__"));
+    if (!wrapped_by_classmethod || !Py_TYPE(wrapped_by_classmethod)->tp_descr_get)
+        return -1;
     if (replace_wrapper(&PyBaseObject_Type, "__getattribute__", guarded_getattribute,
                         &real_getattribute) < 0 ||
         replace_wrapper(&PyGetSetDescr_Type, "__get__", guarded_get, &real_get) < 0 ||

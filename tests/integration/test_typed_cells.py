@@ -132,11 +132,22 @@ def test_somebody_has_to_hear_the_question(server, session, more, says):
 
 
 def test_another_token_does_not_answer(server, session):
-    stream = server.stream("POST", f"/v1/sessions/{session}/execute", {"code": "input()", "stdin_open": True})
-    asked = stream.until("input")[2]
-    assert server.call("POST", f"/v1/runs/{asked['run_id']}/stdin", {"text": "x"}, {"Authorization": "Bearer x"}).status == 401
-    assert server.post("/v1/runs/run_01M7R8B8XKGCMQV40Q595JV39J/stdin", {"text": "x"}).status == 404
-    stream.close()
+    other = server.who.call("token", "add", "stranger").text.strip()
+    headers = {"Authorization": f"Bearer {other}"}
+    try:
+        assert server.call("GET", "/v1/sessions", headers=headers).status == 200, "it is a token"
+        stream = server.stream("POST", f"/v1/sessions/{session}/execute", {"code": "print(input())", "stdin_open": True})
+        run = stream.until("input")[2]["run_id"]
+        for theirs in (headers, {"Authorization": "Bearer x"}):
+            reply = server.call("POST", f"/v1/runs/{run}/stdin", {"text": "x"}, theirs)
+            assert reply.status == (401 if theirs is not headers else 404), reply
+        assert server.call("POST", f"/v1/runs/{run}/stdin", {"close": True}, headers).status == 404
+        assert server.post("/v1/runs/run_01M7R8B8XKGCMQV40Q595JV39J/stdin", {"text": "x"}).status == 404
+        assert server.post(f"/v1/runs/{run}/stdin", {"text": "mine"}).status == 204
+        assert stream.until("result")[2]["stdout"] == "mine\n"
+        stream.close()
+    finally:
+        assert server.who.call("token", "rm", "stranger").code == 0
 
 
 @pytest.mark.parametrize("language", ["python", "bash", NODE])
