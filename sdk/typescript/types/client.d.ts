@@ -190,9 +190,9 @@ export class Client {
     me({ signal }?: Asking): Promise<Api.Me>;
     /**
      * The public key of the audit trail: `key`, its name, and `pem`.
-     * @param {Asking} [asking]
+     * @param {Api.Routes["GET /v1/audit/key"]["query"] & Asking} [asking]
      */
-    auditKey({ signal }?: Asking): Promise<Api.AuditKey>;
+    auditKey({ signal, ...query }?: Api.Routes["GET /v1/audit/key"]["query"] & Asking): Promise<Api.AuditKey>;
     /**
      * Whether a receipt, or a result with one, is genuine.
      * @param {any} receipt
@@ -224,21 +224,31 @@ export class Client {
      */
     audit({ signal, ...filters }?: Api.Routes["GET /v1/audit/records"]["query"] & Asking): Promise<any[]>;
     /**
-     * The whole records of a run, a session or a correlation id, or the one with this number.
+     * The whole records of a run, a session or a correlation id, or the one with this number, of one machine (`node`) at a gateway.
      * @param {string} id
+     * @param {Api.Routes["GET /v1/audit/records/{id}"]["query"] & Asking} [asking]
+     */
+    auditRecords(id: string, { signal, ...query }?: Api.Routes["GET /v1/audit/records/{id}"]["query"] & Asking): Promise<Api.AuditRecords>;
+    /**
+     * Records as they were written, oldest first, to be verified elsewhere: `lines`, and `pem`, the public key of the trail.
+     * @param {Api.Routes["GET /v1/audit/lines"]["query"] & Asking} [asking]
+     */
+    auditLines({ signal, ...query }?: Api.Routes["GET /v1/audit/lines"]["query"] & Asking): Promise<Api.AuditLines>;
+    /**
+     * The machines of a cluster, as a gateway knows them: state, room, load, versions.
      * @param {Asking} [asking]
      */
-    auditRecords(id: string, { signal }?: Asking): Promise<Api.AuditRecords>;
+    clusterNodes({ signal }?: Asking): Promise<Api.ClusterNodes>;
     /**
      * The signed head of the audit trail.
-     * @param {Asking} [asking]
+     * @param {Api.Routes["GET /v1/audit/head"]["query"] & Asking} [asking]
      */
-    auditHead({ signal }?: Asking): Promise<Api.AuditHead>;
+    auditHead({ signal, ...query }?: Api.Routes["GET /v1/audit/head"]["query"] & Asking): Promise<Api.AuditHead>;
     /**
      * Reads the whole audit trail and says what is wrong with it.
-     * @param {Asking} [asking]
+     * @param {Api.Routes["POST /v1/audit/verify"]["query"] & Asking} [asking]
      */
-    verifyAudit({ signal }?: Asking): Promise<Api.AuditVerified>;
+    verifyAudit({ signal, ...query }?: Api.Routes["POST /v1/audit/verify"]["query"] & Asking): Promise<Api.AuditVerified>;
     /**
      * The settings in force and where each comes from.
      * @param {Asking} [asking]

@@ -4,11 +4,11 @@
  * The next event of a stream; null: the stream has ended.
  * @param {Lines} lines
  * @param {number} maxBytes
- * @returns {Promise<{ kind: string, id: number | null, data: any } | null>}
+ * @returns {Promise<{ kind: string, id: number | string | null, data: any } | null>}
  */
 export function readEvent(lines: Lines, maxBytes: number): Promise<{
     kind: string;
-    id: number | null;
+    id: number | string | null;
     data: any;
 } | null>;
 /**
@@ -22,8 +22,9 @@ export function readEvent(lines: Lines, maxBytes: number): Promise<{
 export function answerApproval(transport: Transport, approval: Api.Approval, approve: boolean, accept_hidden?: number, signal?: AbortSignal): Promise<boolean>;
 /** @typedef {Required<Omit<Api.Events, "result" | "error">> & { result: Result }} Data */
 /**
- * Something that happened in a run. `kind` says what, `data` has the rest; `id` is the place in the stream.
- * @typedef {{ [K in keyof Data]: { kind: K, id: number | null, data: Data[K] } }[keyof Data]} Event
+ * Something that happened in a run. `kind` says what, `data` has the rest; `id` is the place in the stream, a text where it comes
+ * from a gateway of several machines.
+ * @typedef {{ [K in keyof Data]: { kind: K, id: number | string | null, data: Data[K] } }[keyof Data]} Event
  */
 /** @typedef {"POST /v1/run" | "POST /v1/sessions/{session}/execute" | "POST /v1/sessions/{session}/commands" | "GET /v1/runs/{run}/follow" | "GET /v1/runs/{run}/events" | "GET /v1/events"} StreamRoute */
 /**
@@ -84,11 +85,12 @@ export type Data = Required<Omit<Api.Events, "result" | "error">> & {
     result: Result;
 };
 /**
- * Something that happened in a run. `kind` says what, `data` has the rest; `id` is the place in the stream.
+ * Something that happened in a run. `kind` says what, `data` has the rest; `id` is the place in the stream, a text where it comes
+ * from a gateway of several machines.
  */
 export type Event = { [K in keyof Data]: {
     kind: K;
-    id: number | null;
+    id: number | string | null;
     data: Data[K];
 }; }[keyof Data];
 export type StreamRoute = "POST /v1/run" | "POST /v1/sessions/{session}/execute" | "POST /v1/sessions/{session}/commands" | "GET /v1/runs/{run}/follow" | "GET /v1/runs/{run}/events" | "GET /v1/events";
