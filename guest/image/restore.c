@@ -7,9 +7,11 @@
 #include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -350,17 +352,33 @@ static int forbid_growth(void)
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
-static void reseed_crypto(void)
+/* OpenSSL looks at the process's number to know that it is another one, and in every sandbox it is
+ * the same. Each of its generators gets bytes of our own: what RAND_poll() gives to the first one
+ * reaches the others only when they notice it. -1: they would go on as in every other copy. */
+static int reseed_crypto(void)
 {
+    static const char *const generators[] = {"RAND_get0_primary", "RAND_get0_public",
+                                             "RAND_get0_private"};
     void *library = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
-    int (*poll)(void) = library ? (int (*)(void))dlsym(library, "RAND_poll") : NULL;
+    int (*reseed)(void *generator, int is_fresh, const uint8_t *, size_t, const uint8_t *more,
+                  size_t more_len);
+    uint8_t bytes[32];
+    int r = 0;
 
-    /* OpenSSL looks at the process's number to know that it is another one, and in every sandbox it
-     * is the same. */
-    if (poll)
-        (void)poll();
-    if (library)
-        (void)dlclose(library);
+    if (!library)
+        return 0;
+    *(void **)&reseed = dlsym(library, "EVP_RAND_reseed");
+    for (size_t i = 0; i < sizeof(generators) / sizeof(*generators); i++) {
+        void *(*get)(void *context);
+
+        *(void **)&get = dlsym(library, generators[i]);
+        if (!reseed || !get || getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes) ||
+            reseed(get(NULL), 1, NULL, 0, bytes, sizeof(bytes)) != 1)
+            r = -1;
+    }
+    explicit_bzero(bytes, sizeof(bytes));
+    (void)dlclose(library);
+    return r;
 }
 
 int image_awake(uint32_t *ret_note)
@@ -369,6 +387,5 @@ int image_awake(uint32_t *ret_note)
 
     *ret_note = image_stub->note;
     image_stub_clear();
-    reseed_crypto();
-    return r;
+    return reseed_crypto() < 0 ? -1 : r;
 }
