@@ -451,7 +451,7 @@ static bool is_argument(struct span rest)
 {
     static const char *const words[] = {"in ", "is ", "and ", "or ", "if ", "not ", NULL};
 
-    if (!rest.len)
+    if (!rest.data || !rest.len)
         return true;
     for (size_t i = 0; words[i]; i++)
         if (begins_with(rest, words[i]))
