@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -372,7 +371,8 @@ static int reseed_crypto(void)
         void *(*get)(void *context);
 
         *(void **)&get = dlsym(library, generators[i]);
-        if (!reseed || !get || getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes) ||
+        if (!reseed || !get ||
+            syscall(SYS_getrandom, bytes, sizeof(bytes), 0) != (long)sizeof(bytes) ||
             reseed(get(NULL), 1, NULL, 0, bytes, sizeof(bytes)) != 1)
             r = -1;
     }
