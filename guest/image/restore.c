@@ -352,8 +352,9 @@ static int forbid_growth(void)
 }
 
 /* OpenSSL looks at the process's number to know that it is another one, and in every sandbox it is
- * the same. Each of its generators gets bytes of our own: what RAND_poll() gives to the first one
- * reaches the others only when they notice it. -1: they would go on as in every other copy. */
+ * the same. Each of its generators gets bytes from the kernel itself: without the filter of a
+ * sandbox, getrandom() of glibc 2.41 draws from memory that copies share. -1: a generator has no
+ * seed of its own. */
 static int reseed_crypto(void)
 {
     static const char *const generators[] = {"RAND_get0_primary", "RAND_get0_public",
