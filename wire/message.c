@@ -31,7 +31,7 @@ static const struct {
     const char *name;
     uint32_t max;
 } types[WIRE_TYPE_END] = {
-    [WIRE_SETUP] = {"setup", 256 * KIB},
+    [WIRE_SETUP] = {"setup", 512 * KIB},
     [WIRE_SPAWN] = {"spawn", 256 * KIB},
     [WIRE_READY] = {"ready", 256 * KIB},
     [WIRE_SPAWNED] = {"spawned", 8},
@@ -171,6 +171,20 @@ static void unpack_strings(struct unpack *u, struct wire_strings *ret_value)
         ret_value->items[i] = unpack_span(u);
 }
 
+static void pack_policies(struct pack *p, const struct wire_policies *value)
+{
+    pack_u32(p, value->count);
+    for (uint32_t i = 0; i < value->count; i++)
+        pack_span(p, &value->items[i]);
+}
+
+static void unpack_policies(struct unpack *u, struct wire_policies *ret_value)
+{
+    ret_value->count = unpack_count(u, sizeof(uint32_t), WIRE_POLICIES_MAX);
+    for (uint32_t i = 0; i < ret_value->count; i++)
+        ret_value->items[i] = unpack_span(u);
+}
+
 static bool unpack_flag(struct unpack *u)
 {
     uint8_t byte = unpack_u8(u);
@@ -179,19 +193,21 @@ static bool unpack_flag(struct unpack *u)
     return byte;
 }
 
-#define PACK_U32(name)     pack_u32(p, m->name);
-#define PACK_U64(name)     pack_u64(p, m->name);
-#define PACK_FLAG(name)    pack_u8(p, m->name);
-#define PACK_SPAN(name)    pack_span(p, &m->name);
-#define PACK_STRINGS(name) pack_strings(p, &m->name);
-#define PACK(kind, name)   PACK_##kind(name)
+#define PACK_U32(name)      pack_u32(p, m->name);
+#define PACK_U64(name)      pack_u64(p, m->name);
+#define PACK_FLAG(name)     pack_u8(p, m->name);
+#define PACK_SPAN(name)     pack_span(p, &m->name);
+#define PACK_STRINGS(name)  pack_strings(p, &m->name);
+#define PACK_POLICIES(name) pack_policies(p, &m->name);
+#define PACK(kind, name)    PACK_##kind(name)
 
-#define UNPACK_U32(name)     m->name = unpack_u32(u);
-#define UNPACK_U64(name)     m->name = unpack_u64(u);
-#define UNPACK_FLAG(name)    m->name = unpack_flag(u);
-#define UNPACK_SPAN(name)    m->name = unpack_span(u);
-#define UNPACK_STRINGS(name) unpack_strings(u, &m->name);
-#define UNPACK(kind, name)   UNPACK_##kind(name)
+#define UNPACK_U32(name)      m->name = unpack_u32(u);
+#define UNPACK_U64(name)      m->name = unpack_u64(u);
+#define UNPACK_FLAG(name)     m->name = unpack_flag(u);
+#define UNPACK_SPAN(name)     m->name = unpack_span(u);
+#define UNPACK_STRINGS(name)  unpack_strings(u, &m->name);
+#define UNPACK_POLICIES(name) unpack_policies(u, &m->name);
+#define UNPACK(kind, name)    UNPACK_##kind(name)
 
 /* --- messages ---
  *
@@ -212,7 +228,8 @@ static bool unpack_flag(struct unpack *u)
 /* clang-format off */
 #define SETUP(F) \
     F(SPAN, python) F(STRINGS, preload) F(STRINGS, binds) F(FLAG, warm) F(FLAG, steady) \
-    F(STRINGS, modules) F(STRINGS, paths) F(STRINGS, variables) F(SPAN, directory)
+    F(STRINGS, modules) F(STRINGS, paths) F(STRINGS, variables) F(SPAN, directory) \
+    F(POLICIES, policies)
 MESSAGE(setup, SETUP, unpack_ok(u))
 
 #define READY(F) \
@@ -231,8 +248,9 @@ MESSAGE(exited, EXITED, unpack_ok(u) && m->process < WIRE_PROCESSES)
     F(U32, flags) F(U32, descriptors) F(U32, processes) F(U32, cpu_s) F(U64, file_bytes) \
     F(U64, data_bytes) F(SPAN, code) F(SPAN, policy) F(STRINGS, env) F(STRINGS, args) \
     F(U64, seed) F(SPAN, script) F(U32, language) F(U32, memory_mb) F(SPAN, directory) \
-    F(U32, terminal)
-MESSAGE(run, RUN, unpack_ok(u) && m->language <= RUN_COMMAND && m->terminal < WIRE_TERMINALS)
+    F(U32, terminal) F(U32, known_policy)
+MESSAGE(run, RUN, unpack_ok(u) && m->language <= RUN_COMMAND && m->terminal < WIRE_TERMINALS && \
+        m->known_policy <= WIRE_POLICIES_MAX)
 
 #define CELL(F) \
     F(U32, flags) F(U32, number) F(SPAN, code) F(SPAN, input) F(SPAN, language)

@@ -170,6 +170,8 @@ struct wire_strings {
     uint32_t count;
 };
 
+#define WIRE_POLICIES_MAX 4
+
 struct wire_setup {
     struct span python; /* the interpreter whose prefix is the environment, e.g. /usr/bin/python3 */
     struct wire_strings preload; /* modules to import before the first fork */
@@ -181,6 +183,11 @@ struct wire_setup {
     struct wire_strings variables; /* "NAME=value": set for every program */
     struct span directory; /* at the level `process`: where sandboxes have their files. Empty: in
                               namespaces. */
+    /* Policies that most runs will have (wire/policy.h), so that kernels need not read them. */
+    struct wire_policies {
+        uint32_t count;
+        struct span items[WIRE_POLICIES_MAX];
+    } policies;
 };
 
 struct wire_ready {
@@ -365,6 +372,8 @@ struct wire_run {
     struct span directory; /* where it starts; empty: as every program. Of a kernel, a relative one
                               begins in /workspace */
     uint32_t terminal;     /* with WIRE_RUN_TERMINAL: its number */
+    /* Of the policies of WIRE_SETUP, from 1 on: `policy` is empty then. 0: `policy` has it. */
+    uint32_t known_policy;
 };
 
 /* Descriptors of WIRE_IMAGE: two files, for memory and for files, the pipe on which it is said how

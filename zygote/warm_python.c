@@ -284,7 +284,7 @@ int warm_python_start(const struct wire_setup *setup, char **ret_missing, size_t
         return -1;
     if (setup->warm)
         preload_plots();
-    if (python_prepare() < 0) {
+    if (python_prepare() < 0 || policy_learn(&setup->policies) < 0) {
         PyErr_Clear();
         return error_set(err, E_INTERNAL, "the interpreter lacks functions the kernel needs");
     }

@@ -38,6 +38,7 @@ struct policy {
     size_t n_rules;
     uint16_t *places; /* a hash table of indices into `rules`, open addressing; 0: free */
     size_t mask;
+    PyObject *builtins; /* of programs, made in advance; or NULL */
 };
 
 /* ---- questions (policy_rules.c) ---- */
@@ -285,6 +286,10 @@ int policy_audit_prepare(void);
 int policy_walk_prepare(void);
 int policy_guard_prepare(void);
 int policy_guard_install(const struct policy *policy);
+
+/* The builtins that policy_guard_install() gives programs, made in advance. A new reference, or
+ * NULL. */
+PyObject *policy_guard_builtins(const struct policy *policy);
 
 /* guard_import.c: keeps the real __import__(); a new reference to the guarded one. */
 int policy_guard_import_prepare(PyObject *builtins);

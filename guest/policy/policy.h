@@ -70,6 +70,13 @@ int policy_prepare(void);
 /* NULL: the bytes are not a valid policy, or out of memory. */
 struct policy *policy_load(struct span encoded);
 
+/* Once, in the zygote, after policy_prepare(): reads those that most runs will have, so that their
+ * kernels find them read. 0 or -1. */
+int policy_learn(const struct wire_policies *policies);
+
+/* The policy of a run. NULL: as above, or there is none of that number. */
+struct policy *policy_of_run(const struct wire_run *run);
+
 /* Once: where modules of the operator's lie, which may use the network where programs may not. -1:
  * out of memory. */
 int policy_set_helpers(const struct wire_strings *directories);
@@ -88,6 +95,9 @@ void policy_free(struct policy *policy);
 
 /* True when there is nothing to look at: profile `open`. */
 bool policy_restricts_nothing(const struct policy *policy);
+
+/* The policy in force looks at programs: it is not that of profile `open`. */
+bool policy_has_rules(void);
 
 /* One that looks at everything and lets python_rehearse() pass. */
 struct policy *policy_rehearsal(void);

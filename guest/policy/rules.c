@@ -175,6 +175,26 @@ struct policy *policy_load(struct span encoded)
     return policy;
 }
 
+static struct policy *known[WIRE_POLICIES_MAX];
+
+int policy_learn(const struct wire_policies *policies)
+{
+    for (uint32_t i = 0; i < policies->count; i++) {
+        known[i] = policy_load(policies->items[i]);
+        if (!known[i])
+            return -1;
+        known[i]->builtins = policy_guard_builtins(known[i]);
+        if (!known[i]->builtins)
+            return -1;
+    }
+    return 0;
+}
+
+struct policy *policy_of_run(const struct wire_run *run)
+{
+    return run->known_policy ? known[run->known_policy - 1] : policy_load(run->policy);
+}
+
 struct policy *policy_rehearsal(void)
 {
     struct policy_row rows[] = {
@@ -209,6 +229,7 @@ void policy_free(struct policy *policy)
     free(policy->profile);
     free(policy->rules);
     free(policy->places);
+    Py_XDECREF(policy->builtins);
     free(policy);
 }
 

@@ -9,6 +9,9 @@
 
 #define PROFILES_MAX 64
 
+/* Of a policy that zygotes read in advance: all together have to fit into one message. */
+#define USUAL_BYTES_MAX ((size_t)64 * 1024)
+
 struct profiles {
     char *dir;
     struct profile *own;
@@ -105,4 +108,28 @@ int profiles_get(struct profiles *p, const char *name, const struct profile **re
     }
     *ret_profile = p->others[p->count++];
     return 0;
+}
+
+static void add_policy(struct wire_policies *policies, const struct profile *profile)
+{
+    struct span encoded = profile_encoded(profile);
+
+    for (uint32_t i = 0; i < policies->count; i++)
+        if (policies->items[i].data == encoded.data)
+            return;
+    if (policies->count < WIRE_POLICIES_MAX && encoded.len <= USUAL_BYTES_MAX)
+        policies->items[policies->count++] = encoded;
+}
+
+struct wire_policies profiles_usual(struct profiles *p)
+{
+    static const char *const names[] = {"strict", "standard", "open"};
+    struct wire_policies policies = {0};
+    const struct profile *profile;
+
+    add_policy(&policies, p->own);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (profiles_get(p, names[i], &profile, NULL) == 0)
+            add_policy(&policies, profile);
+    return policies;
 }

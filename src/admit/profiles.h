@@ -3,6 +3,7 @@
 
 #include "admit/profile.h"
 #include "base/config.h"
+#include "wire/message.h"
 
 struct profiles;
 
@@ -23,3 +24,7 @@ void profiles_replace(struct profiles *profiles, struct profiles *next);
  * the table. */
 int profiles_get(struct profiles *profiles, const char *name, const struct profile **ret_profile,
                  struct error *err);
+
+/* The policies of the settings' profile and of those that most clients name, as far as they can be
+ * read. They live as long as the table. */
+struct wire_policies profiles_usual(struct profiles *profiles);

@@ -73,8 +73,8 @@ void trail_key_name(const char *dir, char name[TRAIL_KEY_SIZE]);
 int trail_open(const struct trail_options *options, struct trail **ret_trail, struct error *err);
 
 /* Nothing more is expected. Of a brief process a child begins to wait for the disk, so that
- * trail_close() finds it done; else it does nothing. */
-void trail_settle(struct trail *trail);
+ * trail_close() finds it done; where none may be left behind, one from before is waited for. */
+void trail_settle(struct trail *trail, bool may_leave_child);
 
 /* Waits for the disk and signs the head. */
 void trail_close(struct trail *trail);

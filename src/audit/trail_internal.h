@@ -36,6 +36,7 @@ struct trail {
     bool is_dirty;              /* records were added since */
     int broken;                 /* errno: the disk does not take it */
     pid_t child;                /* is at it for us, or 0 */
+    pid_t round_child;          /* the same, before the end */
 };
 
 /* --- trail.c --- */

@@ -94,6 +94,74 @@ int trail_sign_now(struct trail *trail, struct error *err)
     return bring_to_disk(trail, err) < 0 ? -1 : place_head(trail, &trail->mark, err);
 }
 
+/* --- in a child --- */
+
+static void sign_last(struct trail *trail)
+{
+    cleanup_error struct error err = {0};
+    int r = bring_to_disk(trail, &err); /* which takes its time: others may write meanwhile */
+
+    if (r == 0)
+        r = trail_lock(trail, &err);
+    if (r == 0) {
+        r = place_head(trail, &trail->mark, &err);
+        trail_unlock(trail);
+    }
+    if (r < 0)
+        trail_note(trail, "the head of the trail was not signed: %s", err.message);
+}
+
+/* Nobody may wait for us: not whoever reads our output, nor a terminal that goes away. */
+static void let_go(const int *kept, size_t count)
+{
+    unsigned from = 0;
+
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "belljar-trail", 0, 0, 0);
+    for (size_t i = 0; i < count; i++) {
+        if ((unsigned)kept[i] > from)
+            (void)syscall(SYS_close_range, from, (unsigned)kept[i] - 1, 0U);
+        from = (unsigned)kept[i] + 1;
+    }
+    (void)syscall(SYS_close_range, from, ~0U, 0U);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* A disk that is quick is waited for, so that no child is left to somebody who may not reap it: in
+ * many containers pid 1 does not. */
+static void wait_for_child(pid_t *child, int milliseconds)
+{
+    cleanup_close int pidfd = *child ? (int)syscall(SYS_pidfd_open, *child, 0) : -1; /* Linux 5.3 */
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+    if (pidfd >= 0 && poll(&end, 1, milliseconds) > 0 &&
+        waitpid(*child, NULL, __WALL | WNOHANG) == *child)
+        *child = 0;
+}
+
+/* A program that runs for milliseconds does not wait as long again for a disk, nor for the end of
+ * Linux's asynchronous calls (base/sync.h). False: there is no child. */
+static bool leave_to_child(struct trail *trail, pid_t *ret_child)
+{
+    int kept[] = {trail->dir, trail->lock, trail->fd};
+    /* Without a signal at its end: nobody's waitpid(-1) finds a child it does not know. */
+    long pid = syscall(SYS_clone, 0UL, NULL, NULL, NULL, 0UL);
+
+    if (pid > 0)
+        *ret_child = (pid_t)pid;
+    if (pid != 0)
+        return pid > 0;
+    qsort(kept, ARRAY_SIZE(kept), sizeof(kept[0]), compare);
+    let_go(kept, ARRAY_SIZE(kept));
+    trail->options.on_note = NULL;
+    sign_last(trail);
+    _exit(0);
+}
+
 /* --- rounds --- */
 
 /* A disk that has failed once may have lost what it was given: nothing more is promised. */
@@ -151,12 +219,27 @@ static void on_records_synced(void *arg, int result)
     end_round(trail, false);
 }
 
+/* Of a brief command that goes on after all. */
+static bool round_in_child(struct trail *trail)
+{
+    wait_for_child(&trail->round_child, 0);
+    if (trail->round_child) { /* a slow disk */
+        trail_sync_soon(trail);
+        return true;
+    }
+    if (!trail->key || trail->is_key_new || !leave_to_child(trail, &trail->round_child))
+        return false;
+    trail->is_dirty = false;
+    return true;
+}
+
 static void on_timer(void *arg)
 {
     struct trail *trail = arg;
 
     trail->has_timer = false;
-    if (!trail->is_dirty || trail->broken || trail->is_round)
+    if (!trail->is_dirty || trail->broken || trail->is_round ||
+        (trail->options.is_brief && round_in_child(trail)))
         return;
     trail->is_dirty = false;
     trail->is_round = true;
@@ -220,71 +303,6 @@ int trail_sync_open(struct trail *trail, struct error *err)
 
 /* --- the end --- */
 
-static void sign_last(struct trail *trail)
-{
-    cleanup_error struct error err = {0};
-    int r = bring_to_disk(trail, &err); /* which takes its time: others may write meanwhile */
-
-    if (r == 0)
-        r = trail_lock(trail, &err);
-    if (r == 0) {
-        r = place_head(trail, &trail->mark, &err);
-        trail_unlock(trail);
-    }
-    if (r < 0)
-        trail_note(trail, "the head of the trail was not signed: %s", err.message);
-}
-
-/* Nobody may wait for us: not whoever reads our output, nor a terminal that goes away. */
-static void let_go(const int *kept, size_t count)
-{
-    unsigned from = 0;
-
-    (void)setsid();
-    (void)prctl(PR_SET_NAME, "belljar-trail", 0, 0, 0);
-    for (size_t i = 0; i < count; i++) {
-        if ((unsigned)kept[i] > from)
-            (void)syscall(SYS_close_range, from, (unsigned)kept[i] - 1, 0U);
-        from = (unsigned)kept[i] + 1;
-    }
-    (void)syscall(SYS_close_range, from, ~0U, 0U);
-}
-
-static int compare(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-/* A disk that is quick is waited for, so that no child is left to somebody who may not reap it: in
- * many containers pid 1 does not. */
-static void wait_for_child(const struct trail *trail, int milliseconds)
-{
-    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, trail->child, 0); /* Linux 5.3 */
-    struct pollfd end = {.fd = pidfd, .events = POLLIN};
-
-    if (pidfd >= 0 && poll(&end, 1, milliseconds) > 0)
-        (void)waitpid(trail->child, NULL, __WALL | WNOHANG);
-}
-
-/* A program that runs for milliseconds does not wait as long again for a disk. False: there is no
- * child. */
-static bool leave_to_child(struct trail *trail)
-{
-    int kept[] = {trail->dir, trail->lock, trail->fd};
-    /* Without a signal at its end: nobody's waitpid(-1) finds a child it does not know. */
-    long pid = syscall(SYS_clone, 0UL, NULL, NULL, NULL, 0UL);
-
-    if (pid > 0)
-        trail->child = (pid_t)pid;
-    if (pid != 0)
-        return pid > 0;
-    qsort(kept, ARRAY_SIZE(kept), sizeof(kept[0]), compare);
-    let_go(kept, ARRAY_SIZE(kept));
-    trail->options.on_note = NULL;
-    sign_last(trail);
-    _exit(0);
-}
-
 /* Is there something that the signed head does not speak of, and will not? */
 static bool is_due(const struct trail *trail)
 {
@@ -294,9 +312,15 @@ static bool is_due(const struct trail *trail)
            !trail->is_key_new && !trail->broken;
 }
 
-void trail_settle(struct trail *trail)
+/* More than any disk needs that still works. */
+#define ROUND_WAIT_MS 10000
+
+void trail_settle(struct trail *trail, bool may_leave_child)
 {
-    if (trail->options.is_brief && !trail->child && is_due(trail) && leave_to_child(trail))
+    if (!may_leave_child)
+        wait_for_child(&trail->round_child, ROUND_WAIT_MS);
+    else if (trail->options.is_brief && !trail->child && is_due(trail) &&
+             leave_to_child(trail, &trail->child))
         trail->is_dirty = false;
 }
 
@@ -307,11 +331,11 @@ void trail_sync_close(struct trail *trail)
         group_sync_finish(trail->group);
         sync_wait(trail->sync); /* the head */
     }
-    if (trail->child) /* it has had its time */
-        wait_for_child(trail, 0);
+    wait_for_child(&trail->child, 0); /* they have had their time */
+    wait_for_child(&trail->round_child, 0);
     if (is_due(trail)) {
-        if (!trail->child && trail->options.is_brief && leave_to_child(trail))
-            wait_for_child(trail, CHILD_WAIT_MS);
+        if (!trail->child && trail->options.is_brief && leave_to_child(trail, &trail->child))
+            wait_for_child(&trail->child, CHILD_WAIT_MS);
         else
             sign_last(trail);
     }

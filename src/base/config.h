@@ -117,6 +117,7 @@ struct config {
     int64_t undo_days;
     int64_t pool_size;
     int64_t pool_hot;
+    int64_t zygote_count;
     int64_t zygote_max_runs;
     int64_t zygote_max_minutes;
     char *listen;

@@ -45,6 +45,7 @@
 #include "mcp/tools.h"
 #include "serve/console.h"
 #include "serve/routes.h"
+#include "store/replica.h"
 #include "vm/exchange.h"
 
 /* From the interrupt of what still runs to giving it up. */
@@ -90,6 +91,7 @@ struct serve {
     struct exchanges *exchanges; /* NULL: programs run here, in no virtual machine */
     struct events *events;
     struct durable *durable;
+    struct replicas *replicas; /* NULL: nothing is shared with other machines */
     struct mcp_host mcp;
     struct router router;
     struct openapi openapi;
@@ -160,6 +162,8 @@ static void on_removed(void *user, struct caller *caller)
 
     if (serve->durable)
         durable_forget(serve->durable, caller);
+    if (serve->replicas)
+        replicas_drop(serve->replicas, caller->keeper);
     if (serve->back.jobs)
         jobs_forget(serve->back.jobs, caller->name);
     if (serve->idempotency)
@@ -222,7 +226,6 @@ static int hide_token(struct serve *serve, struct error *err)
 
     if (*serve->first_token)
         r = engine_hide(&serve->back.engine, serve->first_token, strlen(serve->first_token), err);
-    explicit_bzero(serve->first_token, sizeof(serve->first_token));
     return r;
 }
 
@@ -310,6 +313,7 @@ static int open_engine(struct serve *serve, struct error *err)
     struct engine_stock stock = {
         .size = config->pool_size < 0 ? POOL_AUTO : (size_t)config->pool_size,
         .hot = config->pool_hot < 0 ? POOL_AUTO : (size_t)config->pool_hot,
+        .zygotes = config->zygote_count ? (size_t)config->zygote_count : POOL_AUTO,
         .warm = true,
     };
     const struct recorder_options recorder = {
@@ -460,11 +464,29 @@ static int open_http(struct serve *serve, struct error *err)
     return http_new(serve->back.engine.loop, &http, &serve->http, err);
 }
 
+/* In a cluster skills and states belong to all machines. */
+static int open_replicas(struct serve *serve, struct error *err)
+{
+    struct store *store = serve->back.store;
+    struct error why = {0};
+    int r = 0;
+
+    if (store && *serve->back.config->cluster_socket)
+        r = replicas_new(serve->back.engine.loop, store, &serve->replicas, err);
+    else if (store && replicas_leave(store, &why) < 0)
+        log_error("store", &why);
+    if (serve->replicas && *serve->first_token)
+        replicas_learn(serve->replicas, TOKEN_FIRST,
+                       (struct span){serve->first_token, strlen(serve->first_token)});
+    explicit_bzero(serve->first_token, sizeof(serve->first_token));
+    return r;
+}
+
 static int open_api(struct serve *serve, struct error *err)
 {
     struct api *api = &serve->back.api;
 
-    if (open_jobs(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
+    if (open_jobs(serve, err) < 0 || open_replicas(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
         e2b_new(serve->back.engine.loop, &serve->e2b, err) < 0 ||
         jupyter_new(&serve->jupyter, err) < 0 || open_http(serve, err) < 0)
         return -1;
@@ -713,6 +735,7 @@ static void serve_done(struct serve *serve)
     jupyter_free(serve->jupyter);
     durable_free(serve->durable);
     backend_end_jobs(&serve->back);
+    replicas_free(serve->replicas);
     exchanges_free(serve->exchanges);
     idempotency_free(serve->idempotency);
     events_free(take_ptr(serve->events));

@@ -144,6 +144,7 @@ static int open_pool(struct engine *engine, const struct config *config,
 
     if (environment_open(environment, config, NULL, stock->warm, !stock->bare, err) < 0)
         return -1;
+    environment->policies = stock->policies;
     if (stock->steady)
         *environment = environment_steady(environment);
     return pool_new(engine->loop,
@@ -156,6 +157,7 @@ static int open_pool(struct engine *engine, const struct config *config,
                         .egress = &engine->egress,
                         .size = stock->size,
                         .hot = stock->hot,
+                        .zygotes = stock->zygotes,
                         .max_active = ACTIVE_MAX,
                         .zygote_max_runs = (uint64_t)config->zygote_max_runs,
                         .zygote_max_ms = (uint64_t)config->zygote_max_minutes * 60000,
@@ -266,8 +268,7 @@ void engine_close(struct engine *engine)
     if (engine->is_server)
         (void)recorder_server(engine->recorder, "stop", NULL, NULL);
     /* It may leave a child, which belongs into no cgroup of ours. */
-    if (!cgroup_host_has_us(engine->cgroups))
-        recorder_settle(engine->recorder);
+    recorder_settle(engine->recorder, !cgroup_host_has_us(engine->cgroups));
     engine_end(engine);
     closer_stop(); /* it lives in our cgroup */
     cgroup_host_free(engine->cgroups);

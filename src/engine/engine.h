@@ -32,9 +32,11 @@ struct engine {
 struct engine_stock {
     size_t size; /* sandboxes, as in struct pool_options */
     size_t hot;
+    size_t zygotes;
     bool warm;   /* import the environment's modules in advance and prepare for many forks */
     bool bare;   /* warm, but without those modules: up at once, and its sessions can be copied */
     bool steady; /* only runs with a seed will come */
+    struct wire_policies policies; /* that most runs will have; they outlive the engine */
     const struct elsewhere *elsewhere; /* as in struct pool_options */
 };
 

@@ -308,6 +308,7 @@ struct environment environment_steady(const struct environment *from)
 
     e.warm = true;
     e.steady = true;
+    e.policies = (struct wire_policies){0}; /* the same memory as without a server */
     return e;
 }
 

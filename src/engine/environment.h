@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "engine/pythons.h"
+#include "wire/message.h"
 
 struct environment {
     char *program; /* path of the zygote of this version */
@@ -22,6 +23,7 @@ struct environment {
     char **paths; /* of those, where modules are found beside the environment's own */
     size_t n_paths;
     struct config_list variables; /* "NAME=value" for every program */
+    struct wire_policies policies; /* that its zygote reads in advance; borrowed */
     bool is_on_host;              /* its sandboxes have no namespaces: the level `process` */
     bool warm;                    /* many forks will follow */
     bool steady; /* for runs with a seed (guest/steady/). Nothing is imported in advance: the order

@@ -50,6 +50,7 @@ static int open_environment(const struct extra_zygotes *sides, const struct run_
     if (environment_open(&side->environment, sides->config, terms->environment, true, true, err) <
         0)
         return -1;
+    side->environment.policies = sides->own->policies;
     if (terms->has_seed)
         side->environment = environment_steady(&side->environment);
     return 0;

@@ -123,5 +123,10 @@ int pool_check_sessions(const struct pool *pool, struct error *err)
 
 const struct zygote_client *pool_zygote(const struct pool *pool)
 {
-    return pool->stocks[STOCK_FULL].zygote;
+    const struct stock *stock = &pool->stocks[STOCK_FULL];
+
+    for (size_t i = 0; i < stock->n_zygotes; i++)
+        if (stock->zygotes[i] && zygote_client_is_ready(stock->zygotes[i]))
+            return stock->zygotes[i];
+    return stock->zygotes[0];
 }

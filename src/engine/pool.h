@@ -37,6 +37,7 @@ struct pool_options {
     const struct config *config;    /* where others are found; NULL: there are none */
     size_t size;                    /* sandboxes that wait; POOL_AUTO: from cores and memory */
     size_t hot; /* of these, how many have run the warm-up; POOL_AUTO: as many as cores times two */
+    size_t zygotes;           /* of each kind of sandbox; 0: one; POOL_AUTO: from cores */
     size_t max_active;        /* runs at once; more wait in order */
     uint64_t zygote_max_runs; /* then it is replaced; 0: never */
     uint64_t zygote_max_ms;
@@ -46,6 +47,8 @@ struct pool_options {
 };
 
 #define POOL_AUTO ((size_t)-1)
+
+#define POOL_ZYGOTES_MAX 16
 
 struct pool_level {
     size_t idle, making, active, queued, wanted;

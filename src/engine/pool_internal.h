@@ -22,8 +22,11 @@ enum stock_kind { STOCK_FULL, STOCK_BARE, STOCK_KINDS };
 struct stock {
     enum stock_kind kind;
     struct environment environment; /* shares everything with the pool's */
-    struct zygote_client *zygote;   /* makes new sandboxes; NULL between two */
-    struct box **idle;              /* room for `options.size` of them, the latest last */
+    struct zygote_client
+        *zygotes[POOL_ZYGOTES_MAX]; /* make new sandboxes in turn; NULL between two */
+    size_t n_zygotes;               /* so many there should be */
+    size_t turn;
+    struct box **idle; /* room for `options.size` of them, the latest last */
     size_t n_idle, n_hot_idle;
     size_t n_making, n_hot_making; /* for the stock and for orders */
     size_t n_ordered;              /* of these, for orders */
@@ -126,6 +129,13 @@ void pool_open_zygotes(struct pool *pool);
 
 /* Starts those that are missing. */
 int pool_start_zygotes(struct pool *pool, struct error *err);
+
+/* The one that makes the next sandbox of the stock: one that is ready, if there is any. NULL: there
+ * is none just now. */
+struct zygote_client *pool_next_zygote(struct stock *stock);
+
+/* It makes sandboxes for the stock, and no other one has taken its place. */
+bool stock_has_zygote(const struct stock *stock, const struct zygote_client *zygote);
 
 /* The zygote whose sandboxes fit the order. NULL: there is none just now, or *err says why there
  * cannot be one. */

@@ -6,8 +6,8 @@
 #include "base/meminfo.h"
 #include "engine/pool_internal.h"
 
-/* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the
- * other, more would only wait. */
+/* Sandboxes under way at once for each zygote, beyond those that a run waits for: it makes one
+ * after the other, more would only wait. */
 #define MAKING_MAX 2
 
 /* The share of bare sandboxes is that among the latest orders, about so many. */
@@ -22,6 +22,9 @@
 /* Below a tenth of the memory free the stock is let go, above a sixth it is filled again. */
 #define PRESSURE_LOW  10
 #define PRESSURE_HIGH 6
+
+#define CORES_PER_ZYGOTE      4
+#define CORES_PER_FULL_ZYGOTE 16
 
 /* Memory of an automatic stock: a finished sandbox takes 1 to 6 MB. */
 #define AUTO_BOX_BYTES (8 * MIB)
@@ -69,7 +72,7 @@ static struct box *take_any(struct stock *stock)
 
     for (size_t i = stock->n_idle; i-- > 0;) {
         const struct box *b = stock->idle[i];
-        bool is_old = box_zygote(b) != stock->zygote;
+        bool is_old = !stock_has_zygote(stock, box_zygote(b));
 
         if (!is_usable(b))
             continue;
@@ -261,10 +264,26 @@ int pool_make_box(struct pool *pool, struct stock *stock, struct zygote_client *
 
 /* --- how many --- */
 
-static size_t automatic_size(void)
+static size_t count_cores(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t size = (size_t)(cores > 0 ? cores : 1) * 4;
+
+    return cores > 0 ? (size_t)cores : 1;
+}
+
+/* One zygote makes about a thousand bare sandboxes per second, which keep some four cores busy. The
+ * others take longer to run than to make, and their zygotes need memory. */
+static size_t automatic_zygotes(const struct stock *stock)
+{
+    size_t count =
+        count_cores() / (stock->environment.n_preload ? CORES_PER_FULL_ZYGOTE : CORES_PER_ZYGOTE);
+
+    return count < 1 ? 1 : count > POOL_ZYGOTES_MAX ? POOL_ZYGOTES_MAX : count;
+}
+
+static size_t automatic_size(void)
+{
+    size_t size = count_cores() * 4;
     struct meminfo m;
 
     if (meminfo_read(&m) && size > m.available_bytes / AUTO_FRACTION / AUTO_BOX_BYTES)
@@ -272,7 +291,8 @@ static size_t automatic_size(void)
     return size ? size : 1;
 }
 
-static bool refill_one(struct pool *pool, struct stock *stock, bool touch)
+static bool refill_one(struct pool *pool, struct stock *stock, struct zygote_client *zygote,
+                       bool touch)
 {
     struct box_spec spec = {.limits = pool->options.limits,
                             .masks = pool->options.masks,
@@ -281,7 +301,7 @@ static bool refill_one(struct pool *pool, struct stock *stock, bool touch)
                             .recorder = pool->recorder,
                             .touch = touch};
     struct error err = {0};
-    bool ok = pool_make_box(pool, stock, stock->zygote, &spec, NULL, &err) == 0;
+    bool ok = pool_make_box(pool, stock, zygote, &spec, NULL, &err) == 0;
 
     error_done(&err); /* the next request will meet the same error and say it */
     return ok;
@@ -290,22 +310,24 @@ static bool refill_one(struct pool *pool, struct stock *stock, bool touch)
 static void refill(struct pool *pool, struct stock *stock)
 {
     size_t wanted = pool->is_tight ? 0 : stock_wanted(pool, stock);
+    struct zygote_client *zygote = pool_next_zygote(stock);
 
-    if (!stock->zygote || !zygote_client_is_ready(stock->zygote))
+    if (!zygote || !zygote_client_is_ready(zygote))
         return;
     /* The reserve for callers with a single run is made in addition to what the others have
      * ordered. */
     if (wanted && stock->n_ordered &&
         stock->n_idle + (stock->n_making - stock->n_ordered) < stock_reserve(pool, stock)) {
-        (void)refill_one(pool, stock, false);
+        (void)refill_one(pool, stock, zygote, false);
         return;
     }
     /* While a run is on and the stock is not low, its core time is worth more than a full stock. */
     if (pool->n_active && stock->n_idle > wanted / 2)
         return;
     /* Warming up in the child is work that only pays while nobody waits. */
-    while (stock->n_idle + stock->n_making < wanted && stock->n_making < MAKING_MAX) {
-        if (!refill_one(pool, stock,
+    while (stock->n_idle + stock->n_making < wanted &&
+           stock->n_making < MAKING_MAX * stock->n_zygotes) {
+        if (!refill_one(pool, stock, pool_next_zygote(stock),
                         !pool->n_active && !pool->n_queued &&
                             stock->n_hot_idle + stock->n_hot_making < pool->options.hot))
             return;
@@ -368,6 +390,9 @@ int pool_open_stock(struct pool *pool, struct error *err)
 
         stock->kind = i;
         stock->environment = i == STOCK_BARE ? environment_bare(&o->environment) : o->environment;
+        stock->n_zygotes = o->zygotes == POOL_AUTO ? automatic_zygotes(stock)
+                           : o->zygotes            ? o->zygotes
+                                                   : 1;
         stock->idle = calloc(o->size + 1, sizeof(struct box *));
         if (!stock->idle)
             return error_memory(err);

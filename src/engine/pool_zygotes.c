@@ -10,11 +10,35 @@ static void on_ready(void *owner, struct zygote_client *zygote)
     loop_timer_start(pool->soon, 0);
 }
 
-static struct stock *stock_of(struct pool *pool, const struct zygote_client *zygote)
+bool stock_has_zygote(const struct stock *stock, const struct zygote_client *zygote)
+{
+    for (size_t i = 0; i < stock->n_zygotes; i++)
+        if (stock->zygotes[i] == zygote)
+            return true;
+    return false;
+}
+
+struct zygote_client *pool_next_zygote(struct stock *stock)
+{
+    struct zygote_client *found = NULL;
+
+    for (size_t i = 0; i < stock->n_zygotes; i++) {
+        struct zygote_client *z = stock->zygotes[stock->turn++ % stock->n_zygotes];
+
+        if (z && zygote_client_is_ready(z))
+            return z;
+        found = found ? found : z;
+    }
+    return found;
+}
+
+/* Its place in its stock, or NULL. */
+static struct zygote_client **place_of(struct pool *pool, const struct zygote_client *zygote)
 {
     for (size_t i = 0; i < pool->n_stocks; i++)
-        if (pool->stocks[i].zygote == zygote)
-            return &pool->stocks[i];
+        for (size_t j = 0; j < pool->stocks[i].n_zygotes; j++)
+            if (pool->stocks[i].zygotes[j] == zygote)
+                return &pool->stocks[i].zygotes[j];
     return NULL;
 }
 
@@ -25,15 +49,15 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
     struct pool *pool = owner;
     bool was_ready = zygote_client_python_version(zygote) != NULL;
     struct extra_zygote *side = extra_zygotes_find(&pool->sides, zygote);
-    struct stock *stock = stock_of(pool, zygote);
+    struct zygote_client **place = place_of(pool, zygote);
     struct error gone = {0}, again = {0};
     struct box *box;
 
     error_set(&gone, E_SYSTEM, "the zygote of the session is gone");
     while ((box = zygote_client_any_box(zygote)))
         box_on_gone(box, err);
-    if (stock) {
-        stock->zygote = NULL;
+    if (place) {
+        *place = NULL;
         if (!was_ready)
             pool_fail_queue(pool, NULL, err);
     } else if (side) {
@@ -62,10 +86,19 @@ void pool_open_zygotes(struct pool *pool)
                                          .owner = pool};
 }
 
-static int start_zygote(struct pool *pool, struct stock *stock, struct error *err)
+static int start_zygote(struct pool *pool, struct stock *stock, struct zygote_client **ret_zygote,
+                        struct error *err)
 {
     return zygote_client_new(pool->loop, pool->options.masks, &stock->environment, &events, pool,
-                             &stock->zygote, err);
+                             ret_zygote, err);
+}
+
+static int start_missing(struct pool *pool, struct stock *stock, struct error *err)
+{
+    for (size_t i = 0; i < stock->n_zygotes; i++)
+        if (!stock->zygotes[i] && start_zygote(pool, stock, &stock->zygotes[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 int pool_start_zygotes(struct pool *pool, struct error *err)
@@ -73,7 +106,7 @@ int pool_start_zygotes(struct pool *pool, struct error *err)
     if (pool->options.elsewhere)
         return 0;
     for (size_t i = 0; i < pool->n_stocks; i++)
-        if (!pool->stocks[i].zygote && start_zygote(pool, &pool->stocks[i], err) < 0)
+        if (start_missing(pool, &pool->stocks[i], err) < 0)
             return -1;
     return 0;
 }
@@ -85,7 +118,7 @@ struct zygote_client *pool_zygote_for(struct pool *pool, const struct pool_order
         return order->zygote;
     return extra_zygotes_serve(&pool->sides, order->terms)
                ? extra_zygotes_zygote(&pool->sides, order->terms, err)
-               : pool_stock_for(pool, order)->zygote;
+               : pool_next_zygote(pool_stock_for(pool, order));
 }
 
 /* Lets go of those that have nothing left to do, and finds a place for another. */
@@ -104,11 +137,11 @@ static struct zygote_client **tend_retired(struct pool *pool)
 
 /* All children of a zygote share its address layout and hash seed, so it does not live for ever.
  * The old one lives on until its last sandbox is gone. */
-static void recycle(struct pool *pool, struct stock *stock)
+static void recycle(struct pool *pool, struct stock *stock, struct zygote_client **at)
 {
     const struct pool_options *o = &pool->options;
     struct zygote_client **place = tend_retired(pool);
-    struct zygote_client *z = stock->zygote;
+    struct zygote_client *z = *at;
     struct error err = {0};
 
     if (!z || !place || !zygote_client_is_ready(z))
@@ -118,10 +151,10 @@ static void recycle(struct pool *pool, struct stock *stock)
           (loop_now_ns() - zygote_client_started_ns(z)) / 1000000 >= o->zygote_max_ms))
         return;
     *place = z;
-    stock->zygote = NULL;
+    *at = NULL;
     stock->has_old_idle = true;
-    if (start_zygote(pool, stock, &err) < 0) { /* better an old one than none */
-        stock->zygote = z;
+    if (start_zygote(pool, stock, at, &err) < 0) { /* better an old one than none */
+        *at = z;
         *place = NULL;
     }
     error_done(&err);
@@ -130,13 +163,15 @@ static void recycle(struct pool *pool, struct stock *stock)
 void pool_recycle(struct pool *pool)
 {
     for (size_t i = 0; i < pool->n_stocks; i++)
-        recycle(pool, &pool->stocks[i]);
+        for (size_t j = 0; j < pool->stocks[i].n_zygotes; j++)
+            recycle(pool, &pool->stocks[i], &pool->stocks[i].zygotes[j]);
 }
 
 void pool_each_box(const struct pool *pool, void (*fn)(void *user, struct box *box), void *user)
 {
     for (size_t i = 0; i < pool->n_stocks; i++)
-        zygote_client_each_box(pool->stocks[i].zygote, fn, user);
+        for (size_t j = 0; j < pool->stocks[i].n_zygotes; j++)
+            zygote_client_each_box(pool->stocks[i].zygotes[j], fn, user);
     for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++)
         zygote_client_each_box(pool->sides.slots[i].zygote, fn, user);
     for (size_t i = 0; i < POOL_RETIRED_MAX; i++)
@@ -176,7 +211,8 @@ static void end_zygote(struct pool *pool, struct zygote_client *zygote)
 void pool_end_zygotes(struct pool *pool)
 {
     for (size_t i = 0; i < pool->n_stocks; i++)
-        end_zygote(pool, pool->stocks[i].zygote);
+        for (size_t j = 0; j < pool->stocks[i].n_zygotes; j++)
+            end_zygote(pool, pool->stocks[i].zygotes[j]);
     for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++) {
         end_zygote(pool, pool->sides.slots[i].zygote);
         extra_zygote_forget(&pool->sides.slots[i]);

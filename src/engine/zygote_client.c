@@ -40,6 +40,7 @@ struct zygote_client {
     struct peer peer;
     struct ns_child child;
     struct ns_ids ids;
+    struct wire_policies policies; /* that it has read in advance */
     const struct zygote_events *events;
     void *owner;
     struct loop_watch *end_timer;  /* puts the end outside of our own calls */
@@ -334,6 +335,7 @@ static int send_setup(struct zygote_client *z, const struct environment *e, stru
     setup->warm = e->warm;
     setup->steady = e->steady;
     setup->directory = span_of(z->directory ? z->directory : "");
+    setup->policies = z->policies = e->policies;
     pack_init(&p, wire_type_max(WIRE_SETUP));
     if (fill(&setup->preload, e->preload, e->n_preload, err) == 0 &&
         fill(&setup->binds, e->binds, e->n_binds, err) == 0 &&
@@ -356,6 +358,15 @@ static char *library_beside(const char *program)
     if (asprintf(&path, "%.*s" STEADY_LIBRARY, slash ? (int)(slash - program + 1) : 0, program) < 0)
         return NULL;
     return path;
+}
+
+uint32_t zygote_client_knows_policy(const struct zygote_client *z, struct span policy)
+{
+    for (uint32_t i = 0; i < z->policies.count; i++)
+        if (z->policies.items[i].len == policy.len &&
+            memcmp(z->policies.items[i].data, policy.data, policy.len) == 0)
+            return i + 1;
+    return 0;
 }
 
 /* The process, and our end of its socket. */

@@ -56,6 +56,9 @@ int zygote_client_end_signal(const struct zygote_client *zygote);
 /* The files of a sandbox that is gone are needed no more. */
 void zygote_client_remove_files(struct zygote_client *zygote, uint64_t id);
 
+/* The number of a policy that its sandboxes know (struct wire_run). 0: they do not. */
+uint32_t zygote_client_knows_policy(const struct zygote_client *zygote, struct span policy);
+
 const struct ns_ids *zygote_client_ids(const struct zygote_client *zygote);
 const char *zygote_client_python_version(const struct zygote_client *zygote);
 

@@ -1,10 +1,12 @@
 /* ask: one HTTP request again and again on one connection, and how long each answer takes.
  *
- *     ask PORT COUNT < REQUEST
+ *     ask PORT COUNT [PAUSE_MS] < REQUEST
  *
- * The request is sent as it is, head and body. An answer has a Content-Length and the status 200;
- * anything else counts as failed. One line of JSON comes out: the time of each answer, and what the
- * answer says the engine took of it (`start_ms` and `wall_ms`):
+ * The request is sent as it is, head and body; after each answer the client pauses, so that a
+ * server that prepares the next one has done so, and the latency is not that of a full queue. An
+ * answer has a Content-Length and the status 200; anything else counts as failed. One line of JSON
+ * comes out: the time of each answer, and what the answer says the engine took of it (`start_ms`
+ * and `wall_ms`):
  *
  *     {"failed": 0, "ms": […], "engine_ms": […]}
  *
@@ -93,14 +95,22 @@ static bool ask(int fd, size_t len)
     return strncmp(answer, "HTTP/1.1 200 ", 13) == 0;
 }
 
+static void pause_ms(long ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    (void)nanosleep(&t, NULL);
+}
+
 int main(int argc, char **argv)
 {
-    int count = argc == 3 ? (int)strtol(argv[2], NULL, 10) : 0, failed = 0, fd;
+    int count = argc == 3 || argc == 4 ? (int)strtol(argv[2], NULL, 10) : 0, failed = 0, fd;
+    long pause = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
     size_t len = fread(request, 1, sizeof(request), stdin);
     double *times, *engine;
 
     if (count < 1 || count > COUNT_MAX || len == 0 || len == sizeof(request)) {
-        (void)fputs("usage: ask PORT COUNT < REQUEST\n", stderr);
+        (void)fputs("usage: ask PORT COUNT [PAUSE_MS] < REQUEST\n", stderr);
         return 64;
     }
     times = calloc((size_t)count, sizeof(*times));
@@ -114,6 +124,8 @@ int main(int argc, char **argv)
         failed += !ask(fd, len);
         times[i] = now_ms() - began;
         engine[i] = number_of("\"start_ms\":") + number_of("\"wall_ms\":");
+        if (pause > 0)
+            pause_ms(pause);
     }
     (void)printf("{\"failed\": %d, \"ms\": [", failed);
     for (int i = 0; i < count; i++)

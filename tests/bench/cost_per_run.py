@@ -3,7 +3,7 @@
 
 CPU time of all processes of a server and its sandboxes, from a cgroup around them (cpuacct, or the one hierarchy of cgroup v2), and page faults of the
 zygotes and all they reaped. With several builds they take turns, and the ratio to the first one is printed: on a busy machine only
-that means something. Kernel threads are those of the whole machine (network namespaces and cgroups are taken apart there). With --trace
+that means something. A build may have settings behind it, as in build:zygote_count=2. Kernel threads are those of the whole machine (network namespaces and cgroups are taken apart there). With --trace
 system calls are counted by name, in a round of its own, since that slows everything. Needs root.
 """
 import argparse
@@ -135,7 +135,11 @@ def measure(build, options):
         group = Group()
         group.move(group.path)
         try:
-            server = Server(os.path.abspath(os.path.join(build, "belljar")), folder, queue_max=4096, **({"preload": options.preload} if options.preload else {}))
+            place, *settings = build.split(":")
+            settings = dict(s.split("=", 1) for s in settings)
+            if options.preload:
+                settings["preload"] = options.preload
+            server = Server(os.path.abspath(os.path.join(place, "belljar")), folder, queue_max=4096, **settings)
         finally:
             group.move(group.home)
         try:

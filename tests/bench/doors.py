@@ -23,13 +23,14 @@ from server import Server
 CODE = {"code": "print(1)"}
 CELL = {"code": "1+1"}
 BATCH = 1000  # programs in one request, which is the most
+PAUSE_MS = 20  # between two runs whose latency is measured: by then the next sandbox is there, as for `belljar bench`
 SESSION_KB = 2048  # what a session may take of the host; where that is not there, the row stays empty
 
 
-def ask(build, server, path, body, count, method="POST"):
+def ask(build, server, path, body, count, method="POST", pause_ms=0):
     text = json.dumps(body) if body is not None else ""
     request = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.token}\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}"
-    got = subprocess.run([os.path.join(build, "tests/bench/ask"), str(server.port), str(count)], input=request, capture_output=True, text=True, check=True).stdout
+    got = subprocess.run([os.path.join(build, "tests/bench/ask"), str(server.port), str(count), str(pause_ms)], input=request, capture_output=True, text=True, check=True).stdout
     return json.loads(got)
 
 
@@ -133,9 +134,10 @@ def measure(build, plan):
         server = Server(belljar, folder, queue_max=4096, sessions_max=max(plan["open"]) + 8)
         try:
             ask(build, server, "/v1/run", CODE, 50)  # warm
-            runs = ask(build, server, "/v1/run", CODE, plan["samples"])
+            runs = ask(build, server, "/v1/run", CODE, plan["samples"], pause_ms=PAUSE_MS)
             figures.update(run_ms=runs["ms"], engine_ms=runs["engine_ms"], failed=runs["failed"])
-            figures["nothing_ms"] = ask(build, server, "/v1/runs/none", None, plan["samples"], "GET")["ms"]
+            figures["back_to_back_ms"] = ask(build, server, "/v1/run", CODE, plan["samples"])["ms"]
+            figures["nothing_ms"] = ask(build, server, "/v1/runs/none", None, plan["samples"], "GET", pause_ms=PAUSE_MS)["ms"]
             figures["open"] = {}
             for count in plan["open"]:
                 if count * SESSION_KB > available_kb():
@@ -150,15 +152,15 @@ def measure(build, plan):
             mcp.cells(20)
             figures["mcp_cell_ms"] = mcp.cells(plan["samples"])
             mcp.close()
-            idle = subprocess.run([belljar, "bench", "--json", "--only", "idle", "--idle", "100", "--runs", "10"], env=server.env, capture_output=True, text=True, check=True)
-            figures["idle"] = json.loads(idle.stdout)["idle_100"]
+            idle = subprocess.run([belljar, "bench", "--json", "--only", "idle", "--idle", ",".join(plan["idle"]), "--runs", "10"], env=server.env, capture_output=True, text=True, check=True)
+            figures["idle"] = {count: json.loads(idle.stdout)["idle_" + count]["pss_mb"] for count in plan["idle"]}
         finally:
             server.stop()
     return figures
 
 
-FULL = {"samples": 1000, "batch": 10000, "open": [10, 1000, goals.MANY_SESSIONS], "seconds": 8}
-QUICK = {"samples": 200, "batch": 500, "open": [10, 100], "seconds": 2}
+FULL = {"samples": 1000, "batch": 10000, "open": [10, 1000], "idle": ["100", "1000"], "seconds": 8}
+QUICK = {"samples": 200, "batch": 500, "open": [10, 100], "idle": ["100"], "seconds": 2}
 
 
 def main():

@@ -17,6 +17,8 @@ def verdict(measured, least, aim, is_most):
     if measured is None or measured != measured:
         return "not measured"
     reaches = (lambda figure: measured <= figure) if is_most else (lambda figure: measured >= figure)
+    if least is None:
+        return ""
     if aim is not None and reaches(aim):
         return "aim"
     return "ok" if reaches(least) else "MISSED"
@@ -38,11 +40,13 @@ def of_doors(d):
     rows = [
         row("HTTP run of print(1), of the time in the engine", run / engine, 2, 1.5, "x", True),
         row("what HTTP adds beyond an exchange without work", run - engine - nothing, 0.25, 0.15, " ms", True),
+        row("HTTP run of print(1) without a pause, of one with", ratio(middle(d.get("back_to_back_ms")), run), None, None, "x", True),
         row("small programs over HTTP, 16 connections", per_s.get("runs 16"), 600, 800, "/s"),
         row("small programs over HTTP, 1000 connections", per_s.get("runs 1000"), 550, 750, "/s"),
         row("a batch of small programs over HTTP", d["batch_per_s"], 600, 800, "/s"),
         row("a small run while another token floods, of one alone", ratio(flood.get("flooded_ms"), flood.get("alone_ms")), 5, 3, "x", True),
-        row("idle memory of a sandbox without the data stack (PSS, 100 alive)", d["idle"]["pss_mb"], 0.15, 0.1, " MB", True),
+        # Their part of the interpreter's code, which all share, gets smaller with their number.
+        *(row(f"idle memory of a sandbox without the data stack (PSS, {count} alive)", mb, 0.15, 0.1, " MB", True) for count, mb in d["idle"].items()),
         row("warm cell 1+1 over HTTP", middle(d["cell_ms"]), 0.25, None, " ms", True),
         row("warm cell 1+1 over MCP (stdio)", middle(d["mcp_cell_ms"]), 0.25, None, " ms", True),
         row("warm cells over HTTP, 16 connections", per_s.get("cells 16"), 8000, 12000, "/s"),

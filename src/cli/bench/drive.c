@@ -138,6 +138,7 @@ int drive_open(struct drive *d, struct engine_stock stock, struct error *err)
     struct run_limits limits = {0};
 
     admit_limits(d->config, d->profile, &limits);
+    stock.policies = (struct wire_policies){1, {profile_encoded(d->profile)}};
     if (engine_open(&d->engine, d->config, &stock, &limits, err) < 0)
         return -1;
     d->poll = loop_timer(d->engine.loop, on_poll, d);

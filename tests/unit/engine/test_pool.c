@@ -183,7 +183,7 @@ IN_SCENE(the_stock_follows_the_mix_of_programs, .size = 4, TWO_KINDS)
 
 static pid_t zygote_pid(const struct scene *s, enum stock_kind kind)
 {
-    const struct zygote_client *zygote = s->pool->stocks[kind].zygote;
+    const struct zygote_client *zygote = s->pool->stocks[kind].zygotes[0];
 
     return zygote && zygote_client_is_ready(zygote) ? zygote_client_pid(zygote) : -1;
 }
@@ -203,6 +203,58 @@ IN_SCENE(each_kind_gets_its_zygote_back, .size = 2, TWO_KINDS)
     scene_wait(s, scene_stock_is_full);
     assert_int_equal(zygote_pid(s, STOCK_FULL), full);
     assert_int_not_equal(zygote_pid(s, STOCK_BARE), bare);
+}
+
+static bool all_zygotes_are_ready(struct scene *s)
+{
+    const struct stock *stock = &s->pool->stocks[STOCK_FULL];
+
+    for (size_t i = 0; i < stock->n_zygotes; i++)
+        if (!stock->zygotes[i] || !zygote_client_is_ready(stock->zygotes[i]))
+            return false;
+    return true;
+}
+
+IN_SCENE(zygotes_of_a_kind_take_turns, .size = 4, .zygotes = 2)
+{
+    struct zygote_client *const *zygotes = s->pool->stocks[STOCK_FULL].zygotes;
+
+    scene_wait(s, all_zygotes_are_ready);
+    scene_wait(s, scene_stock_is_full);
+    for (int i = 0; i < 8; i++)
+        scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    for (int i = 0; i < 8; i++)
+        scene_assert_ran(&s->tickets[i], "hi\n");
+    assert_true(zygote_client_spawned(zygotes[0]) > 0);
+    assert_true(zygote_client_spawned(zygotes[1]) > 0);
+}
+
+static pid_t killed;
+
+static bool its_end_is_known(struct scene *s)
+{
+    const struct zygote_client *first = s->pool->stocks[STOCK_FULL].zygotes[0];
+
+    return !first || zygote_client_pid(first) != killed;
+}
+
+IN_SCENE(a_zygote_that_dies_leaves_the_others_at_work, .size = 2, .zygotes = 2)
+{
+    struct zygote_client *const *zygotes = s->pool->stocks[STOCK_FULL].zygotes;
+    pid_t other;
+
+    scene_wait(s, all_zygotes_are_ready);
+    scene_wait(s, scene_stock_is_full);
+    other = zygote_client_pid(zygotes[1]);
+    killed = zygote_client_pid(zygotes[0]);
+    assert_int_equal(kill(killed, SIGKILL), 0);
+    scene_wait(s, its_end_is_known); /* a run in one of its sandboxes would be lost */
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[0], "hi\n");
+    scene_wait(s, all_zygotes_are_ready);
+    assert_int_equal(zygote_client_pid(zygotes[1]), other);
 }
 
 static bool is_active_beyond_two(struct scene *s)
