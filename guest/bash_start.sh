@@ -46,7 +46,13 @@ __belljar_fail() {
 
 # A program's trap on errors comes before ours.
 trap() {
-    builtin local action="${1-}" signal
+    builtin local action="${1-}" signal text
+    if [[ ($# -eq 0 || $1 == -p) && $BASHPID == "$$" ]]; then
+        text=$(\builtin trap "$@")$'\n' || builtin return
+        text=${text/"trap -- '__belljar_fail \$?' ERR"$'\n'/}
+        builtin printf %s "${text/$'\n'"__belljar_fail 1'"/"'"}"
+        builtin return 0
+    fi
     if [[ $# -lt 2 || $BASHPID != "$$" || $1 == -[lp] ]]; then
         builtin trap "$@"
         builtin return
@@ -148,14 +154,15 @@ __belljar_begin() {
     builtin set -E
 }
 
-# What a cell leaves for its end, and what must not reach the next one.
+# What a cell leaves for its end, which sees the status of the cell, and what must not reach the next one.
 __belljar_finish() {
-    builtin local trapped letter
+    builtin local trapped letter status=$1
     builtin set +e +E +u +o pipefail
     trapped=$(\builtin trap -p EXIT)
     if [[ $trapped && $trapped != 'trap -- - EXIT' ]]; then
         builtin trap - EXIT
         builtin eval "trapped=(${trapped#trap --})"
+        (builtin exit "$status")
         builtin eval "${trapped[0]}" 2>&61 <&59
     fi
     builtin trap - INT ERR
@@ -185,7 +192,7 @@ __belljar_tell() {
 __belljar_done() {
     builtin local status=$? byte
     [[ -e /dev/fd/1 ]] || exec >&60
-    [[ $__belljar_runs ]] && status=${__belljar_status:-$status} && __belljar_finish
+    [[ $__belljar_runs ]] && status=${__belljar_status:-$status} && __belljar_finish "$status"
     [[ -e /dev/fd/59 && -e /dev/fd/60 && -e /dev/fd/61 ]] || builtin exit 125
     if [[ $__belljar_runs ]]; then
         builtin printf -v byte '\\x%02x' "$status"

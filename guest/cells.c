@@ -171,10 +171,14 @@ static int report_done(int report, int code)
 
 static int run_cell(const struct cells_fds *fds, const struct wire_cell *cell)
 {
+    static bool was_typed; /* `sys.stdin` is the one that asks */
+    bool is_typed = cell->flags & WIRE_RUN_TYPED, needs_input = was_typed && !is_typed;
     int code;
 
     streams_begin_cell(fds->kept_out, fds->kept_err);
-    if (((cell->flags & WIRE_RUN_STDIN) || !has_input()) && set_input(cell) < 0) {
+    was_typed = is_typed;
+    needs_input |= (cell->flags & WIRE_RUN_STDIN) || !has_input();
+    if (needs_input && set_input(cell) < 0) {
         (void)report_failed(fds->report, "standard input could not be set up");
         _exit(EXIT_FAILED);
     }

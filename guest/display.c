@@ -112,7 +112,7 @@ static int print_text(const struct display_bundle *b)
 static int show_bundle(const struct display_bundle *b)
 {
     if (notebook_is_captured())
-        return 0;
+        return notebook_keep_display(b);
     if (!has_channel())
         return print_text(b);
     send_bundle(b);
@@ -122,7 +122,7 @@ static int show_bundle(const struct display_bundle *b)
 static int show_object(PyObject *object, bool is_raw)
 {
     struct display_bundle b = {0};
-    int r = is_raw || notebook_is_captured() ? 0 : display_bundle_shows_itself(object);
+    int r = is_raw ? 0 : display_bundle_shows_itself(object);
 
     if (r)
         return r < 0 ? -1 : 0;
@@ -431,11 +431,15 @@ void display_preload(void)
 
 int display_itself(PyObject *value)
 {
-    return notebook_is_captured() ? 0 : display_bundle_shows_itself(value);
+    return display_bundle_shows_itself(value);
 }
 
-/* Its text is in the result already. */
-int display_value(PyObject *value)
+int display_captured(PyObject *value)
+{
+    return notebook_is_captured() ? show_object(value, false) : 0;
+}
+
+int display_value(PyObject *value, PyObject **ret_text)
 {
     struct display_bundle b = {0};
     int r;
@@ -443,6 +447,7 @@ int display_value(PyObject *value)
     if (!display_bundle_is_rich(value) || (is_figure(value) && was_seen(value)))
         return PyErr_Occurred() ? -1 : 0;
     r = display_bundle_fill(&b, value);
+    *ret_text = display_bundle_own_text(&b);
     display_bundle_drop(&b, "text/plain");
     if (r == 0 && b.count)
         r = show_bundle(&b);

@@ -26,8 +26,12 @@ void display_end(void);
  * has none. -1: it failed. */
 int display_itself(PyObject *value);
 
-/* Shows the value of a program if it has ways of its own to be shown. -1: an interrupt is set. */
-int display_value(PyObject *value);
+/* The value of a cell with %%capture, which keeps it. -1: an interrupt is set. */
+int display_captured(PyObject *value);
+
+/* Shows the value of a program if it has ways of its own to be shown, and gives the text that is
+ * one of them, or leaves it. -1: an interrupt is set. */
+int display_value(PyObject *value, PyObject **ret_text);
 
 /* Shows and closes the figures that are still open. An exception that is set stays; -1: there was
  * none, and now an interrupt is set. */

@@ -242,6 +242,53 @@ int display_bundle_shows_itself(PyObject *object)
     return done ? 1 : -1;
 }
 
+bool display_bundle_is_pretty(PyObject *object)
+{
+    return has_method(object, "_repr_pretty_");
+}
+
+PyObject *display_bundle_pretty(PyObject *object)
+{
+    PyObject *module = PyImport_ImportModule("IPython.lib.pretty");
+    PyObject *text = module ? PyObject_CallMethod(module, "pretty", "O", object) : NULL;
+
+    Py_XDECREF(module);
+    return text;
+}
+
+/* Borrowed, or NULL. */
+static PyObject *text_bytes(const struct display_bundle *b)
+{
+    for (uint32_t i = 0; i < b->count; i++)
+        if (strcmp(b->forms[i].mime, "text/plain") == 0)
+            return b->forms[i].bytes;
+    return NULL;
+}
+
+static bool has_text(const struct display_bundle *b)
+{
+    return text_bytes(b) != NULL;
+}
+
+PyObject *display_bundle_own_text(const struct display_bundle *b)
+{
+    PyObject *bytes = b->has_own_text ? text_bytes(b) : NULL;
+
+    return bytes
+               ? PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), "replace")
+               : NULL;
+}
+
+PyObject *display_bundle_dict(const struct display_bundle *b)
+{
+    PyObject *dict = PyDict_New();
+
+    for (uint32_t i = 0; dict && i < b->count; i++)
+        if (PyDict_SetItemString(dict, b->forms[i].mime, b->forms[i].bytes) < 0)
+            Py_CLEAR(dict);
+    return dict;
+}
+
 bool display_bundle_is_rich(PyObject *object)
 {
     if (PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
@@ -365,7 +412,9 @@ static int add_small_image(struct display_bundle *b, PyObject *image)
 /* repr() and what failed before it. Without any form but a failure that is what is shown. */
 static int add_text(struct display_bundle *b, PyObject *object, PyObject *notes)
 {
-    PyObject *repr = PyObject_Repr(object), *text;
+    PyObject *repr = display_bundle_is_pretty(object) ? display_bundle_pretty(object)
+                                                      : PyObject_Repr(object),
+             *text;
 
     if (!repr && !(repr = display_bundle_failure("repr")))
         return -1;
@@ -389,8 +438,12 @@ int display_bundle_fill(struct display_bundle *b, PyObject *object)
         r = add_table(b, object, &notes);
     if (r == 0 && is_instance_of(object, "PIL.Image", "Image"))
         r = add_small_image(b, object);
-    for (size_t i = 0; r == 0 && i < sizeof(methods) / sizeof(methods[0]); i++)
+    for (size_t i = 0; r == 0 && i < sizeof(methods) / sizeof(methods[0]); i++) {
+        bool has_table = i == 0 && has_text(b);
+
         r = ask(b, object, methods[i].method, methods[i].mime, &notes);
+        b->has_own_text |= i == 0 && !has_table && has_text(b);
+    }
     if (r == 0)
         r = add_text(b, object, notes);
     Py_XDECREF(notes);

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include <Python.h>
 
 #include "wire/message.h"
@@ -22,6 +24,7 @@ struct display_bundle {
     uint32_t count;
     size_t bytes;
     uint32_t width, height; /* of its picture, or 0 */
+    bool has_own_text;      /* its text is what the object's own bundle has */
 };
 
 /* Starts zeroed. */
@@ -38,6 +41,16 @@ int display_bundle_shows_itself(PyObject *object);
 
 /* The object has ways of its own to be shown, beside repr(). Runs no code of the program. */
 bool display_bundle_is_rich(PyObject *object);
+
+/* The object says how it is printed, by `_repr_pretty_`; the text that it prints. */
+bool display_bundle_is_pretty(PyObject *object);
+PyObject *display_bundle_pretty(PyObject *object);
+
+/* The text that an object's own bundle has; NULL: it has none. New reference. */
+PyObject *display_bundle_own_text(const struct display_bundle *b);
+
+/* {mime: bytes}. New reference, or NULL with an exception. */
+PyObject *display_bundle_dict(const struct display_bundle *b);
 
 /* All forms of the object, its text among them. -1: an interrupt is set as exception. */
 int display_bundle_fill(struct display_bundle *b, PyObject *object);

@@ -76,6 +76,13 @@ static bool is_seen(const char *name)
     return false;
 }
 
+static void look_at(struct seen *s, const struct stat *st)
+{
+    s->mtime = st->st_mtim;
+    s->size = st->st_size;
+    s->inode = st->st_ino;
+}
+
 static void add(const char *name, const char *file)
 {
     struct seen *more;
@@ -88,11 +95,8 @@ static void add(const char *name, const char *file)
     if (!more)
         return;
     seen = more;
-    seen[n_seen] = (struct seen){.name = strdup(name),
-                                 .file = strdup(file),
-                                 .mtime = st.st_mtim,
-                                 .size = st.st_size,
-                                 .inode = st.st_ino};
+    seen[n_seen] = (struct seen){.name = strdup(name), .file = strdup(file)};
+    look_at(&seen[n_seen], &st);
     n_seen++;
     if (!seen[n_seen - 1].name || !seen[n_seen - 1].file)
         forget(n_seen - 1);
@@ -164,23 +168,69 @@ static bool is_found_again(const struct seen *s)
     return false;
 }
 
+static bool is_renewing;
+
+void fresh_modules_set_renewing(bool renews)
+{
+    is_renewing = renews;
+}
+
+/* Calls a function of library/_belljar_reload.py. */
+static void tell(const char *function, PyObject *what)
+{
+    PyObject *module = what ? PyImport_ImportModule("_belljar_reload") : NULL;
+    PyObject *done = module ? PyObject_CallMethod(module, function, "(O)", what) : NULL;
+
+    Py_XDECREF(module);
+    Py_XDECREF(done);
+    PyErr_Clear();
+}
+
+void fresh_modules_renew(bool is_asked)
+{
+    PyObject *names = is_renewing || is_asked ? PyList_New(0) : NULL;
+
+    for (size_t i = 0; names && i < n_seen; i++) {
+        PyObject *name = has_changed(&seen[i]) ? PyUnicode_FromString(seen[i].name) : NULL;
+        struct stat st;
+
+        if (!name)
+            continue;
+        if (stat(seen[i].file, &st) == 0)
+            look_at(&seen[i], &st);
+        (void)PyList_Append(names, name);
+        Py_DECREF(name);
+    }
+    if (names && PyList_GET_SIZE(names))
+        tell("renew_all", names);
+    Py_XDECREF(names);
+    PyErr_Clear();
+}
+
 void fresh_modules_drop(void)
 {
-    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *modules = PyImport_GetModuleDict(), *dropped = NULL;
     bool any = false;
 
-    for (size_t i = 0; i < n_seen && !any; i++)
+    for (size_t i = 0; i < n_seen && !any && !is_renewing; i++)
         any = has_changed(&seen[i]) && is_found_again(&seen[i]);
     if (!any || !modules)
         return;
+    dropped = PyDict_New();
     for (size_t i = n_seen; i-- > 0;) {
         PyObject *module = PyDict_GetItemString(modules, seen[i].name);
 
         if (module && !is_found_again(&seen[i]))
             continue;
-        if (module && file_of(module) && PyDict_DelItemString(modules, seen[i].name) < 0)
+        if (module && file_of(module)) {
+            if (dropped)
+                (void)PyDict_SetItemString(dropped, seen[i].name, module);
+            (void)PyDict_DelItemString(modules, seen[i].name);
             PyErr_Clear();
+        }
         forget(i);
     }
     n_looked_at = 0;
+    tell("drop", dropped);
+    Py_XDECREF(dropped);
 }

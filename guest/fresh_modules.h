@@ -7,11 +7,20 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 /* Sets the directory of the project's modules; anything below /workspace counts, too. */
 void fresh_modules_begin(const char *directory);
 
 /* Before a cell. */
 void fresh_modules_drop(void);
+
+/* `%autoreload 2`: they are read again in place from now on, and no longer dropped. */
+void fresh_modules_set_renewing(bool renews);
+
+/* Reads those that have changed in place; `is_asked`: also if nothing was said. Runs code of the
+ * program's. */
+void fresh_modules_renew(bool is_asked);
 
 /* After a cell: looks at the files of those that it has imported. */
 void fresh_modules_note(void);

@@ -64,7 +64,8 @@ void history_add_value(PyObject *globals, uint32_t number, PyObject *value)
     char name[16];
 
     (void)snprintf(name, sizeof(name), "_%u", number);
-    if (out && key && PyDict_SetItem(out, key, value) == 0) {
+    /* Not the dict in itself. */
+    if (out && key && value != out && PyDict_SetItem(out, key, value) == 0) {
         (void)PyDict_SetItemString(globals, name, value);
         forget_oldest(globals, out);
         if ((!mine || mine == last_value) && shift(globals, names, value) == 0)

@@ -310,7 +310,7 @@ static void __attribute__((noreturn)) serve_session(struct frame_decoder *decode
     if (language_has_driver(run->language))
         _exit(driver_session(run, KERNEL_CONTROL_FD, KERNEL_REPORT_FD, KERNEL_REPLY_FD));
     call_open(KERNEL_REPORT_FD, KERNEL_REPLY_FD);
-    if (python_open(run->policy, KERNEL_REPORT_FD) < 0)
+    if (python_open(run, KERNEL_REPORT_FD) < 0)
         _exit(EXIT_FAILED);
     cells_serve(&(struct cells_fds){.cells = KERNEL_CONTROL_FD,
                                     .report = KERNEL_REPORT_FD,

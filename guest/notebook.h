@@ -12,6 +12,7 @@
 
 #include <Python.h>
 
+#include "guest/display_bundle.h"
 #include "wire/message.h"
 
 /* The beginning of the line before each cell of a file of cells. */
@@ -34,11 +35,17 @@ bool notebook_is_quiet(struct span source);
 /* Adds the builtins `_notebook` and `get_ipython`. 0 or -1. */
 int notebook_prepare(void);
 
-/* At the end of a cell: prints how long it took, and gives back what %%capture took. */
+/* At the end of a cell: prints how long it took, unless an exception is set, and gives back what
+ * %%capture took. */
 void notebook_end(void);
 
-/* %%capture: nothing of the cell is shown. */
+/* Displays are kept, and not shown: %%capture. */
 bool notebook_is_captured(void);
+int notebook_keep_display(const struct display_bundle *b);
+
+/* Runs a text as a cell would be, with its lines of notebooks, in the session's names. Only where
+ * the policy looks at nothing. The value, if it is an expression. */
+PyObject *notebook_run_text(const char *text);
 
 /* `%run WORDS`, with the function of library/_belljar_notebook.py. `ret_is_apart`: it has to be a
  * program of its own, and nothing was run. */

@@ -1,32 +1,26 @@
 /* The builtin `_notebook`, by which lines of notebooks do their work. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "guest/fresh_modules.h"
 #include "guest/notebook.h"
+#include "guest/notebook_internal.h"
 #include "guest/policy/policy.h"
 #include "guest/report.h"
-#include "guest/user_packages.h"
 #include "sandbox/places.h"
-
-/* Bytes of output that `x = !command` keeps. */
-#define LINES_MAX (4 << 20)
 
 extern char **environ;
 
 static PyObject *library_function, *run_function; /* of _belljar_notebook */
 
-static PyObject *call_library(const char *kind, PyObject *what)
+PyObject *notebook_call_library(const char *kind, PyObject *what)
 {
     return PyObject_CallFunction(library_function, "sO", kind, what);
 }
@@ -37,255 +31,6 @@ static double seconds_since(const struct timespec *then)
 
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)(now.tv_sec - then->tv_sec) + (double)(now.tv_nsec - then->tv_nsec) / 1e9;
-}
-
-static void flush(const char *name)
-{
-    PyObject *out = PySys_GetObject(name), *done = NULL;
-
-    if (out && out != Py_None)
-        done = PyObject_CallMethod(out, "flush", NULL);
-    Py_XDECREF(done);
-    PyErr_Clear();
-}
-
-/* ---- commands ---- */
-
-/* Profiles that run Bash let a program start it here, too. */
-static int check_shell(void)
-{
-    if (policy_has_shell())
-        return 0;
-    PyErr_SetString(PyExc_PermissionError,
-                    "this profile does not run commands of the system and installs no packages; do "
-                    "the work in Python, with os, shutil and pathlib; profiles `standard` and "
-                    "`open` run commands");
-    return -1;
-}
-
-/* `out`, `err`: descriptors for its streams, or -1: those of the program. */
-static pid_t start(const char *command, int out, int err)
-{
-    char *argv[] = {"bash", "-c", (char *)command, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t usual;
-    pid_t pid = -1;
-    int failed;
-
-    (void)sigemptyset(&usual);
-    (void)sigaddset(&usual, SIGPIPE);
-    (void)sigaddset(&usual, SIGINT);
-    (void)sigaddset(&usual, SIGXFSZ);
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return -1;
-    if (posix_spawnattr_init(&attributes) != 0) {
-        (void)posix_spawn_file_actions_destroy(&actions);
-        return -1;
-    }
-    failed = posix_spawnattr_setsigdefault(&attributes, &usual) != 0 ||
-             posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF) != 0 ||
-             posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) != 0 ||
-             (out >= 0 && posix_spawn_file_actions_adddup2(&actions, out, 1) != 0) ||
-             (err >= 0 && posix_spawn_file_actions_adddup2(&actions, err, 2) != 0);
-    if (!failed && (errno = posix_spawn(&pid, "/bin/bash", &actions, &attributes, argv, environ)))
-        pid = -1;
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
-    return failed ? -1 : pid;
-}
-
-/* Its status, or -1 with an exception: the program was interrupted. */
-static int wait_for(pid_t pid)
-{
-    int status = 0;
-    pid_t done;
-
-    do {
-        Py_BEGIN_ALLOW_THREADS;
-        done = waitpid(pid, &status, 0);
-        Py_END_ALLOW_THREADS;
-        if (done < 0 && errno == EINTR && PyErr_CheckSignals() < 0) {
-            (void)kill(pid, SIGTERM);
-            (void)waitpid(pid, &status, 0);
-            return -1;
-        }
-    } while (done < 0 && errno == EINTR);
-    return done < 0 ? 0 : status;
-}
-
-/* As in IPython, the next line finds it in `_exit_code`. */
-static void keep_status(int status)
-{
-    PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
-    PyObject *code = PyLong_FromLong(WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
-
-    if (!code || PyDict_SetItemString(names, "_exit_code", code) < 0)
-        PyErr_Clear();
-    Py_XDECREF(code);
-}
-
-/* Of a command, enough to know it by: standard error may stand apart from what it printed. */
-#define COMMAND_SHOWN 60
-
-static void tell_status(int status, const char *command)
-{
-    size_t len = strcspn(command, "\n");
-    const char *more = command[len] || len > COMMAND_SHOWN ? "…" : "";
-    char shown[COMMAND_SHOWN + 1];
-
-    keep_status(status);
-    user_packages_look(); /* the command may have installed the first */
-    if (len > COMMAND_SHOWN)
-        for (len = COMMAND_SHOWN; len && ((unsigned char)command[len] & 0xc0) == 0x80; len--)
-            continue;
-    (void)snprintf(shown, sizeof(shown), "%.*s", (int)len, command);
-    if (WIFSIGNALED(status))
-        PySys_FormatStderr("(killed by signal %d: !%s%s)\n", WTERMSIG(status), shown, more);
-    else if (WEXITSTATUS(status))
-        PySys_FormatStderr("(exit code %d: !%s%s)\n", WEXITSTATUS(status), shown, more);
-}
-
-static PyObject *fail_cell(int status)
-{
-    return PyErr_Format(PyExc_RuntimeError, "the Bash cell ended with %s %d",
-                        WIFSIGNALED(status) ? "signal" : "exit code",
-                        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-}
-
-/* `must_work`: a cell that fails ends the program, a line does not. */
-static PyObject *run_shell(const char *command, bool must_work)
-{
-    pid_t pid;
-    int status;
-
-    if (check_shell() < 0)
-        return NULL;
-    flush("stdout");
-    flush("stderr");
-    pid = start(command, -1, -1);
-    if (pid < 0)
-        return PyErr_SetFromErrno(PyExc_OSError);
-    status = wait_for(pid);
-    if (status < 0)
-        return NULL;
-    if (status && must_work)
-        return fail_cell(status);
-    tell_status(status, command);
-    return Py_NewRef(Py_None);
-}
-
-/* Reads up to the limit; the rest is read and forgotten, so that the command ends. */
-static int read_all(int fd, char *data, size_t *len)
-{
-    char spare[4096] = {0};
-    ssize_t n;
-
-    do {
-        size_t room = LINES_MAX - *len;
-
-        Py_BEGIN_ALLOW_THREADS;
-        n = read(fd, room ? data + *len : spare, room ? room : sizeof(spare));
-        Py_END_ALLOW_THREADS;
-        if (n > 0 && room)
-            *len += (size_t)n;
-        if (n < 0 && errno == EINTR && PyErr_CheckSignals() < 0)
-            return -1;
-    } while (n > 0 || (n < 0 && errno == EINTR));
-    return 0;
-}
-
-static PyObject *run_for_lines(const char *command)
-{
-    char *data = PyMem_RawMalloc(LINES_MAX);
-    int ends[2] = {-1, -1}, status = -1;
-    PyObject *text = NULL, *lines = NULL;
-    size_t len = 0;
-    pid_t pid = -1;
-
-    if (data && check_shell() == 0) {
-        flush("stdout");
-        if (pipe2(ends, O_CLOEXEC) == 0)
-            pid = start(command, ends[1], -1);
-        if (pid < 0)
-            (void)PyErr_SetFromErrno(PyExc_OSError);
-    }
-    if (ends[1] >= 0)
-        (void)close(ends[1]);
-    if (pid >= 0 && read_all(ends[0], data, &len) < 0)
-        (void)kill(pid, SIGTERM);
-    if (ends[0] >= 0)
-        (void)close(ends[0]);
-    if (pid >= 0)
-        status = wait_for(pid);
-    if (status >= 0 && !PyErr_Occurred()) {
-        tell_status(status, command);
-        text = PyUnicode_DecodeUTF8(data, (Py_ssize_t)len, "replace");
-        lines = text ? PyUnicode_Splitlines(text, 0) : NULL;
-        if (lines)
-            Py_SETREF(lines, call_library("lines", lines));
-    }
-    Py_XDECREF(text);
-    PyMem_RawFree(data);
-    return lines || PyErr_Occurred() ? lines : PyErr_NoMemory();
-}
-
-/* A file for one stream of a script, or -1: it is the program's. The disk limit holds for it. */
-static int stream_file(bool is_wanted, int *fd)
-{
-    *fd = is_wanted ? open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
-    return is_wanted && *fd < 0 ? -1 : 0;
-}
-
-/* The text that was written, up to the limit; None if nobody wants it. */
-static PyObject *stream_text(int fd)
-{
-    char *data = fd >= 0 ? PyMem_RawMalloc(LINES_MAX) : NULL;
-    PyObject *text = NULL;
-    size_t len = 0;
-
-    if (fd < 0)
-        return Py_NewRef(Py_None);
-    if (data && lseek(fd, 0, SEEK_SET) == 0 && read_all(fd, data, &len) == 0)
-        text = PyUnicode_DecodeUTF8(data, (Py_ssize_t)len, "replace");
-    PyMem_RawFree(data);
-    return text || PyErr_Occurred() ? text : PyErr_NoMemory();
-}
-
-/* `%%bash --out a --err b`: (text or None, text or None). */
-static PyObject *run_for_streams(PyObject *what)
-{
-    int wants[2], must_work, fds[2] = {-1, -1}, status = -1;
-    PyObject *texts[2] = {NULL, NULL}, *both = NULL;
-    const char *command;
-    pid_t pid = -1;
-
-    if (!PyArg_ParseTuple(what, "sppp", &command, &wants[0], &wants[1], &must_work) ||
-        check_shell() < 0)
-        return NULL;
-    flush("stdout");
-    flush("stderr");
-    if (stream_file(wants[0], &fds[0]) == 0 && stream_file(wants[1], &fds[1]) == 0)
-        pid = start(command, fds[0], fds[1]);
-    if (pid < 0)
-        (void)PyErr_SetFromErrno(PyExc_OSError);
-    else
-        status = wait_for(pid);
-    if (status > 0 && must_work)
-        (void)fail_cell(status);
-    else if (status >= 0)
-        tell_status(status, command);
-    for (size_t i = 0; i < 2; i++) {
-        if (!PyErr_Occurred())
-            texts[i] = stream_text(fds[i]);
-        if (fds[i] >= 0)
-            (void)close(fds[i]);
-    }
-    if (texts[0] && texts[1])
-        both = PyTuple_Pack(2, texts[0], texts[1]);
-    Py_XDECREF(texts[0]);
-    Py_XDECREF(texts[1]);
-    return both;
 }
 
 /* ---- place and variables ---- */
@@ -390,7 +135,7 @@ static PyObject *set_variable(char *text)
     if (end == text)
         return PyErr_Format(PyExc_ValueError, "write `%%env NAME=value`");
     *end = '\0';
-    if (check_shell() < 0 || put_variable(text, end + 1) < 0)
+    if (notebook_check_shell() < 0 || put_variable(text, end + 1) < 0)
         return NULL;
     *end = '=';
     PySys_FormatStdout("env: %s\n", text);
@@ -410,7 +155,7 @@ static PyObject *run_file(const char *command)
         return done;
     if (asprintf(&text, "python3 %s", command) < 0)
         return PyErr_NoMemory();
-    done = run_shell(text, false);
+    done = notebook_run_shell(text, false);
     free(text);
     return done;
 }
@@ -459,7 +204,7 @@ static void end_time(void)
     (void)getrusage(RUSAGE_SELF, &now);
     user = seconds_between(&m->usage.ru_utime, &now.ru_utime);
     system = seconds_between(&m->usage.ru_stime, &now.ru_stime);
-    flush("stdout");
+    notebook_flush("stdout");
     PySys_WriteStdout("CPU times: user ");
     print_seconds(user, ", sys: ");
     print_seconds(system, ", total: ");
@@ -469,28 +214,53 @@ static void end_time(void)
 
 /* ---- the end of a cell ---- */
 
-static bool is_captured;
+static PyObject *displays; /* a list that keeps them */
+static bool has_captures;
 
 bool notebook_is_captured(void)
 {
-    return is_captured;
+    return displays != NULL;
+}
+
+int notebook_keep_display(const struct display_bundle *b)
+{
+    PyObject *forms = display_bundle_dict(b);
+    PyObject *what = forms ? PyTuple_Pack(2, displays, forms) : NULL;
+    PyObject *done = what ? notebook_call_library("keep", what) : NULL;
+
+    Py_XDECREF(forms);
+    Py_XDECREF(what);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+/* Sets where displays go from here on. Returns where they went so far. */
+static PyObject *set_displays(PyObject *list)
+{
+    PyObject *before = displays ? displays : Py_NewRef(Py_None);
+
+    displays = PyList_CheckExact(list) ? Py_NewRef(list) : NULL;
+    return before;
 }
 
 void notebook_end(void)
 {
     PyObject *type, *value, *tb, *done;
 
-    if (!n_moments && !is_captured)
+    if (!n_moments && !has_captures && !displays)
         return;
     PyErr_Fetch(&type, &value, &tb);
-    while (n_moments)
-        end_time();
-    if (is_captured) {
-        done = call_library("release", Py_None);
+    if (has_captures) {
+        done = notebook_call_library("release", Py_None);
         Py_XDECREF(done);
         PyErr_Clear();
-        is_captured = false;
     }
+    has_captures = false;
+    Py_CLEAR(displays);
+    if (type)
+        n_moments = 0;
+    while (n_moments)
+        end_time();
     PyErr_Restore(type, value, tb);
 }
 
@@ -527,17 +297,17 @@ static PyObject *env_of(const char *text)
 
 static PyObject *lines_of(const char *text)
 {
-    return run_for_lines(text);
+    return notebook_run_for_lines(text);
 }
 
 static PyObject *line_of_shell(const char *text)
 {
-    return run_shell(text, false);
+    return notebook_run_shell(text, false);
 }
 
 static PyObject *script_of(const char *text)
 {
-    return run_shell(text, true);
+    return notebook_run_shell(text, true);
 }
 
 static PyObject *directory_of(const char *text)
@@ -580,14 +350,51 @@ static PyObject *set_precision(const char *text)
     return form;
 }
 
+/* `%debug` */
+static PyObject *debug(PyObject *text)
+{
+    PyObject *function = take_function("_belljar_debug", "debug"), *error = report_last_exception();
+    PyObject *done = function
+                         ? PyObject_CallFunctionObjArgs(function, text, error ? error : Py_None,
+                                                        policy_has_rules() ? Py_False : Py_True,
+                                                        (PyObject *)NULL)
+                         : NULL;
+
+    Py_XDECREF(function);
+    return done;
+}
+
+/* `%autoreload 2`, `%autoreload 0`, and `%autoreload` for once. */
+static PyObject *set_autoreload(const char *text)
+{
+    static const char *const off[] = {"0", "off"};
+    bool is_off = false;
+
+    for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
+        is_off |= strcmp(text, off[i]) == 0;
+    if (!*text || strcmp(text, "now") == 0)
+        fresh_modules_renew(true);
+    else
+        fresh_modules_set_renewing(!is_off);
+    return Py_NewRef(Py_None);
+}
+
 /* Kinds that are done here, with a text. */
 static const struct {
     const char *kind;
     PyObject *(*function)(const char *text);
 } by_text[] = {
-    {"shell", line_of_shell}, {"script", script_of},  {"lines", lines_of},
-    {"run", run_file},        {"pwd", directory_of},  {"cd", change_directory},
-    {"env", env_of},          {"tb", show_traceback}, {"precision", set_precision},
+    {"shell", line_of_shell},
+    {"script", script_of},
+    {"lines", lines_of},
+    {"run", run_file},
+    {"pwd", directory_of},
+    {"cd", change_directory},
+    {"env", env_of},
+    {"tb", show_traceback},
+    {"precision", set_precision},
+    {"run_text", notebook_run_text},
+    {"autoreload", set_autoreload},
 };
 
 static PyObject *call_by_text(const char *kind, PyObject *what, bool *ret_found)
@@ -628,7 +435,7 @@ static PyObject *call_magic(PyObject *what)
                         : strcmp(name, "system") == 0 ? "shell"
                                                       : name,
                         argument, &found);
-    return found ? done : call_library(name, argument);
+    return found ? done : notebook_call_library(name, argument);
 }
 
 static PyObject *call(PyObject *self, PyObject *args)
@@ -657,14 +464,19 @@ static PyObject *call(PyObject *self, PyObject *args)
         return PyObject_CallFunction(complete_function, "O", what ? what : Py_None);
     if (strcmp(kind, "magic") == 0 && what)
         return call_magic(what);
+    if (strcmp(kind, "rules") == 0)
+        return PyBool_FromLong(policy_has_rules());
+    if (strcmp(kind, "displays") == 0 && what)
+        return set_displays(what);
+    if (strcmp(kind, "debug") == 0)
+        return debug(what ? what : Py_None);
     if (strcmp(kind, "streams") == 0 && what && PyTuple_Check(what))
-        return run_for_streams(what);
+        return notebook_run_for_streams(what);
     done = call_by_text(kind, what, &found);
     if (found)
         return done;
-    done = call_library(kind, what ? what : Py_None);
-    if (done && strcmp(kind, "capture") == 0)
-        is_captured = true;
+    done = notebook_call_library(kind, what ? what : Py_None);
+    has_captures |= done && strcmp(kind, "capture") == 0;
     return done;
 }
 

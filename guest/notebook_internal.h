@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <Python.h>
+
 #include "wire/message.h"
 
 /* A line may become several times as long; a program has a limit before it comes here. */
@@ -68,3 +70,23 @@ bool notebook_begins_cell(struct span text);
 
 /* "%%name rest", at the beginning of a cell. What follows it in its cell is taken from `code`. */
 int notebook_add_cell(struct text *t, struct span line, struct span *code);
+
+/* ---- what the lines do ---- */
+
+/* A function of library/_belljar_notebook.py. */
+PyObject *notebook_call_library(const char *kind, PyObject *what);
+
+void notebook_flush(const char *name);
+
+/* -1, with an exception: the profile runs no commands. */
+int notebook_check_shell(void);
+
+/* `must_work`: a cell that fails ends the program, a line does not. */
+PyObject *notebook_run_shell(const char *command, bool must_work);
+
+/* The lines of its output. */
+PyObject *notebook_run_for_lines(const char *command);
+
+/* `%%bash --out a --err b`: (text or None, text or None) of (command, wants out, wants err, must
+ * work). */
+PyObject *notebook_run_for_streams(PyObject *what);

@@ -75,6 +75,21 @@ static size_t find_field(struct span s, char before, bool is_quoted, struct span
     return n + 1;
 }
 
+/* The length of `{{name}}` at the beginning, or 0. What is no expression is left as it is: awk's
+ * and Go's braces. */
+static size_t literal_braces(struct span s, char before)
+{
+    const char *end = s.len > 4 && s.data[0] == '{' && s.data[1] == '{' && before != '$'
+                          ? memmem(s.data, s.len, "}}", 2)
+                          : NULL;
+    struct span inner = {s.data + 2, end ? (size_t)(end - s.data) - 2 : 0};
+
+    if (!end || !notebook_trim(inner).len || memchr(inner.data, '{', inner.len) ||
+        !is_python(inner, Py_eval_input))
+        return 0;
+    return inner.len + 4;
+}
+
 static void add_field(struct text *t, struct span whole, struct span inner)
 {
     text_add_str(t, "_notebook('value', (");
@@ -105,6 +120,16 @@ void notebook_add_command(struct text *t, struct span command)
             from = ++i;
             continue;
         }
+        n = literal_braces(rest, before);
+        if (n) { /* `{{name}}`: "{name}", as in a format of Python */
+            text_add_literal(t, (struct span){command.data + from, i + 1 - from});
+            text_add_str(t, " + ");
+            text_add_literal(t, (struct span){rest.data + 2, n - 3});
+            text_add_str(t, " + ");
+            i += n - 1;
+            from = i + 1;
+            continue;
+        }
         n = (c == '$' || c == '{') && fields++ < FIELDS_MAX
                 ? find_field(rest, before, quote == '\'', &inner)
                 : 0;
@@ -133,11 +158,10 @@ void notebook_add_call(struct text *t, const char *kind, struct span command)
 
 /* Those that change how things look, or nothing. */
 static const char *const harmless[] = {
-    "matplotlib",    "load_ext",    "reload_ext", "unload_ext", "autoreload", "config",
-    "xmode",         "colors",      "pdb",        "automagic",  "autosave",   "gui",
-    "pprint",        "logstart",    "logstop",    "logon",      "logoff",     "autocall",
-    "doctest_mode",  "alias_magic", "rehashx",    "clear",      "bookmark",   "profile",
-    "killbgscripts", "page",        "unalias",    NULL};
+    "matplotlib", "unload_ext", "config",        "xmode",       "colors",  "automagic",
+    "autosave",   "gui",        "pprint",        "logstart",    "logstop", "logon",
+    "logoff",     "autocall",   "doctest_mode",  "alias_magic", "rehashx", "clear",
+    "bookmark",   "profile",    "killbgscripts", "page",        "unalias", NULL};
 
 static const char *const programs[] = {"pip",   "conda", "ls", "ll",  "cat",  "mkdir", "rm",
                                        "rmdir", "cp",    "mv", "man", "less", "more",  NULL};
@@ -145,12 +169,12 @@ static const char *const shells[] = {"bash", "sh", "!", "sx", "system", "shell",
 
 /* Magics about the program's names: their argument is a text. */
 static const char *const texts[] = {
-    "who",     "whos",  "who_ls",    "reset",    "xdel",  "reset_selective",
-    "history", "hist",  "lsmagic",   "debug",    "magic", "quickref",
-    "psearch", "save",  "store",     "recall",   "rep",   "rerun",
-    "macro",   "edit",  "ed",        "notebook", "pushd", "popd",
-    "dirs",    "dhist", "variables", "alias",    "tb",    "precision",
-    NULL};
+    "who",      "whos",       "who_ls",     "reset",    "xdel",    "reset_selective",
+    "history",  "hist",       "lsmagic",    "debug",    "magic",   "quickref",
+    "psearch",  "save",       "store",      "recall",   "rep",     "rerun",
+    "macro",    "edit",       "ed",         "notebook", "pushd",   "popd",
+    "dirs",     "dhist",      "variables",  "alias",    "tb",      "precision",
+    "load_ext", "reload_ext", "autoreload", "pdb",      "aimport", NULL};
 
 /* Those that people write without a sign in front. None is a name of Python's. */
 static const char *const bare[] = {
@@ -304,7 +328,7 @@ int notebook_add_value(struct text *t, struct span indent, struct span name, str
     if (span_equals(name, "time")) {
         add_time(t, rest);
     } else if (span_equals(name, "magic") || span_equals(name, "quickref")) {
-        notebook_add_call(t, "lsmagic", span_of(""));
+        notebook_add_call(t, "lsmagic", name);
     } else if (one_of(name, texts)) {
         text_add_str(t, "_notebook('");
         text_add(t, name.data, name.len);
@@ -481,11 +505,11 @@ int notebook_add_cell(struct text *t, struct span line, struct span *code)
         text_add_literal(t, body);
         text_add_str(t, body.len && body.data[body.len - 1] != '\n' ? " '\\n')" : ")");
     } else if (span_equals(name, "debug")) {
-        add_text_call(t, "debug", rest);
+        add_text_call(t, "debug", body);
     } else if (one_of(name, with_lines)) {
         add_text_call(t, "lines", body);
-    } else if ((one_of(name, shells) && !rest.len) ||
-               (span_equals(name, "script") && one_of(rest, shells))) {
+    } else if ((one_of(name, shells) && !rest.len && !span_equals(name, "sh")) ||
+               (span_equals(name, "script") && span_equals(rest, "bash"))) {
         add_text_call(t, "script", body);
     } else if (span_equals(name, "script") && rest.len) {
         if (notebook_add_script(t, span_of(""), rest, body) < 0)

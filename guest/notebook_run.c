@@ -4,6 +4,7 @@
  * profile has commands.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,4 +138,60 @@ out:
     Py_XDECREF(source);
     Py_XDECREF(state);
     return done;
+}
+
+/* ---- texts ---- */
+
+/* In which way `text` is Python: as an expression, which has a value, or as statements. NULL, with
+ * an exception: in neither. */
+static PyObject *compile_text(const char *text, const char *name)
+{
+    PyCompilerFlags flags = {.cf_flags = PyCF_IGNORE_COOKIE,
+                             .cf_feature_version = PY_MINOR_VERSION};
+    PyObject *code = Py_CompileStringExFlags(text, name, Py_eval_input, &flags, -1);
+
+    if (code || !PyErr_ExceptionMatches(PyExc_SyntaxError))
+        return code;
+    PyErr_Clear();
+    return Py_CompileStringExFlags(text, name, Py_file_input, &flags, -1);
+}
+
+static PyObject *compile_cell(const char *text, const char *name)
+{
+    PyObject *code = compile_text(text, name), *type, *value, *tb;
+    char *translated;
+
+    if (code || !PyErr_ExceptionMatches(PyExc_SyntaxError))
+        return code;
+    PyErr_Fetch(&type, &value, &tb);
+    translated = notebook_translate(span_of(text));
+    if (!translated) {
+        PyErr_Restore(type, value, tb);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(tb);
+    code = compile_text(translated, name);
+    PyMem_RawFree(translated);
+    return code;
+}
+
+PyObject *notebook_run_text(const char *text)
+{
+    static unsigned n_texts;
+    PyObject *globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *code, *value = NULL;
+    char name[64];
+
+    if (policy_has_rules())
+        return PyErr_Format(PyExc_NotImplementedError,
+                            "running code in a text needs profile `open`; write it as a line of "
+                            "the cell");
+    (void)snprintf(name, sizeof(name), POLICY_CELL_FILENAME "text %u>", ++n_texts);
+    code = compile_cell(text, name);
+    if (code)
+        value = PyEval_EvalCode(code, globals, globals);
+    Py_XDECREF(code);
+    return value;
 }

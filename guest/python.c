@@ -249,15 +249,17 @@ static void report_outcome(const struct program *program, PyObject *globals, PyO
 {
     PyObject *named =
         program->flags & WIRE_RUN_NOTEBOOK ? NULL : PyDict_GetItemString(globals, "result");
+    PyObject *text = NULL;
 
     if (named && program->is_cell && named == before && !stores_result(program->body))
         named = NULL;
     if (!named && program->last && !program->is_quiet && value != Py_None)
         named = value;
     Py_XINCREF(named); /* showing it runs code of the program, which may let go of it */
-    if (named && display_value(named) == 0)
-        (void)report_value(program->control, named);
+    if (named && display_value(named, &text) == 0)
+        (void)report_value(program->control, named, text);
     Py_XDECREF(named);
+    Py_XDECREF(text);
 }
 
 /* The last expression's value is shown, unless the program has done so itself. */
@@ -277,6 +279,17 @@ static PyObject *show_itself(struct program *program, PyObject *value)
     return value;
 }
 
+/* With %%capture the value is kept, and not shown. */
+static PyObject *keep_captured(struct program *program, PyObject *value)
+{
+    if (!notebook_is_captured())
+        return value;
+    if (value && value != Py_None && shows_value(program) && display_captured(value) < 0)
+        Py_CLEAR(value);
+    program->is_quiet = true;
+    return value;
+}
+
 static int execute(struct program *program)
 {
     PyObject *main_module = PyImport_AddModule("__main__");
@@ -291,15 +304,17 @@ static int execute(struct program *program)
     if (value && program->last) {
         Py_DECREF(value);
         value = evaluate(program->last, globals);
-        program->is_quiet |= notebook_is_captured();
         if (value && !program->is_quiet)
             value = show_itself(program, value);
+        value = keep_captured(program, value);
         if (value && (program->flags & WIRE_RUN_AUTO_PRINT) && shows_value(program) &&
             echo(value, program->flags) < 0)
             Py_CLEAR(value);
     }
     if (!program->is_cell)
         cell_loop_close();
+    if (notebook_is_captured() && display_figures() < 0)
+        Py_CLEAR(value);
     notebook_end();
     if (value && value != Py_None && program->is_cell && !program->is_hidden &&
         shows_value(program))
@@ -463,7 +478,9 @@ static int run_program(struct program *program, const struct policy *policy, boo
     if (program->body && (program->is_cell || is_notebook(program->code)))
         cell_loop_offer(program->code);
     if (program->body && (program->flags & WIRE_RUN_TYPED)) /* else an exception is set */
-        typed_input_begin();
+        typed_input_begin(program->code);
+    if (program->body && program->is_cell && !program->is_hidden)
+        fresh_modules_renew(false);
     return program->body ? execute(program) : fail_with_exception(program);
 }
 
@@ -566,7 +583,7 @@ int python_run(const struct wire_run *run, int control)
 {
     struct program program = {
         .code = run->code, .file = policy_filename(), .flags = run->flags, .control = control};
-    struct policy *policy = policy_load(run->policy);
+    const struct policy *policy = policy_of_run(run);
 
     if (set_arguments(&run->args) < 0)
         return fail(&program, "the program's name or arguments cannot be set");
@@ -655,7 +672,7 @@ void python_rehearse(void)
         compile_program(&program, tree) == 0 && program.last)
         value = run_apart(&program);
     if (value)
-        (void)report_value(program.control, value);
+        (void)report_value(program.control, value, NULL);
     PyErr_Clear();
     Py_XDECREF(value);
     Py_XDECREF(tree);
@@ -668,7 +685,7 @@ void python_rehearse(void)
 
 /* --- sessions --- */
 
-static struct policy *session_policy;
+static const struct policy *session_policy;
 
 /* Modules where the program is at the moment. Last: they do not stand in for those of the library.
  */
@@ -682,9 +699,9 @@ static int add_present_directory(void)
     return interpreter_append_paths(&here, NULL);
 }
 
-int python_open(struct span policy, int control)
+int python_open(const struct wire_run *run, int control)
 {
-    session_policy = policy_load(policy);
+    session_policy = policy_of_run(run);
     if (!session_policy || policy_seal_nodes() < 0 || policy_seal(session_policy) < 0 ||
         add_present_directory() < 0) {
         (void)report_failed(control, "the policy could not be applied");

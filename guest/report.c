@@ -99,7 +99,7 @@ static struct span text_of(PyObject *str, PyObject **ret_owner)
     return s;
 }
 
-static PyObject *float_form, *last_traceback;
+static PyObject *float_form, *last_traceback, *last_exception;
 
 void report_set_float_form(PyObject *form)
 {
@@ -108,8 +108,9 @@ void report_set_float_form(PyObject *form)
 
 PyObject *report_repr(PyObject *value)
 {
-    return float_form && PyFloat_CheckExact(value) ? PyUnicode_Format(float_form, value)
-                                                   : PyObject_Repr(value);
+    if (float_form && PyFloat_CheckExact(value))
+        return PyUnicode_Format(float_form, value);
+    return display_bundle_is_pretty(value) ? display_bundle_pretty(value) : PyObject_Repr(value);
 }
 
 PyObject *report_last_traceback(void)
@@ -117,7 +118,30 @@ PyObject *report_last_traceback(void)
     return last_traceback;
 }
 
-int report_value(int control, PyObject *value)
+PyObject *report_last_exception(void)
+{
+    return last_exception;
+}
+
+/* Keeps it where Python's own prompt does, too: for `%debug`, pdb.pm() and traceback.print_last().
+ */
+static void keep_exception(PyObject *type, PyObject *value, PyObject *tb)
+{
+    static const char *const names[] = {"last_type", "last_value", "last_traceback", "last_exc"};
+    PyObject *const things[] = {type, value, tb, value};
+
+    Py_XSETREF(last_exception, Py_XNewRef(value));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (PySys_SetObject(names[i], things[i]) < 0)
+            PyErr_Clear();
+}
+
+void report_forget_exception(void)
+{
+    keep_exception(NULL, NULL, NULL);
+}
+
+int report_value(int control, PyObject *value, PyObject *own_text)
 {
     PyObject *repr, *json, *repr_bytes = NULL, *json_bytes = NULL;
     struct span text;
@@ -127,7 +151,7 @@ int report_value(int control, PyObject *value)
     if (getpid() != speaker)
         return 0;
     json = report_json(value);
-    repr = report_repr(value);
+    repr = own_text ? Py_NewRef(own_text) : report_repr(value);
     if (!repr)
         repr = display_bundle_failure("repr");
     if (!repr) { /* an interrupt */
@@ -263,13 +287,37 @@ static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *tb)
 
 static bool is_ours(PyObject *tb)
 {
+    static const char frozen[] = "<frozen _belljar_";
     PyCodeObject *code = PyFrame_GetCode(((PyTracebackObject *)tb)->tb_frame);
-    bool is =
-        PyUnicode_CompareWithASCIIString(code->co_filename, HELPER_FILENAME) == 0 ||
-        PyUnicode_CompareWithASCIIString(code->co_filename, "<frozen _belljar_notebook>") == 0;
+    Py_ssize_t len;
+    const char *file = PyUnicode_AsUTF8AndSize(code->co_filename, &len);
+    bool is = file && (strcmp(file, HELPER_FILENAME) == 0 ||
+                       strncmp(file, frozen, sizeof(frozen) - 1) == 0);
 
+    if (!file)
+        PyErr_Clear();
     Py_DECREF(code);
     return is;
+}
+
+/* Our loop and asyncio's, above a cell that awaits. */
+static void leave_out_loop(PyObject **tb)
+{
+    PyObject *at = *tb;
+
+    if (!at || !PyTraceBack_Check(at) || !is_ours(at))
+        return;
+    while (at && PyTraceBack_Check(at)) {
+        PyCodeObject *code = PyFrame_GetCode(((PyTracebackObject *)at)->tb_frame);
+        bool is = is_of_program(code->co_filename);
+
+        Py_DECREF(code);
+        if (is) {
+            Py_SETREF(*tb, Py_NewRef(at));
+            return;
+        }
+        at = (PyObject *)((PyTracebackObject *)at)->tb_next;
+    }
 }
 
 /* An exception may come by way of our own Python, which is nothing a reader has to know. */
@@ -374,6 +422,7 @@ static int report(int control, PyObject *type, PyObject *value, PyObject **tb, b
     if (PyErr_GivenExceptionMatches(value, PyExc_SystemExit))
         return exit_code_of(value);
     Py_XINCREF(hook); /* the texts below are the program's, which may set another */
+    leave_out_loop(tb);
     leave_out_ours(tb);
     text = format_traceback(type, value, *tb);
     Py_XSETREF(last_traceback, Py_XNewRef(text));
@@ -396,7 +445,14 @@ int report_exception(int control, bool is_cell, bool prints)
     PyErr_Fetch(&type, &value, &tb);
     PyErr_NormalizeException(&type, &value, &tb);
     code = report(control, type, value, &tb, is_cell, prints);
-    /* In a session its frames would keep what is in them for ever. */
+    /* The frames keep what is in them until the next failure; not where memory is short. */
+    if (is_cell && PyErr_GivenExceptionMatches(value, PyExc_MemoryError)) {
+        report_forget_exception();
+    } else if (is_cell && !PyErr_GivenExceptionMatches(value, PyExc_SystemExit)) {
+        if (PyException_SetTraceback(value, tb ? tb : Py_None) < 0)
+            PyErr_Clear();
+        keep_exception(type, value, tb);
+    }
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(tb);

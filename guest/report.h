@@ -21,7 +21,8 @@ int report_failed(int control, const char *message);
 /* The directory that a command was to start in cannot be entered. */
 int report_no_directory(int control, int errnum);
 
-/* repr(), of a float in the form that was set: such as "%.3f", or NULL, which is not taken over. */
+/* repr(), or what the object's `_repr_pretty_` says; of a float in the form that was set: such as
+ * "%.3f", or NULL, which is not taken over. */
 PyObject *report_repr(PyObject *value);
 void report_set_float_form(PyObject *form);
 
@@ -29,9 +30,14 @@ void report_set_float_form(PyObject *form);
  */
 PyObject *report_last_traceback(void);
 
-/* repr() of the value and, where it is plain data, JSON. May run code of the program (a __repr__).
- */
-int report_value(int control, PyObject *value);
+/* The exception with which the last cell failed that did, its frames included; NULL: there was
+ * none, or it is forgotten. Borrowed. */
+PyObject *report_last_exception(void);
+void report_forget_exception(void);
+
+/* `text` of the value, NULL: report_repr(), and where it is plain data, JSON. May run code of the
+ * program (a __repr__). */
+int report_value(int control, PyObject *value, PyObject *text);
 
 /* The exception that is set, which is also printed to stderr and cleared. A program's own
  * sys.excepthook prints it, but not in cells, as in notebooks. Returns the exit code Python would

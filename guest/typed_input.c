@@ -14,9 +14,11 @@ int typed_input_load(void)
 }
 
 /* A failure leaves standard input as it is: empty. */
-void typed_input_begin(void)
+void typed_input_begin(struct span code)
 {
-    PyObject *done = begin ? PyObject_CallNoArgs(begin) : NULL;
+    bool has_getpass =
+        PyDict_GetItemString(PyImport_GetModuleDict(), "getpass") || span_contains(code, "getpass");
+    PyObject *done = begin ? PyObject_CallOneArg(begin, has_getpass ? Py_True : Py_False) : NULL;
 
     if (!done)
         PyErr_Clear();

@@ -201,35 +201,39 @@ def describe(name, is_long, function):
     except Exception:
         print(f"Object `{name}` not found.")
         return
-    rows = []
+    rows, kind = [], ("Type", type(thing).__name__)
+    is_value = not callable(thing) and not inspect.ismodule(thing)
     try:
         rows.append(("Signature", f"{name}{inspect.signature(thing)}"))
     except Exception:
         pass
-    rows.append(("Type", type(thing).__name__))
-    if not callable(thing) and not inspect.ismodule(thing):
-        for label, show in (("String form", str), ("Length", len)):
-            try:
-                rows.append((label, cut(show(thing))))
-            except Exception:
-                pass
-    text = None
-    for label, find in (("File", inspect.getfile), ("Source", inspect.getsource if is_long else None)):
+    for label, show in (("Type", None), ("String form", str), ("Length", len)) if is_value else ():
         try:
-            found = find(thing)
+            rows.append((label, cut(show(thing))) if show else kind)
         except Exception:
-            continue
-        if label == "File" and not found.startswith("<"):
-            rows.append((label, found))
-        elif label == "Source":
-            text = found.rstrip()
-    for label, shown in rows:
-        print(f"{label + ':':<13}{shown}")
-    if text:
-        print(f"Source:\n{text}")
-        return
+            pass
+    rows += [text_of(thing, is_long)]
     try:
-        doc = inspect.getdoc(thing)
+        rows += [("File", found)] if not (found := inspect.getfile(thing)).startswith("<") else []
     except Exception:
-        doc = None
-    print(f"Docstring:\n{doc}" if doc else "No docstring.")
+        pass
+    print_rows(rows + ([] if is_value else [kind]))
+
+
+def text_of(thing, is_long):
+    import inspect
+
+    for label, find in (("Source", inspect.getsource), ("Docstring", inspect.getdoc))[not is_long :]:
+        try:
+            if found := find(thing):
+                return label, found.rstrip()
+        except Exception:
+            pass
+    return "Docstring", "<no docstring>"
+
+
+def print_rows(rows):
+    """A text of several lines begins on the next one."""
+    wide = max(len(label) for label, _ in rows) + 2
+    for label, text in rows:
+        print(f"{label}:\n{text}" if "\n" in text or label == "Source" else f"{label + ':':<{wide}}{text}")

@@ -151,8 +151,45 @@ def run_apart(text, error):
     print(f"(%run: a process of its own ran `{text}`, and its names are not in the session: {error})", file=sys.stderr)
 
 
-def debug(options):
-    raise NotImplementedError("there is no debugger here; print the variables before the line that fails, or call the failing function again in a cell")
+# --- extensions ---
+
+QUIET = ("autoreload", "storemagic")  # what they do is here already
+
+
+def load_ext(text):
+    """An extension that is a module registers what it has. One that is not there is no reason to end the cell."""
+    name = text.strip()
+    if not name or name in QUIET:
+        return
+    try:
+        if _notebook("rules"):
+            raise ImportError
+        module = __import__(name, fromlist=["load_ipython_extension"])
+    except ImportError:
+        print(f"(%load_ext: there is no extension `{name}` here; lines that it would define are not known)", file=sys.stderr)
+        return
+    load = getattr(module, "load_ipython_extension", None)
+    if load is not None:
+        from IPython.core.getipython import get_ipython
+
+        load(get_ipython())
+
+
+def pdb(text):
+    if text.strip() in ("", "1", "on"):
+        print("(%pdb: there is no debugger that starts by itself; call `%debug` after an error)", file=sys.stderr)
+
+
+def rerun(text):
+    """`%rerun 2-3`: cells once more; without a number, the last one."""
+    texts = main().get("In")
+    texts = texts[:-1] if isinstance(texts, list) else []
+    wanted = numbers(" ".join(word for word in text.split() if not word.startswith("-"))) or [len(texts) - 1]
+    code = "\n".join(texts[n] for n in wanted if 0 < n < len(texts))
+    print("=== Executing: ===", code, "=== Output: ===", sep="\n")
+    value = _notebook("run_text", code)
+    if value is not None:
+        display(value)
 
 
 # --- time ---
@@ -245,43 +282,36 @@ def prun(options, function):
 # --- output ---
 
 
-class CapturedIO:
-    """Output of a cell with `%%capture`."""
-
-    def __init__(self, out, err):
-        self._out, self._err, self.outputs = out, err, []
-
-    stdout = property(lambda self: self._out.getvalue() if self._out else "")
-    stderr = property(lambda self: self._err.getvalue() if self._err else "")
-
-    def show(self):
-        sys.stdout.write(self.stdout)
-        sys.stderr.write(self.stderr)
-
-    __call__ = show
-
-    def __str__(self):
-        return self.stdout
-
-
 captures = []
 
 
 def capture(options):
+    from IPython.utils.capture import CapturedIO
+
     words = options.split()
     name = next((word for word in words if not word.startswith("-")), None)
     out = None if "--no-stdout" in words else StringIO()
     err = None if "--no-stderr" in words else StringIO()
-    captures.append((name, CapturedIO(out, err), sys.stdout, sys.stderr))
+    captured = CapturedIO(out, err, [])
+    shown = None if "--no-display" in words else _notebook("displays", captured.outputs)
+    captures.append((name, captured, shown, sys.stdout, sys.stderr))
     sys.stdout, sys.stderr = out or sys.stdout, err or sys.stderr
 
 
 def release():
     """The end of a cell."""
     while captures:
-        name, captured, sys.stdout, sys.stderr = captures.pop()
+        name, captured, shown, sys.stdout, sys.stderr = captures.pop()
+        _notebook("displays", shown)
         if name and name.isidentifier():
             main()[name] = captured
+
+
+def keep(outputs, forms):
+    """Something that is not shown: {mime: bytes}."""
+    from IPython.utils.capture import RichOutput
+
+    outputs.append(RichOutput.of(forms))
 
 
 # --- directories ---
@@ -324,13 +354,15 @@ def who(options):
 
 
 def about(thing):
-    if isinstance(thing, (list, tuple, dict, set)):
+    kind = type(thing).__name__
+    if isinstance(thing, (list, tuple, dict)):
         return f"n={len(thing)}"
-    shape = getattr(thing, "shape", None)
-    if isinstance(shape, tuple):
-        return "x".join(str(n) for n in shape) + f" {getattr(thing, 'dtype', '')}".rstrip()
-    text = " ".join(str(thing).split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    if kind == "ndarray":
+        shape = "x".join(str(n) for n in thing.shape)
+        size = f"{thing.nbytes} bytes" if thing.nbytes < 100000 else f"{thing.nbytes} bytes ({thing.nbytes // 1024} kb)"
+        return f"{shape}: {thing.size} elems, type `{thing.dtype}`, {size}"
+    text = str(thing).replace("\n", "\\n")
+    return text if len(text) < 50 else text[:25] + "<...>" + text[-25:]
 
 
 def whos(options):
@@ -338,10 +370,10 @@ def whos(options):
     if not rows:
         print("Interactive namespace is empty.")
         return
-    rows.insert(0, ("Variable", "Type", "Data/Info"))
-    wide = [max(len(row[i]) for row in rows) + 2 for i in range(2)]
-    lines = [f"{a:<{wide[0]}}{b:<{wide[1]}}{c}" for a, b, c in rows]
-    print(lines[0], "-" * max(len(line) for line in lines), *lines[1:], sep="\n")
+    first, second = (max(len(row[i]) for row in [*rows, ("Variable", "Type")]) + 3 for i in range(2))
+    print(f"{'Variable':<{first}}{'Type':<{second}} Data/Info", "-" * (first + second + len(" Data/Info")), sep="\n")
+    for name, kind, text in rows:
+        print(f"{name:<{first}}{kind:<{second}} {text}")
 
 
 def type_name(thing):
@@ -381,17 +413,34 @@ def variables(options):
 
 
 def reset(options):
-    for name in mine():
+    """`%reset -f`: all names; `%reset -f out`, `in`, `array`: these alone."""
+    words = [word for word in options.split() if not word.startswith("-")]
+    values, texts = main().get("Out"), main().get("In")
+    for name in mine() if not words and "-s" not in options.split() else []:
         del main()[name]
-    values = main().get("Out")
-    if isinstance(values, dict):
+    values = values if isinstance(values, dict) else {}
+    if not words or "out" in words:
+        if words:
+            print(f"Flushing output cache ({len(values)} entries)")
+        for name in [f"_{n}" for n in values] + ["_", "__", "___"]:
+            main().pop(name, None)
         values.clear()
+    if isinstance(texts, list) and "in" in words:
+        print("Flushing input history")
+        texts[:-1] = [""] * len(texts[:-1])
+    if "array" in words:
+        for name in [name for name in mine() if type(main()[name]).__name__ == "ndarray"]:
+            del main()[name]
 
 
 def xdel(options):
     for name in options.split():
-        if name.isidentifier():
-            main().pop(name, None)
+        if name.startswith("-"):
+            continue
+        if name not in main():
+            print(f"NameError: name '{name}' is not defined")
+        elif name.isidentifier():
+            del main()[name]
 
 
 def reset_selective(options):
@@ -417,7 +466,7 @@ def numbers(text):
 def history(options):
     """`%history -n 2-4`: texts of cells, with their numbers."""
     texts = main().get("In")
-    texts = texts[:-1] if isinstance(texts, list) else []
+    texts = texts if isinstance(texts, list) else []
     words = [word for word in options.split() if not word.startswith("-")]
     wanted = numbers(" ".join(words)) or range(1, len(texts))
     for n in wanted:
@@ -443,8 +492,23 @@ def show(kind, file):
         print(f"(%{kind}: the file is shown and was not run; `%run {file.name}` runs it)", file=sys.stderr)
 
 
+class Known:
+    """The list that `%lsmagic` gives."""
+
+    def __repr__(self):
+        return "\n".join(("!command  name?  name??", *KNOWN))
+
+
 def lsmagic(options):
-    print("!command  name?  name??", *KNOWN, sep="\n")
+    if not options:
+        return Known()
+    print(Known())  # `?` alone, `%timeit?`
+
+
+def failed(code, command):
+    from subprocess import CalledProcessError
+
+    raise CalledProcessError(code, command)
 
 
 INSTEAD = {
@@ -454,22 +518,22 @@ INSTEAD = {
     "alias": "write a function: `def name(text):`, and in it the line `!command {text}`",
     "dhist": "use `%cd DIR`; `%cd -` goes back",
 }  # fmt: skip
-INSTEAD |= dict.fromkeys(("rep", "rerun"), INSTEAD["recall"]) | {"ed": INSTEAD["edit"]} | {"bookmark": INSTEAD["dhist"]}
+INSTEAD |= {"rep": INSTEAD["recall"]} | {"ed": INSTEAD["edit"]} | {"bookmark": INSTEAD["dhist"]}
 
 
 KNOWN = (
     "%cd %pushd %popd %dirs %pwd %env %set_env %pip %conda %run %ls %cat %mkdir %rm %cp %mv %sx %system",
-    "%time %timeit %prun %who %whos %who_ls %psearch %reset %reset_selective %xdel %history %pycat %lsmagic %matplotlib %load_ext %autoreload",
+    "%time %timeit %prun %who %whos %who_ls %psearch %reset %reset_selective %xdel %history %pycat %lsmagic %matplotlib %load_ext %autoreload %debug %rerun",
     "%%bash %%sh %%script %%python %%time %%timeit %%prun %%capture %%writefile %%html %%markdown %%latex %%svg %%javascript",
 )
 
 TEXT = {
     "who": who, "whos": whos, "who_ls": chosen, "reset": reset, "xdel": xdel, "reset_selective": reset_selective, "history": history,
-    "hist": history, "lsmagic": lsmagic, "capture": capture, "debug": debug, "psearch": psearch,
+    "hist": history, "lsmagic": lsmagic, "capture": capture, "psearch": psearch, "load_ext": load_ext, "reload_ext": load_ext, "pdb": pdb, "rerun": rerun,
     "pushd": pushd, "popd": popd, "dirs": dirs,
     "variables": variables,
 }  # fmt: skip
-CODE = {"value": value, "write": write, "show": show, "timeit": timeit, "prun": prun}
+CODE = {"value": value, "write": write, "show": show, "timeit": timeit, "prun": prun, "keep": keep, "failed": failed}
 
 # For guest/notebook_run.c alone. A program that called them could put names into modules of the library.
 RUN = {"run_plan": run_plan, "cells_of": cells_of, "run_begin": run_begin, "run_end": run_end, "run_exit": run_exit, "run_apart": run_apart}
@@ -504,5 +568,5 @@ def call(kind, what):
     if kind in INSTEAD:
         raise NotImplementedError(f"`%{kind}` is not supported; {INSTEAD[kind]}")
     if kind in ("time", "timeit", "prun", "load"):
-        raise NotImplementedError(f"`%{kind}` cannot be called as a function here; write it as a line of the cell: `%{kind} …`")
+        raise NotImplementedError(f"`%{kind}` cannot be called as a function in this profile; write it as a line of the cell: `%{kind} …`")
     raise ValueError(f"`{kind}` is no line of a notebook")

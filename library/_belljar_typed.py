@@ -40,20 +40,44 @@ class TypedInput(io.TextIOBase):
         return "".join(parts)
 
 
-def _ask():
+def _ask(is_hidden=False):
     from json import loads
 
-    is_ok, answer = _belljar_call.call("input.line", "{}", True)  # what is typed after an interrupt is for the next one
+    is_ok, answer = _belljar_call.call("input.line", '{"hidden": true}' if is_hidden else "{}", True)  # what is typed after an interrupt is for the next one
     value = loads(answer)
     if not is_ok:
         raise OSError(value["message"])
     return value or ""
 
 
-def begin():
+def begin(has_getpass):
     """Before a program or a cell. An object that the program has put into `sys.stdin` stays."""
+    if has_getpass:
+        offer_getpass()
     now = sys.stdin
     if now is not None and type(now) not in (io.TextIOWrapper, TypedInput):
         return
     if now is None or now.closed or (type(now) is io.TextIOWrapper and now.fileno() == 0):
         sys.stdin = TypedInput()
+
+
+def offer_getpass():
+    """getpass.getpass() looks for a terminal, which is not in here."""
+    import getpass
+
+    real = getpass.getpass
+    if getattr(real, "_belljar", False):
+        return
+
+    def ask(prompt="Password: ", stream=None):
+        typed = sys.stdin
+        if type(typed) is not TypedInput:
+            return real(prompt, stream)
+        print(prompt, end="", file=stream or sys.stdout, flush=True)
+        line = _ask(is_hidden=True)
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")
+
+    ask._belljar, ask.__name__, ask.__doc__ = True, real.__name__, real.__doc__
+    getpass.getpass = ask

@@ -662,19 +662,41 @@ static int block_builtins(const struct policy *policy, PyObject *builtins)
     return 0;
 }
 
-static int dress(const struct policy *policy, PyObject *globals, PyObject *builtins)
+/* Takes over `own`, which may be NULL. */
+static PyObject *guard_builtins(const struct policy *policy, PyObject *own)
 {
-    PyObject *own = spare_builtins ? spare_builtins : PyDict_Copy(builtins);
     int r = own ? put(own, "__import__", policy_guard_import_new()) : -1;
-
-    spare_builtins = NULL;
 
     for (size_t i = 0; r == 0 && i < COUNT_OF(by_name); i++)
         r = put(own, by_name[i].def.ml_name, PyCFunction_New(&by_name[i].def, NULL));
     if (r == 0)
         r = block_builtins(policy, own);
-    if (r == 0)
-        r = PyDict_SetItemString(globals, "__builtins__", own);
+    if (r < 0)
+        Py_CLEAR(own);
+    return own;
+}
+
+PyObject *policy_guard_builtins(const struct policy *policy)
+{
+    return guard_builtins(policy, PyDict_Copy(spare_builtins));
+}
+
+/* Those made in advance are for the one program, or session, of this process. */
+static PyObject *take_builtins(const struct policy *policy, PyObject *builtins)
+{
+    PyObject *spare = spare_builtins;
+
+    if (policy->builtins)
+        return Py_NewRef(policy->builtins);
+    spare_builtins = NULL;
+    return guard_builtins(policy, spare ? spare : PyDict_Copy(builtins));
+}
+
+static int dress(const struct policy *policy, PyObject *globals, PyObject *builtins)
+{
+    PyObject *own = take_builtins(policy, builtins);
+    int r = own ? PyDict_SetItemString(globals, "__builtins__", own) : -1;
+
     if (r == 0) {
         policy_workspace_set_builtins(own);
         Py_XSETREF(program_builtins, Py_NewRef(own));

@@ -160,9 +160,14 @@ static const struct policy *rules(void)
     return policy && !policy_restricts_nothing(policy) ? policy : NULL;
 }
 
+bool policy_has_rules(void)
+{
+    return rules() != NULL;
+}
+
 bool policy_can_run_file(const char *path)
 {
-    return !rules() || !policy_claims_library(span_of(path));
+    return !policy_has_rules() || !policy_claims_library(span_of(path));
 }
 
 PyObject *policy_read_file(const char *path)

@@ -241,6 +241,17 @@ static void on_done(struct run *run)
     account(job);
     job_note_end(job, run);
     job_tell_events(job);
+    if (!job->form.settle) {
+        task_begin(&job->writing, job->jobs->options.loop, &answer_steps, job);
+        return;
+    }
+    job->is_settling = true;
+    job->form.settle(job, run, job->form.user);
+}
+
+void job_settled(struct job *job)
+{
+    job->is_settling = false;
     task_begin(&job->writing, job->jobs->options.loop, &answer_steps, job);
 }
 
@@ -251,7 +262,7 @@ void job_cancel(struct job *job)
     struct jobs *jobs = job->jobs;
     struct session *session;
 
-    if (job->is_cancelled || !job->run || task_is_under_way(&job->writing))
+    if (job->is_cancelled || !job->run || job->is_settling || task_is_under_way(&job->writing))
         return;
     job->is_cancelled = true;
     if (job->is_at_gate) /* job_pass() answers it */

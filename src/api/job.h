@@ -97,6 +97,8 @@ struct job_form {
     int (*write)(const struct run *run, void *user, struct buf *out, int *ret_status,
                  struct error *err);
     void (*free)(void *user); /* with the job; optional */
+    /* The run is over; write() follows job_settled(), which it calls now or later. Optional. */
+    void (*settle)(struct job *job, const struct run *run, void *user);
     void *user;
 };
 
@@ -148,6 +150,9 @@ int jobs_start(struct jobs *jobs, const struct job_order *order, unsigned *ret_r
  */
 struct job *jobs_start_or_answer(struct jobs *jobs, struct request *request,
                                  const struct job_order *order);
+
+/* The form has done what had to be done before the answer. */
+void job_settled(struct job *job);
 
 /* It may begin; or, if it was cancelled meanwhile, it is answered. */
 void job_pass(struct job *job);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "calls/approval.h"
+#include "calls/call.h"
 
 #define TICK_MS 1000
 
@@ -99,7 +100,8 @@ static void on_input(struct job *job, const struct run_event *event)
 {
     if (job_want_line(job, event->input))
         add(job, "input",
-            json_pack("{s:s, s:i}", "run_id", job->id, "expires_in_s", LIMIT_INPUT_LINE_S));
+            json_pack("{s:s, s:i, s:b}", "run_id", job->id, "expires_in_s", LIMIT_INPUT_LINE_S,
+                      "hidden", call_line_is_hidden(event->input)));
 }
 
 static void on_event(struct run *run, const struct run_event *event)

@@ -60,7 +60,7 @@ static int check_shape(const char *text, size_t len, const struct json_text_limi
             depth--;
         }
     }
-    return memory <= LIMIT_JSON_MEMORY || limits->allows_many
+    return memory <= (limits->memory ? limits->memory : LIMIT_JSON_MEMORY) || limits->allows_many
                ? 0
                : error_set(err, E_TOO_LARGE, "read JSON of too many values, expected fewer");
 }

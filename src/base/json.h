@@ -29,6 +29,7 @@ struct json_text_limits {
     bool allows_nul;
     bool allows_scalar; /* false: an array or object is expected */
     bool allows_many; /* any number of values: a text of Belljar's own, or read for one user only */
+    size_t memory;    /* that the values may take; 0: LIMIT_JSON_MEMORY */
 };
 
 /* A mistake is E_INVALID with line and column, an excess E_TOO_LARGE. The caller owns *ret_value.

@@ -199,7 +199,8 @@ struct run_result {
     size_t n_denials;
     uint64_t denials_more; /* not listed */
     struct run_usage usage;
-    double interrupt_ms;         /* from the interrupt to the end of the cell; 0: there was none */
+    bool has_finished;   /* the program says that it came to its end, whatever the status is */
+    double interrupt_ms; /* from the interrupt to the end of the cell; 0: there was none */
     uint32_t interrupt_grace_ms; /* how long that might have taken */
     uint64_t started_ns, handed_ns, ended_ns;
     uint64_t server_cpu_ns; /* CPU time of the supervisor that it took, beside usage.cpu_ms */

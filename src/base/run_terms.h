@@ -57,6 +57,7 @@ struct run_terms {
     uint32_t reach;           /* bits of enum run_reach: what it may ask of the outside */
     struct run_limits limits;
     uint32_t interrupt_grace_ms; /* of a cell: from the interrupt to the end of its kernel */
+    uint64_t grace_end_ms;       /* since its beginning: no grace goes on for longer */
     char **env;                  /* "NAME=value", NULL at the end, or NULL */
     char **identity; /* variables that say who commits (admit/git_identity.h), in the same form */
     struct run_grant grants[LIMIT_GRANTS];

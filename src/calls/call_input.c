@@ -1,7 +1,12 @@
 /* `input.line`: the next line of a program's standard input, where a person types it. */
 #include "calls/call.h"
 
-static const struct call_field no_fields[] = {{0}};
+static const struct call_field line_fields[] = {{"hidden", CALL_FLAG, false, 0}, {0}};
+
+bool call_line_is_hidden(const struct call *call)
+{
+    return json_is_true(json_object_get(call->arguments, "hidden"));
+}
 
 void call_give_line(struct call *call, const char *text, size_t len)
 {
@@ -38,6 +43,6 @@ static void want_line(struct call *call)
 }
 
 const struct call_row call_input_rows[] = {
-    {"input.line", 0, no_fields, want_line},
+    {"input.line", 0, line_fields, want_line},
     {0},
 };

@@ -590,7 +590,7 @@ static int follow(struct remote *remote, struct run *run, struct client_stream *
         if (r == 3)
             remote_line_read(remote, stream);
         if (r == 1 && strcmp(name, "input") == 0)
-            remote_line_want(remote, stream);
+            remote_line_want(remote, stream, data);
         if (r == 1) {
             r = take_event(remote, run, name, data, err);
             json_decref(data);

@@ -6,9 +6,11 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "cli/typed_line.h"
 
-void remote_line_want(struct remote *remote, struct client_stream *stream)
+void remote_line_want(struct remote *remote, struct client_stream *stream, const json_t *event)
 {
+    typed_line_hide(json_is_true(json_object_get(event, "hidden")));
     buf_done(&remote->typed);
     buf_init(&remote->typed, LIMIT_INPUT_LINE_BYTES);
     client_also_wait_for(stream, STDIN_FILENO);
@@ -16,6 +18,7 @@ void remote_line_want(struct remote *remote, struct client_stream *stream)
 
 void remote_line_forget(struct remote *remote, struct client_stream *stream)
 {
+    typed_line_hide(false);
     buf_done(&remote->typed);
     client_also_wait_for(stream, -1);
 }

@@ -4,7 +4,8 @@
 
 #include "cli/remote.h"
 
-void remote_line_want(struct remote *remote, struct client_stream *stream);
+/* `event`: the data of the event. */
+void remote_line_want(struct remote *remote, struct client_stream *stream, const json_t *event);
 
 /* The terminal can be read. */
 void remote_line_read(struct remote *remote, struct client_stream *stream);

@@ -1,6 +1,7 @@
 #include "cli/typed_line.h"
 
 #include <errno.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,10 +15,30 @@ bool typed_line_is_possible(void)
     return isatty(STDIN_FILENO) == 1;
 }
 
+void typed_line_hide(bool hides)
+{
+    static struct termios before;
+    static bool is_hidden;
+    struct termios mode;
+
+    if (is_hidden == hides)
+        return;
+    if (hides && tcgetattr(STDIN_FILENO, &before) == 0) {
+        mode = before;
+        mode.c_lflag &= ~(tcflag_t)ECHO;
+        mode.c_lflag |= ECHONL; /* the cursor is at the left behind the line */
+        is_hidden = tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0;
+    } else if (!hides) {
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
+        is_hidden = false;
+    }
+}
+
 static void unwatch(struct typed_line *line)
 {
     loop_watch_free(line->watch);
     line->watch = NULL;
+    typed_line_hide(false);
 }
 
 static void forget(struct typed_line *line)
@@ -76,6 +97,8 @@ static void watch(struct typed_line *line)
     line->watch = loop_watch_fd(line->loop, STDIN_FILENO, LOOP_READ, on_typed, line);
     if (!line->watch)
         call_give_line(release(line), NULL, 0);
+    else
+        typed_line_hide(call_line_is_hidden(line->call));
 }
 
 void typed_line_want(struct typed_line *line, struct loop *loop, struct call *call)

@@ -22,6 +22,9 @@ struct typed_line {
     void *user;
 };
 
+/* Makes the terminal show what is typed, or not: a password. */
+void typed_line_hide(bool hides);
+
 /* Is there somebody who types? */
 bool typed_line_is_possible(void);
 

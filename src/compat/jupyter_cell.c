@@ -25,9 +25,9 @@ void jupyter_work_free(struct jupyter_work *work)
         work->input->on_cancel = NULL;
         work->input->user = NULL;
     }
+    store_read_end(&work->fresh);
     json_decref(work->header);
     json_decref(work->display);
-    buf_done(&work->trace);
     buf_done(&work->text);
     free(work->code);
     free(work);
@@ -124,12 +124,6 @@ void jupyter_work_hold(struct jupyter_work *work)
     pool_hold(work->run, is_held);
 }
 
-static void flush_trace(struct jupyter_work *work)
-{
-    stream(work, "stderr", buf_str(&work->trace), work->trace.len);
-    buf_clear(&work->trace);
-}
-
 static void flush_display(struct jupyter_work *work)
 {
     json_t *data = work->display;
@@ -140,23 +134,6 @@ static void flush_display(struct jupyter_work *work)
                         json_pack("{s:o, s:{}, s:{}}", "data", data, "metadata", "transient"));
     else
         json_decref(data);
-}
-
-/* The report of an exception comes once more at the end, as a message of its own. */
-static bool is_trace(const struct jupyter_work *work, const char *text, size_t len)
-{
-    const struct span s = {text, len};
-
-    return work->trace.len > 0 || span_starts_with(s, "Traceback (most recent call last)") ||
-           span_starts_with(s, "  File \"");
-}
-
-static void pass(struct jupyter_work *work, bool is_stderr, const char *text, size_t len)
-{
-    if (is_stderr && is_trace(work, text, len) && buf_add(&work->trace, text, len, NULL) == 0)
-        return;
-    flush_trace(work);
-    stream(work, is_stderr ? "stderr" : "stdout", text, len);
 }
 
 /* As much as an answer keeps. A character that is cut waits for its end. */
@@ -182,7 +159,7 @@ static void on_output(struct jupyter_work *work, const struct run_event *event)
     if (work->kind == JUPYTER_INSPECT)
         (void)buf_add(&work->text, joined, len - rest, NULL);
     else if (len > rest)
-        pass(work, is_stderr, joined, len - rest);
+        stream(work, is_stderr ? "stderr" : "stdout", joined, len - rest);
 }
 
 /* One without text may be the value of the cell, whose text comes with the result. */
@@ -211,7 +188,7 @@ static void on_input(struct jupyter_work *work, struct call *call)
     call->user = work;
     call->on_cancel = on_cancel;
     jupyter_reply(work->client, JUPYTER_STDIN, "input_request", work->header,
-                  json_pack("{s:s, s:b}", "prompt", "", "password", 0));
+                  json_pack("{s:s, s:b}", "prompt", "", "password", call_line_is_hidden(call)));
 }
 
 void jupyter_work_input(struct jupyter_work *work, const char *line, size_t len)
@@ -311,14 +288,6 @@ static void explain(const struct run *run, struct buf *text, struct failure *f)
     f->message = f->traceback = buf_str(text);
 }
 
-/* Sends the part of stderr that was held back, unless it is the report that follows. */
-static void end_trace(struct jupyter_work *work, const struct run_exception *e)
-{
-    if (work->trace.len && (!e->traceback || strcmp(buf_str(&work->trace), e->traceback) != 0))
-        flush_trace(work);
-    buf_clear(&work->trace);
-}
-
 static void end_badly(struct jupyter_work *work, const struct run *run)
 {
     cleanup(buf_done) struct buf text = BUF_OF(TEXT_MAX);
@@ -326,7 +295,6 @@ static void end_badly(struct jupyter_work *work, const struct run *run)
     struct failure f = {e->name, e->message ? e->message : "",
                         e->traceback ? e->traceback : e->message};
 
-    end_trace(work, e);
     if (run->result.error.code != E_NONE || run->result.status != RUN_ERROR || !e->name)
         explain(run, &text, &f);
     fail(work, &f);
@@ -347,11 +315,20 @@ static void publish_value(struct jupyter_work *work, const char *text)
                                   "data", data, "metadata"));
 }
 
+/* Also one that has handled an interrupt, and came to its end. */
+static bool is_good(const struct run *run)
+{
+    const struct run_result *r = &run->result;
+
+    return r->error.code == E_NONE &&
+           (r->status == RUN_SUCCESS || (r->status == RUN_CANCELLED && r->has_finished));
+}
+
 static void end_cell(struct jupyter_work *work, const struct run *run)
 {
     static const char *const names[] = {"stdout", "stderr"};
     const struct run_stream *const streams[] = {&run->result.out, &run->result.err};
-    bool is_good = run->result.error.code == E_NONE && run->result.status == RUN_SUCCESS;
+    bool is_well = is_good(run);
 
     for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
         static const char note[] = "\n[the rest of this output was left out]\n";
@@ -360,13 +337,12 @@ static void end_cell(struct jupyter_work *work, const struct run *run)
         if (streams[i]->total > run->terms.limits.output_bytes)
             stream(work, names[i], note, sizeof(note) - 1);
     }
-    if (!is_good || !run->result.value_text)
+    if (!is_well || !run->result.value_text)
         flush_display(work);
-    if (!is_good) {
+    if (!is_well) {
         end_badly(work, run);
         return;
     }
-    flush_trace(work);
     if (run->result.value_text)
         publish_value(work, run->result.value_text);
     reply(work, json_pack("{s:s, s:I, s:[], s:{}}", "status", "ok", "execution_count",
@@ -430,7 +406,7 @@ static void end_inspection(struct jupyter_work *work, const struct run *run)
 static void on_done(void *user, const struct run *run)
 {
     struct jupyter_work *work = user;
-    bool has_failed = run->result.error.code != E_NONE || run->result.status != RUN_SUCCESS;
+    bool has_failed = !is_good(run);
 
     work->job = NULL;
     work->run = NULL;
@@ -492,6 +468,7 @@ static int start(struct jupyter_work *work, const struct buf *code, struct error
         .code = {buf_str(code), code->len},
         .language = kernel->language,
         .can_type = is_cell && work->can_type && work->client,
+        .is_notebook = is_cell,
     };
     double most = api_limit_max(api, work->caller, RUN_LIMIT_ROW_timeout_s);
     struct job_order order = {
@@ -537,13 +514,20 @@ static void end_unstarted(struct jupyter_work *work, struct error *err)
     jupyter_kernel_next(work->kernel, has_failed);
 }
 
-void jupyter_work_begin(struct jupyter_work *work)
+static void begin(void *arg)
 {
+    struct jupyter_work *work = arg;
     cleanup(buf_done) struct buf code = BUF_OF(2 * LIMIT_CODE_BYTES);
-    struct jupyter_kernel *kernel = work->kernel;
     struct error err = {0};
 
-    buf_init(&work->trace, TRACE_MAX);
+    if (program_of(work, &code, &err) < 0 || !code.len || start(work, &code, &err) < 0)
+        end_unstarted(work, &err);
+}
+
+void jupyter_work_begin(struct jupyter_work *work)
+{
+    struct jupyter_kernel *kernel = work->kernel;
+
     buf_init(&work->text, TEXT_MAX);
     jupyter_publish_state(kernel, "busy", work->header);
     if (work->kind == JUPYTER_EXECUTE) {
@@ -554,6 +538,8 @@ void jupyter_work_begin(struct jupyter_work *work)
                             json_pack("{s:o, s:I}", "code", json_text_string(work->code, work->len),
                                       "execution_count", (json_int_t)work->count));
     }
-    if (program_of(work, &code, &err) < 0 || !code.len || start(work, &code, &err) < 0)
-        end_unstarted(work, &err);
+    if (work->kind == JUPYTER_EXECUTE && store_read_is_needed(work->code, work->len))
+        store_read_begin(&work->fresh, kernel->api, work->caller->keeper, begin, work);
+    else
+        begin(work);
 }

@@ -6,6 +6,7 @@
 #include <sys/queue.h>
 
 #include "api/api.h"
+#include "api/store_read.h"
 #include "base/id.h"
 #include "base/task.h"
 #include "compat/jupyter.h"
@@ -37,9 +38,9 @@ struct jupyter_work {
     char cuts[2][4]; /* a character that is cut in two between two reads */
     size_t n_cuts[2];
     json_t *display;    /* that may belong to the value of the cell, or NULL */
-    struct buf trace;   /* of stderr: what may be the report of an exception */
     struct buf text;    /* what an inspection says */
     struct call *input; /* the program waits for a line */
+    struct store_read fresh;
 };
 
 struct jupyter_client {

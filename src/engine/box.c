@@ -685,7 +685,7 @@ void box_on_deadline(void *arg)
         box_session_on_deadline(b);
         return;
     }
-    if (b->state == BOX_RUNNING && b->cell.verdict == BOX_NO_VERDICT && box_is_held(b))
+    if (b->state == BOX_RUNNING && b->cell.verdict == BOX_NO_VERDICT && box_has_more_time(b))
         return;
     if (b->state == BOX_RUNNING) {
         box_end_run(b, BOX_TIMEOUT);

@@ -1,5 +1,5 @@
-/* Questions of a run: calls that need approval, and hosts that no grant names. Somebody answers,
- * and meanwhile the clock of the run stands (box_cell.h, n_held). */
+/* Questions of a run: calls that need approval, hosts that no grant names, and lines that somebody
+ * types. Meanwhile the clock of the run stands (box_cell.h, n_held). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +31,52 @@ static void show_arguments(struct run *run, struct approval *approval)
 
 static void hold_clock(struct box *b)
 {
-    if (b->cell.n_held++ == 0)
-        b->cell.held_since_ns = loop_now_ns();
+    if (b->cell.n_held++)
+        return;
+    box_look(b);
+    b->cell.held_since_ns = loop_now_ns();
+    b->cell.held_cpu_ms = b->cell.cpu_ms;
+    box_watch_limits(b);
+}
+
+/* For how long the clock has stood in the present question: less what was computed meanwhile, and
+ * so it never goes faster than time. */
+static uint64_t standing_ns(const struct box *b)
+{
+    uint64_t passed = loop_now_ns() - b->cell.held_since_ns;
+    uint64_t used =
+        b->cell.cpu_ms > b->cell.held_cpu_ms ? (b->cell.cpu_ms - b->cell.held_cpu_ms) * 1000000 : 0;
+
+    return used < passed ? passed - used : 0;
+}
+
+uint64_t box_clock_ns(const struct box *b)
+{
+    return loop_now_ns() - b->cell.clock_ns - b->cell.stood_ns -
+           (b->cell.n_held ? standing_ns(b) : 0);
+}
+
+static uint64_t time_left_ns(const struct box *b)
+{
+    uint64_t limit = (uint64_t)b->run->terms.limits.timeout_ms * 1000000;
+    uint64_t passed = box_clock_ns(b);
+
+    return passed < limit ? limit - passed : 0;
+}
+
+bool box_is_out_of_time(const struct box *b)
+{
+    return b->cell.n_held && b->run->terms.limits.timeout_ms && time_left_ns(b) == 0;
+}
+
+bool box_has_more_time(struct box *b)
+{
+    uint64_t left = b->cell.n_held || b->cell.stood_ns ? time_left_ns(b) : 0;
+
+    /* While it is held, box_on_tick() looks. */
+    if (left && !b->cell.n_held)
+        loop_timer_start(b->deadline, left / 1000000 + 1);
+    return left > 0;
 }
 
 void box_want_line(struct box *b, struct call *call)
@@ -53,32 +97,15 @@ void box_ask(struct box *b, struct approval *approval)
 
 void box_asked(struct box *b)
 {
-    uint64_t now = loop_now_ns();
-
-    if (!b->cell.n_held || --b->cell.n_held)
-        return;
-    b->cell.held_ns += now - b->cell.held_since_ns;
-    if (b->cell.due_ns && b->cell.state != CELL_ANSWERING && b->state == BOX_RUNNING &&
-        b->cell.verdict == BOX_NO_VERDICT) {
-        /* It has what was left when the clock stopped, not the time that has passed since. */
-        b->cell.held_ns -= now - b->cell.due_ns;
-        b->cell.held_ns += b->cell.held_ns == 0;
-        b->cell.due_ns = 0;
-        (void)box_is_held(b);
-    }
-}
-
-bool box_is_held(struct box *b)
-{
-    if (b->cell.n_held)
-        b->cell.due_ns = b->cell.due_ns ? b->cell.due_ns : loop_now_ns();
-    else if (b->cell.held_ns)
-        loop_timer_start(b->deadline, b->cell.held_ns / 1000000 + 1);
-    else
-        return false;
     if (!b->cell.n_held)
-        b->cell.held_ns = 0;
-    return true;
+        return;
+    if (b->cell.n_held == 1) {
+        box_look(b);
+        b->cell.stood_ns += standing_ns(b);
+    }
+    if (--b->cell.n_held == 0 && b->run && b->run->terms.limits.timeout_ms &&
+        b->state == BOX_RUNNING && b->cell.state == CELL_SENT && b->cell.verdict == BOX_NO_VERDICT)
+        loop_timer_start(b->deadline, time_left_ns(b) / 1000000 + 1);
 }
 
 /* --- hosts --- */

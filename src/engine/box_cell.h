@@ -63,13 +63,16 @@ struct box_cell {
     bool is_interrupted_twice;
     bool has_grace;          /* after an interrupt: no limit but that of time is exceeded */
     uint64_t interrupted_ns; /* 0: it was not */
+    uint32_t grace_ms;       /* from then on, if it has one */
     uint32_t done_code;
     struct wire_exited exited;
 
-    unsigned n_held; /* questions that somebody has to answer: the clock stands */
-    uint64_t held_since_ns;
-    uint64_t held_ns; /* the run has so much more, by the clock on the wall */
-    uint64_t due_ns;  /* when the deadline came while the clock stood; 0: it did not */
+    /* The clock stands while somebody has to answer a question, but for the CPU time that the
+     * sandbox uses meanwhile: nobody computes for free. */
+    unsigned n_held;   /* such questions */
+    uint64_t clock_ns; /* when the clock began */
+    uint64_t stood_ns; /* for how long it has stood, without the present question */
+    uint64_t held_since_ns, held_cpu_ms; /* at the beginning of the present question */
 
     uint64_t work_ns;     /* CPU time of ours that it has taken so far */
     size_t drained;       /* bytes read of its output since its end */

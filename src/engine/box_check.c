@@ -60,6 +60,7 @@ static int send_cell(struct box_kernel *k, struct error *err)
     static struct wire_run message; /* too large for a stack; filled and packed here and now */
     const struct box *b = k->box;
     const struct run_limits *limits = &b->terms->limits;
+    uint32_t known = zygote_client_knows_policy(b->zygote, b->terms->policy);
     struct pack p;
     int r;
 
@@ -69,7 +70,8 @@ static int send_cell(struct box_kernel *k, struct error *err)
         .file_bytes = limits->file_bytes,
         .cpu_s = CHECK_MS / 1000,
         .code = {buf_str(&b->run->program.code), b->run->program.code.len},
-        .policy = b->terms->policy,
+        .known_policy = known,
+        .policy = known ? (struct span){0} : b->terms->policy,
     };
     pack_init(&p, wire_type_max(WIRE_RUN));
     wire_pack_run(&p, &message);

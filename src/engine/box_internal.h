@@ -191,7 +191,13 @@ void box_on_deadline(void *arg);
 void box_on_tick(void *arg);
 
 /* The deadline of a run has come: true when it has more time, since its clock stood for a while. */
-bool box_is_held(struct box *b);
+bool box_has_more_time(struct box *b);
+
+/* How long the run has run, by its own clock. */
+uint64_t box_clock_ns(const struct box *b);
+
+/* It waits for an answer, and has computed for as long as it may run. */
+bool box_is_out_of_time(const struct box *b);
 
 /* Memory of the sandbox without files from outside. Where no cgroup counts it the figure may be a
  * tick old: reading it takes a while. */
@@ -516,6 +522,12 @@ void box_begin_cell(struct box *b, struct run *run);
 /* A change that the table does not permit would be a mistake of ours: the sandbox ends. */
 void box_enter(struct box *b, enum cell_state state);
 void box_start_clocks(struct box *b, const struct run *run);
+
+/* Begins to look at the limits that Linux does not enforce for us, if there are any. */
+void box_watch_limits(struct box *b);
+
+/* Reads the counters. */
+void box_look(struct box *b);
 
 /* How a program ended, in the run's result: our verdict, or the status of wait(2); and words for
  * the signal that ended it. */

@@ -22,6 +22,9 @@
 /* Counters are read this often if Linux does not enforce the limit for us. */
 #define TICK_MS 50
 
+/* A program that waits for somebody is looked at less often: there may be many, and for long. */
+#define HELD_TICK_MS 500
+
 /* --- hand-over --- */
 
 void box_begin_cell(struct box *b, struct run *run)
@@ -133,6 +136,7 @@ void box_pack_run(const struct box_kernel *k, const struct run_terms *terms,
     cleanup(buf_done) struct buf words = BUF_OF(2 * LIMIT_COMMAND_BYTES);
     bool has_cgroup = cgroup_host_kind(b->cgroups) != CGROUP_NONE;
     bool is_command = program->language == RUN_COMMAND;
+    uint32_t known = zygote_client_knows_policy(b->zygote, terms->policy);
 
     message = (struct wire_run){
         .flags = (terms->has_terminal ? WIRE_RUN_TERMINAL : 0) |
@@ -156,7 +160,8 @@ void box_pack_run(const struct box_kernel *k, const struct run_terms *terms,
         .data_bytes = has_cgroup ? 0 : 2 * terms->limits.memory_bytes + UNCOUNTED_SLACK,
         .code = is_command ? pack_words(program->args, &words)
                            : (struct span){buf_str(&program->code), program->code.len},
-        .policy = terms->policy,
+        .known_policy = known,
+        .policy = known ? (struct span){0} : terms->policy,
         .script = span_of(program->script ? program->script : ""),
         .language = program->language,
         .memory_mb = (uint32_t)(terms->limits.memory_bytes / MIB),
@@ -197,12 +202,20 @@ static int send_run(struct box *b, struct run *run, struct error *err)
     return r;
 }
 
+void box_watch_limits(struct box *b)
+{
+    if (b->run->terms.limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
+        loop_timer_start(b->tick, TICK_MS);
+    else if (b->cell.n_held && b->run->terms.limits.timeout_ms)
+        loop_timer_start(b->tick, HELD_TICK_MS);
+}
+
 void box_start_clocks(struct box *b, const struct run *run)
 {
+    b->cell.clock_ns = loop_now_ns();
     if (run->terms.limits.timeout_ms) /* 0: a user's own run, without a time limit */
         loop_timer_start(b->deadline, run->terms.limits.timeout_ms);
-    if (run->terms.limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
-        loop_timer_start(b->tick, TICK_MS);
+    box_watch_limits(b);
 }
 
 /* The counters' files are opened by the first look. That is time a client need not wait for while
@@ -311,7 +324,7 @@ int box_own_memory(struct box *b, uint64_t *ret_bytes, struct error *err)
     return 0;
 }
 
-static void look(struct box *b)
+void box_look(struct box *b)
 {
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
         struct monitor_usage usage;
@@ -340,13 +353,15 @@ void box_on_tick(void *arg)
 
     if (b->state != BOX_RUNNING)
         return;
-    look(b);
+    box_look(b);
     if (b->cell.memory_peak > b->run->terms.limits.memory_bytes)
         box_end_run(b, BOX_MEMORY);
     else if (b->run->terms.limits.cpu_ms && b->cell.cpu_ms >= b->run->terms.limits.cpu_ms)
         box_end_run(b, BOX_CPU_TIME);
+    else if (box_is_out_of_time(b))
+        box_end_run(b, BOX_TIMEOUT);
     else
-        loop_timer_start(b->tick, TICK_MS);
+        box_watch_limits(b);
 }
 
 /* --- the answer --- */
@@ -358,7 +373,7 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
 
     *ret_oom_kills = 0;
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
-        look(b);
+        box_look(b);
         run->result.usage.cpu_ms = (double)b->cell.cpu_ms;
         run->result.usage.memory_peak_bytes = b->cell.memory_peak;
         run->result.usage.processes_peak = b->cell.processes_peak;
@@ -424,6 +439,7 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
         run->result.exit_code = (int)(b->cell.done_code & 0xff);
     else
         box_put_exit(run, status);
+    run->result.has_finished = cell_has_been(&b->cell, CELL_SENT) && run->result.exit_code == 0;
     if (b->cell.verdict != BOX_NO_VERDICT) {
         box_put_verdict(run, b->cell.verdict);
     } else if (oom_kills) {
@@ -545,7 +561,7 @@ static void work_on_answer(void *arg)
     judge(b, run);
     if (b->cell.interrupted_ns) {
         run->result.interrupt_ms = (double)(loop_now_ns() - b->cell.interrupted_ns) / 1e6;
-        run->result.interrupt_grace_ms = run->terms.interrupt_grace_ms;
+        run->result.interrupt_grace_ms = b->cell.grace_ms;
     }
 }
 

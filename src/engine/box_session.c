@@ -391,9 +391,21 @@ void box_session_on_signalled(struct box *b)
     try_to_hand_over(b);
 }
 
+/* Time that is left for it to end by itself. */
+static uint32_t grace_ms(const struct box *b)
+{
+    const struct run_terms *terms = &b->run->terms;
+    uint64_t passed_ms =
+        b->cell.verdict == BOX_TIMEOUT ? terms->limits.timeout_ms : box_clock_ns(b) / 1000000;
+    uint64_t left_ms = passed_ms < terms->grace_end_ms ? terms->grace_end_ms - passed_ms : 0;
+
+    return left_ms < terms->interrupt_grace_ms ? (uint32_t)left_ms : terms->interrupt_grace_ms;
+}
+
 static void send_interrupt(struct box *b)
 {
     b->cell.interrupted_ns = loop_now_ns();
+    b->cell.grace_ms = grace_ms(b);
     box_signal_kernel(b->active, SIGINT);
     loop_timer_start(b->deadline, INTERRUPT_FIRST_MS);
 }
@@ -607,9 +619,9 @@ static void kill_more(struct box *b)
 /* The rest of the cell's grace, or the little that every cell has. */
 static uint32_t rest_of_grace_ms(const struct box *b)
 {
-    uint32_t grace_ms = b->cell.has_grace ? b->run->terms.interrupt_grace_ms : 0;
+    uint32_t whole_ms = b->cell.has_grace ? b->cell.grace_ms : 0;
 
-    return grace_ms > INTERRUPT_FIRST_MS + INTERRUPT_AGAIN_MS ? grace_ms - INTERRUPT_FIRST_MS
+    return whole_ms > INTERRUPT_FIRST_MS + INTERRUPT_AGAIN_MS ? whole_ms - INTERRUPT_FIRST_MS
                                                               : INTERRUPT_AGAIN_MS;
 }
 

@@ -97,10 +97,10 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret_
     return 0;
 }
 
-void recorder_settle(struct recorder *recorder)
+void recorder_settle(struct recorder *recorder, bool may_leave_child)
 {
     if (recorder)
-        trail_settle(recorder->trail);
+        trail_settle(recorder->trail, may_leave_child);
 }
 
 void recorder_close(struct recorder *recorder)

@@ -41,7 +41,7 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret_
                   struct error *err);
 
 /* Nothing more is expected: trail_settle(). */
-void recorder_settle(struct recorder *recorder);
+void recorder_settle(struct recorder *recorder, bool may_leave_child);
 
 /* Waits for the disk. Accepts NULL. */
 void recorder_close(struct recorder *recorder);

@@ -101,6 +101,8 @@ BASH = [
     ("set -e\nfalse\necho no", "", 1),
     ("set -euo pipefail\ng() { false; echo in; }\ng\necho no", "", 1),
     ("trap 'echo bye' EXIT\necho a\nexit 4", "a\nbye\n", 4),
+    ("trap 'r=$?; echo left $r' EXIT\nset -e\n(exit 6)\necho no", "left 6\n", 6),
+    ("trap 'echo a' ERR; trap 'echo b' EXIT; trap", "trap -- 'echo b' EXIT\ntrap -- 'echo a' ERR\nb\n", 0),
     ("trap 'echo failed' ERR\nset -e\nfalse\necho no", "failed\n", 1),
     ("set -u\necho $nope\necho no", "", 1),
     ("set -o nounset\ng() { echo $1; }\ng 1; g\necho no # not", "1\n", 1),

@@ -226,6 +226,44 @@ def test_input_is_asked_of_the_client(client):
     assert "hello Ada\n" in text(client.answers(id))
 
 
+def answer(client, id, lines):
+    """Gives a line whenever the kernel asks. Returns all messages, and what the questions said of passwords."""
+    said, passwords = [], []
+    while not ({"execute_reply"} <= {kind for kind, _ in said} and ("status", {"execution_state": "idle"}) in said):
+        message = client.receive()
+        if message["parent_header"].get("msg_id") != id:
+            continue
+        said.append((message["header"]["msg_type"], message["content"]))
+        if said[-1][0] == "input_request":
+            passwords.append(said[-1][1]["password"])
+            client.ask("input_reply", {"value": lines.pop(0), "status": "ok"}, channel="stdin")
+    return said, passwords
+
+
+def test_a_password_is_asked_for_as_one(client):
+    id = client.execute("import getpass\nkey = getpass.getpass('key: ')\nprint(len(key), input())", allow_stdin=True)
+    said, passwords = answer(client, id, ["abcd", "shown"])
+    assert (text(said), text(said, "stderr"), passwords) == ("key: 4 shown\n", "", [True, False]), said
+
+
+def test_the_debugger_asks_for_its_commands(client):
+    client.run("def f(n):\n    half = n // 2\n    return half / 0\nf(10)")
+    said, _ = answer(client, client.execute("%debug", allow_stdin=True), ["p half + 1", "up", "q"])
+    assert "-> return half / 0" in text(said) and "(Pdb) 6\n" in text(said) and of(said, "execute_reply")[0]["status"] == "ok", said
+    assert "half = 5" in text(client.run("%debug"))  # nobody types
+
+
+def test_a_variable_named_result_is_a_variable(client):
+    assert not of(client.run("result = 5"), "execute_result")
+    assert of(client.run("result = 6\n7"), "execute_result")[0]["data"]["text/plain"] == "7"
+
+
+@pytest.mark.parametrize("code", ["1 / 0", "raise ExceptionGroup('two', [ValueError(1), KeyError(2)])", "import sys\nprint('before', file=sys.stderr)\n1 / 0", "x = = 1"])
+def test_an_exception_is_no_output(client, code):
+    said = client.run(code)
+    assert text(said, "stderr") == ("before\n" if "before" in code else "") and len(of(said, "error")) == 1, said
+
+
 def test_without_stdin_the_input_is_at_its_end(client):
     assert of(client.run("input()"), "error")[0]["ename"] == "EOFError"
 
@@ -264,6 +302,30 @@ def wait_for_stream(client, part):
         m = client.receive()
         if m["header"]["msg_type"] == "stream" and part in m["content"]["text"]:
             return
+
+
+def test_a_cell_that_handles_its_interrupt_is_no_failure(server, kernel, client):
+    id = client.execute("import time\nprint('begun', flush=True)\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('stopped')\n'went on'")
+    while client.receive()["header"]["msg_type"] != "stream":
+        pass
+    assert server.post(f"/jupyter/api/kernels/{kernel}/interrupt").status == 204
+    said = client.answers(id)
+    assert of(said, "execute_reply")[0]["status"] == "ok" and of(said, "execute_result")[0]["data"]["text/plain"] == "'went on'", said
+    assert not of(said, "error") and text(said) == "stopped\n", said
+
+
+def test_a_long_call_has_its_grace(callers):
+    """Its time limit is the largest there is, and its grace comes out of that."""
+    with Server(callers["user"], "--socket", "none", env={"BELLJAR_INTERRUPT_GRACE_S": "10"}) as server:
+        kernel = server.post("/jupyter/api/kernels").json["id"]
+        with Kernel(server, kernel) as client:
+            client.run("kept = 5\nimport signal, time")
+            id = client.execute("signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\nprint('begun', flush=True)\ntime.sleep(2)\nsignal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])")
+            while client.receive()["header"]["msg_type"] != "stream":
+                pass
+            assert server.post(f"/jupyter/api/kernels/{kernel}/interrupt").status == 204
+            assert of(client.answers(id), "error")[0]["ename"] == "KeyboardInterrupt"
+            assert of(client.run("kept"), "execute_result")[0]["data"]["text/plain"] == "5"
 
 
 def test_an_interrupt_ends_the_cell_and_keeps_variables(server, kernel, client):

@@ -43,7 +43,7 @@ def test_lines_of_notebooks(run):
     assert run("%%time\n6 * 7")["structuredContent"]["result"]["json"] == 42
     assert run("%time 1")["structuredContent"]["stdout"].startswith("CPU times: ")
     assert "per loop" in run("%timeit 1 + 1")["structuredContent"]["stdout"]
-    assert "Signature:   len(obj, /)" in mcp.text_of(run("len?"))
+    assert "Signature: len(obj, /)" in mcp.text_of(run("len?"))
     shown = mcp.text_of(run("def f(a, b=2):\n    'Adds.'\n    return a + b\nf?\n?nothing"))
     assert "f(a, b=2)" in shown and "Adds." in shown and "return a + b" not in shown and "Object `nothing` not found." in shown, shown
     failed = run("!exit 3\nprint('on')")["structuredContent"]

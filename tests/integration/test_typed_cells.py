@@ -1,11 +1,12 @@
 """Cells that read lines somebody types: in every language at the prompt, in a session of a server, and over HTTP."""
 import shutil
+import termios
 
 import pytest
 
 from client_ways import belljar_client
 from prompt import CONTROL_C, CONTROL_D, Prompt
-from serving import Server
+from serving import Server, wait_until
 
 pytestmark = pytest.mark.usefixtures("watch")
 
@@ -123,6 +124,91 @@ def test_an_interrupt_ends_a_cell_that_waits(server, session):
     assert server.post(f"/v1/runs/{asked['run_id']}/stdin", {"text": "x"}).status == 404
     assert server.execute(session, "kept")["result"]["text"] == "1"
     stream.close()
+
+
+GETPASS = "import getpass\nk = getpass.getpass('ke' + 'y? ')\nprint('has', len(k))"
+
+
+def test_a_password_is_not_to_be_shown(server, session):
+    stream = server.stream("POST", f"/v1/sessions/{session}/execute", {"code": GETPASS + "\ninput()", "stdin_open": True})
+    for hidden in (True, False):
+        asked = stream.until("input")[2]
+        assert asked["hidden"] is hidden and server.post(f"/v1/runs/{asked['run_id']}/stdin", {"text": "abc"}).status == 204
+    done = stream.until("result")[2]
+    assert (done["stdout"], done["stderr"]) == ("key? has 3\n", ""), done
+    stream.close()
+
+
+@pytest.mark.parametrize("where", ["here", "server"])
+def test_a_password_is_not_shown_at_the_prompt(user, server, session, where):
+    asks = Prompt(user, "--profile", "open") if where == "here" else Prompt(server.who, "--session", session, env={"BELLJAR_SERVER": f"unix:{server.socket}"})
+    with asks as p:
+        p.wait(">>> ")
+        paste(p, GETPASS)
+        p.wait("key? ")
+        wait_until(lambda: not termios.tcgetattr(p.slave)[3] & termios.ECHO, "the terminal shows nothing")
+        p.line("s3cr3t word")
+        p.wait("has 11")
+        p.wait("\x1b[?2004h")
+        assert b"s3cr3t" not in p.seen
+        paste(p, "print('got', input('an' + 'y? '))")
+        p.wait("any? ")
+        p.line("seen")
+        p.wait("seen")  # by the terminal
+        p.wait("got seen")
+        p.wait("\x1b[?2004h")
+        paste(p, GETPASS)
+        p.wait("key? ")
+        p.type(CONTROL_C)
+        p.wait("\x1b[?2004h")
+        p.type(CONTROL_D)
+
+
+def test_the_debugger_asks_over_http(server, session):
+    server.execute(session, "def f(n):\n    half = n // 2\n    return half / 0\nf(10)")
+    stream = server.stream("POST", f"/v1/sessions/{session}/execute", {"code": "%debug", "stdin_open": True})
+    for line in ("p half + 1", "up", "c"):
+        asked = stream.until("input")[2]
+        assert server.post(f"/v1/runs/{asked['run_id']}/stdin", {"text": line}).status == 204
+    done = stream.until("result")[2]
+    assert done["status"] == "success" and "(Pdb) 6\n" in done["stdout"] and "-> return half / 0" in done["stdout"], done
+    stream.close()
+    given = server.execute(session, "%debug", stdin="p half\nq\n")
+    assert "(Pdb) 5\n" in given["stdout"], given
+    assert "nobody can type" in server.execute(session, "%debug")["stderr"]
+
+
+WAITS = """
+import threading, time
+def beside():
+%s
+threading.Thread(target=beside).start()
+print("asked", input())
+"""
+
+
+def test_the_clock_stands_for_a_cell_that_waits(server, session):
+    cell = {"code": WAITS % "    time.sleep(1.5)\n    print('slept', flush=True)", "stdin_open": True, "timeout_s": 1}
+    stream = server.stream("POST", f"/v1/sessions/{session}/execute", cell)
+    run = stream.until("input")[2]["run_id"]
+    assert stream.until("stdout")[2]["text"] == "slept\n"
+    assert server.post(f"/v1/runs/{run}/stdin", {"text": "x"}).status == 204
+    done = stream.until("result")[2]
+    assert (done["status"], done["stdout"]) == ("success", "slept\nasked x\n"), done
+    stream.close()
+
+
+def test_what_computes_beside_a_cell_that_waits_is_counted(server, session):
+    """By the limit of time, and by that of CPU time."""
+    server.execute(session, "stop = False")
+    for limit in ("timeout_s", "cpu_time_s"):
+        cell = {"code": "stop = False\n" + WAITS % "    while not stop: pass", "stdin_open": True, limit: 1}
+        stream = server.stream("POST", f"/v1/sessions/{session}/execute", cell)
+        done = stream.until("result")[2]  # nobody answers
+        assert done["status"] == "timeout" and done["usage"]["cpu_ms"] >= 500, done
+        assert [d["layer"] for d in done["denials"]] == ["time limit"], done
+        assert server.execute(session, "stop = True")["session_state"] == "kept"
+        stream.close()
 
 
 @pytest.mark.parametrize(("more", "says"), [({}, "follow the events"), ({"stdin": "x"}, "`stdin` already"), ({"detach": True}, "follow the events")])

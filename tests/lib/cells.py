@@ -1,7 +1,7 @@
 """Cells as people and models write them in notebooks, with what Jupyter says of the last one.
 
 The expectations were written down next to ipykernel's answers; nothing of Jupyter is needed to run them. A case is a list of cells in one session
-and what is wanted of its last cell: `out` is its whole standard output, `has` a part of everything it says, `value` the text of its value, `no_value`
+and what is wanted of its last cell: `out` is its whole standard output, `has` a part of everything it says, `hasnt` what is not in it, `value` the text of its value, `no_value`
 that it has none, `error` the name of its exception, `form` a kind of picture or text that it shows.
 """
 import sys
@@ -17,11 +17,12 @@ class Case:
     cells: tuple
     out: str = None
     has: tuple = ()
+    hasnt: tuple = ()
     value: str = None
     no_value: bool = False
     error: str = None
     form: str = None
-    standard: bool = True  # profile `standard` runs it, too
+    standard: bool = True  # None: in parts; profile `standard` runs it, too
     strict: bool = False  # None: in parts
     more: dict = field(default_factory=dict)
 
@@ -138,7 +139,7 @@ HABITS = [
     case("command that fails", "!exit 3\nprint('on')", out="on\n", has="exit code 3"),
     case("two signs give a value", "!!echo a", value="['a']"),
     case("bash cell", "%%bash\nfor i in 1 2; do echo $i; done", out="1\n2\n"),
-    case("bash cell that fails", "%%bash\nexit 4", error="RuntimeError"),
+    case("bash cell that fails", "%%bash\nexit 4", error="CalledProcessError", has="Command 'exit 4' returned non-zero exit status 4"),
     case("sh cell", "%%sh\necho hi", out="hi\n"),
     case("script cell", "%%script python3\nprint(6 * 7)", out="42\n"),
     case("python cell", "%%python3\nprint('apart')", out="apart\n"),
@@ -227,7 +228,41 @@ HABITS = [
     case("load", "%%writefile shown.py\nprint(8)", "%load shown.py", has=("print(8)", "`%run shown.py` runs it"), strict=True),
     case("store", "x = 1", "%store x", error="NotImplementedError", has="write it to a file", strict=True),
     case("recall", "x = 1", "%recall 1", error="NotImplementedError", has="In[N]", strict=True),
-    case("timeit as a function", "get_ipython().run_line_magic('timeit', '1')", error="NotImplementedError", has="as a line of the cell", strict=True),
+    case("timeit as a function", "get_ipython().run_line_magic('timeit', '-n 1 -r 1 1')", has="per loop", standard=False),
+    case("time of a cell as a function", "get_ipython().run_cell_magic('time', '', 'y = 6\\nprint(y)')", has=("6\n", "Wall time: "), standard=False),
+    case("a text as a cell", "get_ipython().run_cell('z = 8\\n!echo {z}');", "z", value="8", standard=False),
+    case("a text as an expression", "get_ipython().ev('6 * 7')", value="42", standard=False),
+    case("a text as statements", "get_ipython().ex('w = 4')", "w", value="4", standard=False),
+    case("a cell again", "n = 1", "n += 1", "%rerun 2", "n", value="3", standard=False),
+    case("a debugger without anybody", "def inner(a, b):\n    return a / b\ndef outer(n):\n    half = n // 2\n    return inner(half, 0)\nouter(10)", "%debug", has=("half = 5", "b = 0", "ZeroDivisionError", "nobody can type"), strict=None, standard=None),
+    case("a debugger before an error", "%debug", out="no cell has failed so far\n", strict=True),
+    case("the last exception", "{}['k']", "import sys\nrepr(sys.last_value)", value='"KeyError(\'k\')"', standard=None, strict=None),
+    case("a traceback of the last exception", "{}['k']", "import traceback\ntraceback.print_last()", has="KeyError: 'k'", strict=True),
+    case("names of an exit are kept from nobody", "{}['k']", "import sys\nsys.exit(3)", "%tb", has="KeyError: 'k'", strict=True),
+    case("a debugger that starts by itself", "%pdb on", has="call `%debug` after an error", strict=True),
+    case("capture of displays", "%%capture c\nfrom IPython.display import HTML\ndisplay(HTML('<b>k</b>'))\n41", "len(c.outputs)", value="2", strict=True),
+    case("captured displays are shown", "%%capture c\nfrom IPython.display import HTML\ndisplay(HTML('<b>k</b>'))", "c.show()", form="text/html", strict=True),
+    case("capture of a figure", "%%capture c\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])", "'none so far'", "c()", form="image/png", strict=True),
+    case("capture without displays", "%%capture --no-display\nprint('gone')\n5", out="", value="5", strict=True),
+    case("captured by a function with displays", "from IPython.utils.capture import capture_output\nwith capture_output() as c:\n    display(3)\nlen(c.outputs)", value="1", strict=True),
+    case("an output that shows itself is captured", "%%capture c\nclass A:\n    def _ipython_display_(self): print('self')\nA()", "c.stdout", value="'self\\n'", strict=True),
+    case("a module is reloaded", "%%writefile again.py\nN = 1\n", "import again", "import os\nopen('again.py', 'w').write('N = 22\\n')\nimport importlib", "importlib.reload(again).N, again.N", value="(22, 22)", strict=True),
+    case("autoreload", "%load_ext autoreload\n%autoreload 2", "%%writefile anew.py\ndef f(): return 1\nclass A:\n    def m(self): return 1\n", "from anew import f, A\na = A()", "%%writefile anew.py\ndef f(): return 22\nclass A:\n    def m(self): return 33\n", "f(), a.m()", value="(22, 33)", strict=True),
+    case("autoreload of a mistake", "%autoreload 2", "%%writefile wrong.py\nN = 1\n", "import wrong", "%%writefile wrong.py\nN = = 22\n", "wrong.N", value="1", has="autoreload of wrong failed: ", strict=True),
+    case("an extension that is not there", "%load_ext no_such_thing\nprint('on')", out="on\n", has="no extension `no_such_thing`", strict=True),
+    case("an extension of one's own", "%%writefile ext1.py\ndef load_ipython_extension(ip):\n    ip.register_magic_function(lambda line: line.upper(), 'line', 'shout')\n", "%load_ext ext1", "%shout a", value="'A'", standard=None, strict=None),
+    case("a text of a bundle is the value's", "class A:\n    def _repr_mimebundle_(self, include=None, exclude=None): return {'text/plain': 'own', 'text/html': '<b>A</b>'}\nA()", value="own", form="text/html", strict=True),
+    case("a printer's text is the value's", "class A:\n    def _repr_pretty_(self, p, cycle):\n        with p.group(1, 'A(', ')'):\n            p.text('x=')\n            p.pretty([1])\nA()", value="A(x=[1])", strict=True),
+    case("Out is not in itself", "5", "Out", "len(Out), _", value="(1, 5)", strict=True),
+    case("history has this cell", "x = 1", "%history", out="x = 1\n%history\n", strict=True),
+    case("reset of values alone", "q = 10", "5", "%reset -f out", "q, len(Out)", value="(10, 0)", strict=True),
+    case("xdel of nothing", "%xdel nothing", out="NameError: name 'nothing' is not defined\n", strict=True),
+    case("lsmagic is a value", "m = %lsmagic", "'%timeit' in str(m)", value="True", strict=True),
+    case("braces twice are braces", "x = 5\n!echo '{{x}}' {x}", out="{x} 5\n"),
+    case("braces of awk twice", "!echo a b | awk '{{print $2}}'", out="b\n"),
+    case("sh is sh", "%%sh\necho ${BASH_VERSION:-none}", out="none\n"),
+    case("times of a failure are not shown", "%time [1][4]", error="IndexError", out="", strict=True),
+    case("frames of a loop are not shown", "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    raise ValueError('in it')\nawait f()", error="ValueError", hasnt=("base_events", "_belljar"), strict=True),
     case("other names of In and Out", "7", "(_oh[1], _ih[1])", value="(7, '7')", strict=True),
     case("a future statement stays", "from __future__ import annotations", "def f(x: Missing): pass\nf.__annotations__['x']", value="'Missing'", strict=True),
     case("a future statement of another cell", "1", "def f(x: int): pass\nf.__annotations__['x'].__name__", value="'int'", strict=True),

@@ -2,7 +2,7 @@
 from IPython.core.magic import cell_magics, line_magics, register_class, register_function
 
 HARMLESS = (
-    "matplotlib load_ext reload_ext unload_ext autoreload config precision xmode colors pdb automagic gui pprint autosave logstart logstop "
+    "matplotlib unload_ext config xmode colors automagic gui pprint autosave logstart logstop "
     "clear doctest_mode"
 ).split()
 HINT = "write it as a line of the cell"
@@ -50,6 +50,20 @@ class Names(dict):
             self[name] = value
 
 
+class ExecutionResult:
+    """Result of run_cell()."""
+
+    result = error_in_exec = error_before_exec = None
+
+    @property
+    def success(self):
+        return self.error_in_exec is None
+
+    def raise_error(self):
+        if self.error_in_exec is not None:
+            raise self.error_in_exec
+
+
 class InteractiveShell:
     """A part of IPython's: commands, simple magics, the program's names."""
 
@@ -71,7 +85,9 @@ class InteractiveShell:
     def run_line_magic(self, name, line="", _stack_depth=1):
         if name in line_magics:
             return line_magics[name](line)
-        return None if name in HARMLESS else _notebook("magic", (name, line))
+        if name in HARMLESS:
+            return None
+        return _notebook("magic", (name, line)) if _notebook("rules") else _notebook("run_text", f"%{name} {line}")
 
     def magic(self, line):
         name, _, rest = line.lstrip("%").partition(" ")
@@ -87,12 +103,32 @@ class InteractiveShell:
 
             kind = {"html": "HTML", "markdown": "Markdown", "latex": "Latex", "svg": "SVG"}.get(name, "Javascript")
             return IPython.display.display(getattr(IPython.display, kind)(cell))
-        raise NotImplementedError(f"`%%{name}` cannot be called as a function here; {HINT}")
+        if not _notebook("rules"):
+            return _notebook("run_text", f"%%{name} {line}\n{cell}")
+        raise NotImplementedError(f"`%%{name}` cannot be called as a function in this profile; {HINT}")
 
-    def run_cell(self, code, *args, **kwargs):
-        raise NotImplementedError(f"code in a text cannot be run here; {HINT}")
+    def run_cell(self, raw_cell, store_history=False, silent=False, shell_futures=True, cell_id=None):
+        result = ExecutionResult()
+        try:
+            result.result = _notebook("run_text", raw_cell)
+        except NotImplementedError:
+            raise
+        except BaseException as error:
+            import traceback
 
-    ex = ev = run_cell
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            result.error_in_exec = error
+            traceback.print_exception(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+        if result.result is not None and not silent:
+            display(result.result)
+        return result
+
+    def ev(self, expr):
+        return _notebook("run_text", expr)
+
+    def ex(self, cmd):
+        _notebook("run_text", cmd)
 
     def enable_matplotlib(self, gui=None):
         return gui, "agg"

@@ -1,0 +1,1 @@
+"""There is no terminal; libraries ask for this to know that."""
