@@ -5,6 +5,7 @@
 
 #include "admit/access.h"
 #include "api/api.h"
+#include "store/replica.h"
 
 #define BEARER "Bearer "
 
@@ -45,7 +46,11 @@ int credential_check(struct request *request, struct span token, struct caller *
                                      .token = token,
                                      .ret_page = &request->page};
 
-    return access_check_caller(api->auth, api->recorder, &claim, ret_caller, err);
+    if (access_check_caller(api->auth, api->recorder, &claim, ret_caller, err) < 0)
+        return -1;
+    if (token.data && !request->page && api->store && store_replicas(api->store))
+        replicas_learn(store_replicas(api->store), (*ret_caller)->keeper, token);
+    return 0;
 }
 
 int credential_identify(struct request *request, struct caller **ret_caller, struct error *err)

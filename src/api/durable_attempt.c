@@ -42,6 +42,7 @@ void attempt_free(struct attempt *a)
     loop_watch_free(a->again);
     if (a->job)
         job_unwatch(a->job, &a->watch);
+    store_read_end(&a->fresh);
     job_task_done(&a->of);
     buf_done(&a->request);
     buf_done(&a->error_text);
@@ -366,12 +367,11 @@ static void load(void *arg)
     (void)schema_check(durable_fields, a->body, &a->err);
 }
 
-static void on_loaded(void *arg)
+static void begin(void *arg)
 {
     struct attempt *a = arg;
     struct run *run = NULL;
 
-    buf_done(&a->request);
     if (a->is_orphan || a->durable->is_stopping) {
         durable_drop(a);
     } else if (a->is_cancelled) {
@@ -386,6 +386,18 @@ static void on_loaded(void *arg)
         json_decref(take_ptr(a->body));
         enter_queue(a, run);
     }
+}
+
+static void on_loaded(void *arg)
+{
+    struct attempt *a = arg;
+    bool has_skills = store_read_is_needed(buf_str(&a->request), a->request.len);
+
+    buf_done(&a->request);
+    if (has_skills)
+        store_read_begin(&a->fresh, a->durable->api, a->caller->keeper, begin, a);
+    else
+        begin(a);
 }
 
 /* A record that cannot be read must not be tried for ever, and hold up all others. */

@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "api/durable.h"
+#include "api/store_read.h"
 #include "base/id.h"
 #include "base/task.h"
 #include "store/log_sync.h"
@@ -48,6 +49,7 @@ struct attempt {
     struct task task;
     struct buf request;
     json_t *body;
+    struct store_read fresh;
     struct error err; /* why it could not be begun */
 
     /* --- progress, as the program says --- */

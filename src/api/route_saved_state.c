@@ -1,6 +1,7 @@
 /* Work that goes on over several runs: states that the caller saves by a name. */
 #include "admit/quota.h"
 #include "api/api.h"
+#include "api/store_change.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "store/saved_state.h"
@@ -27,20 +28,37 @@ static const struct schema_field create_fields[] = {
     {0},
 };
 
-static void create_work(struct request *request)
+static int make_work(struct store_change *change, struct error *err)
 {
-    const char *name = json_string_value(json_object_get(request->json, "name"));
-    const char *description = json_string_value(json_object_get(request->json, "description"));
-    struct error err = {0};
-    struct store *store = api_store(request->api, &err);
-    bool is_new = false;
+    const json_t *body = change->request->json;
 
-    if (!store ||
-        saved_state_create(store, request->caller->keeper, name, description, &is_new, &err) < 0)
-        request_answer_error(request, &err);
+    return saved_state_create(change->store, change->owner, json_get_text(body, "name"),
+                              json_string_value(json_object_get(body, "description")),
+                              &change->is_new, err);
+}
+
+static void answer_created(struct store_change *change, struct error *err)
+{
+    struct request *request = change->request;
+
+    if (err->code != E_NONE)
+        request_answer_error(request, err);
     else
         request_answer_json(request, 200,
-                            json_pack("{s:s, s:b}", "name", name, "is_new", (int)is_new));
+                            json_pack("{s:O, s:b}", "name", json_object_get(request->json, "name"),
+                                      "is_new", (int)change->is_new));
+}
+
+static void create_work(struct request *request)
+{
+    struct store_change *change =
+        store_change_new(request, REPLICA_STATE, json_get_text(request->json, "name"));
+
+    if (!change)
+        return;
+    change->make = make_work;
+    change->answer = answer_created;
+    store_change_begin(change);
 }
 
 static const struct schema_field load_fields[] = {
@@ -81,37 +99,80 @@ static void refuse_save(struct request *request, int64_t seen, struct error *err
         request_answer_error(request, err);
 }
 
-static void save_work(struct request *request)
+static int64_t seen_version(const struct request *request)
 {
     const json_t *seen = json_object_get(request->json, "version");
-    int64_t version = 0, from = seen ? (int64_t)json_integer_value(seen) : -1;
-    cleanup(buf_done) struct buf text = BUF_OF(STATE_TEXT_MAX);
-    struct error err = {0};
-    struct store *store = api_store(request->api, &err);
 
-    if (!store || quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, &err) < 0 ||
-        json_text_dump(json_object_get(request->json, "state"), JSON_TEXT_COMPACT, &text, &err) <
-            0 ||
-        saved_state_save(store, request->caller->keeper, request->params[0],
-                         (struct span){buf_str(&text), text.len}, from, &version, &err) < 0) {
-        refuse_save(request, from, &err);
+    return seen ? (int64_t)json_integer_value(seen) : -1;
+}
+
+static int make_save(struct store_change *change, struct error *err)
+{
+    const struct span text = {json_string_value(change->input), json_string_length(change->input)};
+
+    if (!text.data)
+        return error_memory(err);
+    return saved_state_save(change->store, change->owner, change->request->params[0], text,
+                            seen_version(change->request), &change->version, err);
+}
+
+static void answer_saved(struct store_change *change, struct error *err)
+{
+    struct request *request = change->request;
+
+    if (err->code != E_NONE) {
+        refuse_save(request, seen_version(request), err);
         return;
     }
-    quota_spend(request->caller, loop_now_ns(), 0, (double)text.len);
-    request_answer_json(
-        request, 200,
-        json_pack("{s:s, s:I}", "name", request->params[0], "version", (json_int_t)version));
+    quota_spend(request->caller, loop_now_ns(), 0, (double)json_string_length(change->input));
+    request_answer_json(request, 200,
+                        json_pack("{s:s, s:I}", "name", request->params[0], "version",
+                                  (json_int_t)change->version));
+}
+
+static void save_work(struct request *request)
+{
+    cleanup(buf_done) struct buf text = BUF_OF(STATE_TEXT_MAX);
+    struct error err = {0};
+    struct store_change *change;
+
+    if (quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, &err) < 0 ||
+        json_text_dump(json_object_get(request->json, "state"), JSON_TEXT_COMPACT, &text, &err) <
+            0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    change = store_change_new(request, REPLICA_STATE, request->params[0]);
+    if (!change)
+        return;
+    change->input = json_stringn(buf_str(&text), text.len);
+    change->make = make_save;
+    change->answer = answer_saved;
+    store_change_begin(change);
+}
+
+static int make_deletion(struct store_change *change, struct error *err)
+{
+    return saved_state_delete(change->store, change->owner, change->request->params[0], err);
+}
+
+static void answer_deleted(struct store_change *change, struct error *err)
+{
+    if (err->code != E_NONE)
+        request_answer_error(change->request, err);
+    else
+        request_answer_empty(change->request, 204);
 }
 
 static void delete_work(struct request *request)
 {
-    struct error err = {0};
-    struct store *store = api_store(request->api, &err);
+    struct store_change *change = store_change_new(request, REPLICA_STATE, request->params[0]);
 
-    if (!store || saved_state_delete(store, request->caller->keeper, request->params[0], &err) < 0)
-        request_answer_error(request, &err);
-    else
-        request_answer_empty(request, 204);
+    if (!change)
+        return;
+    change->make = make_deletion;
+    change->answer = answer_deleted;
+    store_change_begin(change);
 }
 
 /* clang-format off */

@@ -4,6 +4,7 @@
 
 #include "admit/quota.h"
 #include "api/api.h"
+#include "api/store_change.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -93,6 +94,7 @@ static void show_file(struct request *request)
 /* --- saving: what was tried is stored --- */
 
 struct upload {
+    struct replica_wait wait; /* first: it is how the upload is found again */
     struct store *store;
     char owner[TOKEN_KEEPER_SIZE];
     char key[STORE_NAME_MAX + 1];
@@ -100,6 +102,12 @@ struct upload {
     struct skill_bundle folder;
     struct buf text; /* of a module */
     char *description;
+    struct job *job;         /* that tried it; or NULL: */
+    struct request *request; /* there was nothing to try */
+
+    /* --- what became of it --- */
+    int64_t version;
+    struct error err;
 };
 
 static void upload_empty(struct upload *upload)
@@ -113,8 +121,11 @@ static void upload_free(void *user)
 {
     struct upload *upload = user;
 
-    if (upload)
+    if (upload) {
+        replica_forget(&upload->wait);
         upload_empty(upload);
+        error_done(&upload->err);
+    }
     free(upload);
 }
 
@@ -123,22 +134,67 @@ static void upload_free_p(struct upload **upload)
     upload_free(*upload);
 }
 
-static json_t *save(struct upload *upload, struct error *err)
+static int store_upload(struct replica_wait *wait, struct error *err)
 {
-    int64_t version = 0;
-    int r;
+    struct upload *upload = (struct upload *)wait;
 
     if (upload->is_folder)
-        r = skill_save_folder(upload->store, upload->owner, &upload->folder, &version, err);
-    else
-        r = skill_save(upload->store, upload->owner, upload->key,
-                       (struct span){buf_str(&upload->text), upload->text.len}, upload->description,
-                       &version, err);
-    if (r < 0)
-        return NULL;
+        return skill_save_folder(upload->store, upload->owner, &upload->folder, &upload->version,
+                                 err);
+    return skill_save(upload->store, upload->owner, upload->key,
+                      (struct span){buf_str(&upload->text), upload->text.len}, upload->description,
+                      &upload->version, err);
+}
+
+static json_t *saved_json(const struct upload *upload)
+{
     return json_pack("{s:s, s:s+, s:I}", "name",
                      upload->is_folder ? upload->folder.name : upload->key, "module", "skills.",
-                     upload->key, "version", (json_int_t)version);
+                     upload->key, "version", (json_int_t)upload->version);
+}
+
+static void answer_upload(struct upload *upload)
+{
+    struct request *request = upload->request;
+
+    request->on_gone = NULL;
+    if (upload->err.code != E_NONE)
+        api_refuse(request, "skill", &upload->err);
+    else
+        request_answer_json(request, 200, saved_json(upload));
+    upload_free(upload);
+}
+
+static void on_stored(struct replica_wait *wait, struct error *err)
+{
+    struct upload *upload = (struct upload *)wait;
+
+    error_move(&upload->err, err);
+    if (upload->job)
+        job_settled(upload->job);
+    else
+        answer_upload(upload);
+}
+
+static void begin_store(struct upload *upload)
+{
+    upload->wait.kind = REPLICA_SKILL;
+    (void)snprintf(upload->wait.name, sizeof(upload->wait.name), "%s", upload->key);
+    upload->wait.make = store_upload;
+    upload->wait.done = on_stored;
+    replica_change(upload->store, upload->owner, &upload->wait);
+}
+
+/* The trial is over. */
+static void settle(struct job *job, const struct run *run, void *user)
+{
+    struct upload *upload = user;
+
+    upload->job = job;
+    if (run->result.error.code == E_NONE && run->result.status == RUN_SUCCESS)
+        begin_store(upload);
+    else
+        job_settled(job);
 }
 
 /* The run's output has been masked. */
@@ -172,8 +228,10 @@ static int write_saved(const struct run *run, void *user, struct buf *out, int *
         error_copy(err, &run->result.error);
     else if (run->result.status != RUN_SUCCESS)
         (void)refuse(run, upload->is_folder, err);
+    else if (upload->err.code != E_NONE)
+        error_move(err, &upload->err);
     else
-        answer = save(upload, err);
+        answer = saved_json(upload);
     if (answer)
         r = json_text_dump(answer, JSON_TEXT_COMPACT, out, err) < 0 ? -1
                                                                     : buf_add_str(out, "\n", err);
@@ -252,6 +310,11 @@ static int make_run(const struct request *request, struct upload *upload, struct
     return admit_request(&admission, &asked, ret_run, err);
 }
 
+static void on_upload_gone(struct request *request)
+{
+    upload_free(request->user);
+}
+
 static void put_skill(struct request *request)
 {
     struct api *api = request->api;
@@ -259,7 +322,6 @@ static void put_skill(struct request *request)
     struct error err = {0};
     struct job_order order;
     struct run *run = NULL;
-    json_t *answer;
 
     quota_spend(request->caller, loop_now_ns(), 0, (double)request->body.len);
     if (!upload)
@@ -270,48 +332,74 @@ static void put_skill(struct request *request)
     }
     if (run->program.code.len) {
         order = job_order_of(request, run);
-        order.form =
-            (struct job_form){.write = write_saved, .free = upload_free, .user = take_ptr(upload)};
+        order.form = (struct job_form){
+            .write = write_saved, .settle = settle, .free = upload_free, .user = take_ptr(upload)};
         (void)jobs_start_or_answer(api->jobs, request, &order);
         return;
     }
     /* A folder without Python: there is nothing to try. */
     run_free(run);
-    answer = save(upload, &err);
-    if (answer)
-        request_answer_json(request, 200, answer);
-    else
-        api_refuse(request, "skill", &err);
+    upload->request = request;
+    request->user = upload;
+    request->on_gone = on_upload_gone;
+    begin_store(take_ptr(upload));
 }
 
 /* --- taking away --- */
 
+static int make_deletion(struct store_change *change, struct error *err)
+{
+    return skill_delete(change->store, change->owner, change->request->params[0], err);
+}
+
+static void answer_deleted(struct store_change *change, struct error *err)
+{
+    if (err->code != E_NONE)
+        api_refuse(change->request, "skill", err);
+    else
+        request_answer_empty(change->request, 204);
+}
+
 static void delete_skill(struct request *request)
 {
-    struct error err = {0};
-    struct store *store = api_store(request->api, &err);
+    struct store_change *change = store_change_new(request, REPLICA_SKILL, request->params[0]);
 
-    if (!store || skill_delete(store, request->caller->keeper, request->params[0], &err) < 0)
-        api_refuse(request, "skill", &err);
-    else
-        request_answer_empty(request, 204);
+    if (!change)
+        return;
+    change->make = make_deletion;
+    change->answer = answer_deleted;
+    store_change_begin(change);
 }
 
 static const struct schema_field nothing[] = {{0}};
 
+static int make_undo(struct store_change *change, struct error *err)
+{
+    return skill_undo(change->store, change->owner, change->request->params[0], &change->version,
+                      err);
+}
+
+static void answer_undone(struct store_change *change, struct error *err)
+{
+    struct request *request = change->request;
+
+    if (err->code != E_NONE)
+        api_refuse(request, "skill", err);
+    else
+        request_answer_json(request, 200,
+                            json_pack("{s:s, s:I}", "name", request->params[0], "version",
+                                      (json_int_t)change->version));
+}
+
 static void undo_skill(struct request *request)
 {
-    struct error err = {0};
-    struct store *store = api_store(request->api, &err);
-    int64_t version = 0;
+    struct store_change *change = store_change_new(request, REPLICA_SKILL, request->params[0]);
 
-    if (!store ||
-        skill_undo(store, request->caller->keeper, request->params[0], &version, &err) < 0)
-        api_refuse(request, "skill", &err);
-    else
-        request_answer_json(
-            request, 200,
-            json_pack("{s:s, s:I}", "name", request->params[0], "version", (json_int_t)version));
+    if (!change)
+        return;
+    change->make = make_undo;
+    change->answer = answer_undone;
+    store_change_begin(change);
 }
 
 /* clang-format off */

@@ -14,6 +14,7 @@
 #include "api/fingerprint.h"
 #include "api/form.h"
 #include "api/host_name.h"
+#include "api/store_read.h"
 #include "base/cleanup.h"
 #include "base/hex.h"
 #include "base/json.h"
@@ -568,6 +569,15 @@ static void refuse_removed(const struct router *router, struct request *request)
     request_answer_error_as(request, 401, NULL, &err);
 }
 
+/* The store has been brought up to date, or there was no need. */
+static void handle(struct request *request)
+{
+    if (route_is_still_known(request))
+        request->route->handle(request);
+    else
+        refuse_removed(request->router, request);
+}
+
 static void finish_reading(const struct router *router, struct request *request, int r,
                            struct error *err)
 {
@@ -576,7 +586,7 @@ static void finish_reading(const struct router *router, struct request *request,
         refuse_removed(router, request);
     } else if (r < 0)
         request_answer_error(request, err);
-    else
+    else if (!store_read_first(request, handle))
         request->route->handle(request);
 }
 

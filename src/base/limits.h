@@ -79,7 +79,7 @@
 
 /* Sandboxes alive at once in one supervisor: descriptors (about eight each) are the scarce thing.
  */
-#define LIMIT_SANDBOXES 4096
+#define LIMIT_SANDBOXES 16384
 
 /* Time limits for making one sandbox, and for starting a zygote with all its imports. Both take
  * milliseconds to seconds on any machine; an emulated one is a hundred times slower. */

@@ -375,13 +375,15 @@ static bool is_of_kind(const json_t *value, const struct call_field *field)
         return json_is_integer(value);
     case CALL_OBJECT:
         return json_is_object(value);
+    case CALL_FLAG:
+        return json_is_boolean(value);
     }
     return false;
 }
 
 static int check_field(const struct call *call, const struct call_field *field, struct error *err)
 {
-    static const char *const kinds[] = {"a text", "a whole number", "an object"};
+    static const char *const kinds[] = {"a text", "a whole number", "an object", "true or false"};
     const json_t *value = json_object_get(call->arguments, field->name);
 
     /* None is what a program passes for nothing. */

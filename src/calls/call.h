@@ -24,7 +24,7 @@
 
 /* --- for whoever answers: a row each --- */
 
-enum call_kind { CALL_TEXT, CALL_NUMBER, CALL_OBJECT };
+enum call_kind { CALL_TEXT, CALL_NUMBER, CALL_OBJECT, CALL_FLAG };
 
 /* An argument. What has no row is refused by name, and so is what has another type. */
 struct call_field {
@@ -83,6 +83,9 @@ extern const struct call_row call_state_rows[], call_skill_rows[], call_apis_row
  * RUN_EVENT_INPUT and answers once: with the line and its newline, or NULL: there are no more.
  * call->on_cancel and call->user are the door's to set. */
 void call_give_line(struct call *call, const char *text, size_t len);
+
+/* The line is not to be seen while it is typed: a password. */
+bool call_line_is_hidden(const struct call *call);
 
 /* Another line is being waited for. */
 void call_refuse_line(struct call *call);

@@ -60,17 +60,16 @@ static const char *name_of(const struct call *call)
     return name ? name : json_string_value(json_object_get(call->arguments, "skill_name"));
 }
 
-/* NULL, without an error: the owner has none of that name. Of everybody's nothing can be changed in
- * any case. */
-static json_t *find_own(const struct call *call, struct error *err)
+/* NULL, without an error: the owner has no skill of that name. Nobody changes a public one in any
+ * case. */
+static json_t *find_own(const struct stored *stored, const char *name, struct error *err)
 {
-    const struct stored stored = call_stored(call);
     json_t *skill = NULL;
     const char *kind;
 
-    if (stored_check(&stored, err) < 0)
+    if (stored_check(stored, err) < 0)
         return NULL;
-    if (skill_load(stored.store, stored.owner, name_of(call), 0, &skill, err) < 0) {
+    if (skill_load(stored->store, stored->owner, name, 0, &skill, err) < 0) {
         if (err->code == E_NOT_FOUND || err->code == E_INVALID)
             error_done(err); /* a name that cannot be is refused when it is saved */
         return NULL;
@@ -87,16 +86,38 @@ static json_int_t version_of(const json_t *skill)
     return json_integer_value(json_object_get(skill, "version"));
 }
 
-/* Whether it is still the one that the question was about. */
-static bool is_unchanged(const struct asking *asking)
-{
-    struct error err = {0};
-    json_t *now = find_own(asking->call, &err);
-    bool result = now && version_of(now) == version_of(asking->old);
+/* --- the change --- */
 
-    error_done(&err);
+/* Whether it is still the one that the question was about, or is still missing: also if another
+ * machine has changed it meanwhile. */
+static int check_unchanged(const struct stored_work *work, struct error *err)
+{
+    const struct call *call = work->user;
+    json_t *now = find_own(&work->stored, name_of(call), err);
+    bool is_same = version_of(now) == work->seen;
+
     json_decref(now);
-    return result;
+    if (err->code != E_NONE)
+        return -1;
+    if (is_same)
+        return 0;
+    error_set(err, E_BUSY,
+              work->seen ? "the skill `%s` has changed since the question"
+                         : "another program has saved the skill `%s` meanwhile",
+              name_of(call));
+    return error_hint(err, work->seen ? "review it again" : "save it again: its owner is asked");
+}
+
+/* `seen`: its version, or 0. */
+static void begin_change(struct call *call, stored_fn then, int64_t seen)
+{
+    struct stored_work *work = call_stored_work(call, then);
+
+    if (!work)
+        return;
+    work->check = check_unchanged;
+    work->seen = seen;
+    stored_work_begin(work);
 }
 
 static void on_decided(void *user, enum approval_answer said)
@@ -105,24 +126,19 @@ static void on_decided(void *user, enum approval_answer said)
     struct call *call = asking->call;
     struct error err = {0};
     stored_fn then = asking->then;
-    bool is_same = said == APPROVAL_YES && is_unchanged(asking);
+    int64_t seen = version_of(asking->old);
 
     call_note_answer(call, asking->approval, said);
     end_asking(asking);
-    if (is_same) {
-        call_stored_answer(call, then);
+    if (said == APPROVAL_YES) {
+        begin_change(call, then, seen);
         return;
     }
-    if (said == APPROVAL_YES) {
-        error_set(&err, E_BUSY, "the skill `%s` has changed since the question", name_of(call));
-        error_hint(&err, "review it again");
-    } else {
-        error_set(&err, E_DENIED,
-                  said == APPROVAL_NO ? "the change of the skill `%s` was not approved"
-                                      : "nobody approved the change of the skill `%s` in time",
-                  name_of(call));
-        error_hint(&err, "save it under another name");
-    }
+    error_set(&err, E_DENIED,
+              said == APPROVAL_NO ? "the change of the skill `%s` was not approved"
+                                  : "nobody approved the change of the skill `%s` in time",
+              name_of(call));
+    error_hint(&err, "save it under another name");
     call_fail(call, &err);
 }
 
@@ -173,17 +189,58 @@ static void ask(struct call *call, json_t *old, stored_fn then)
     call_fail(call, &err);
 }
 
-static void change(struct call *call, stored_fn then)
-{
-    struct error err = {0};
-    json_t *old = find_own(call, &err);
+/* The store is brought up to date first: a skill of another machine is there, too. */
+struct looking {
+    struct replica_wait wait; /* first: it is how the looking is found again */
+    struct call *call;
+    stored_fn then;
+};
 
-    if (err.code != E_NONE)
-        call_fail(call, &err);
+static void on_looked(struct replica_wait *wait, struct error *err)
+{
+    struct looking *looking = (struct looking *)wait;
+    struct call *call = looking->call;
+    const struct stored stored = call_stored(call);
+    stored_fn then = looking->then;
+    json_t *old = find_own(&stored, name_of(call), err);
+
+    call->on_cancel = NULL;
+    free(looking);
+    if (err->code != E_NONE)
+        call_fail(call, err);
     else if (old)
         ask(call, old, then);
     else
-        call_stored_answer(call, then);
+        begin_change(call, then, 0);
+}
+
+static void on_looking_cancel(struct call *call)
+{
+    struct looking *looking = call->user;
+
+    replica_forget(&looking->wait);
+    free(looking);
+}
+
+static void change(struct call *call, stored_fn then)
+{
+    const struct stored stored = call_stored(call);
+    struct error err = {0};
+    struct looking *looking = NULL;
+
+    if (stored_check(&stored, &err) == 0) {
+        looking = calloc(1, sizeof(*looking));
+        if (!looking)
+            error_memory(&err);
+    }
+    if (!looking) {
+        call_fail(call, &err);
+        return;
+    }
+    *looking = (struct looking){.wait.done = on_looked, .call = call, .then = then};
+    call->user = looking;
+    call->on_cancel = on_looking_cancel;
+    replica_read(stored.store, stored.owner, &looking->wait);
 }
 
 static void skill_save_one(struct call *call)

@@ -1,22 +1,54 @@
 /* Calls about refactoring sessions: of the run's owner, and of nobody else. Skills are in
  * call_skill.c. */
 #include "calls/call_stored.h"
+#include "base/cleanup.h"
 
 struct stored call_stored(const struct call *call)
 {
     return (struct stored){call->run->origin.store, call->run->origin.keeper};
 }
 
-void call_stored_answer(struct call *call, stored_fn fn)
+static void on_done(struct stored_work *work, struct error *err)
 {
-    const struct stored stored = call_stored(call);
-    struct error err = {0};
-    json_t *value = NULL;
+    struct call *call = work->user;
+    json_t *value = take_ptr(work->value);
 
-    if (fn(&stored, call->arguments, &value, &err) < 0)
-        call_fail(call, &err);
+    call->on_cancel = NULL;
+    stored_work_free(work);
+    if (err->code != E_NONE)
+        call_fail(call, err);
     else
         call_answer(call, value);
+}
+
+/* A change that is under way may happen. */
+static void on_cancel(struct call *call)
+{
+    stored_work_free(call->user);
+}
+
+struct stored_work *call_stored_work(struct call *call, stored_fn fn)
+{
+    const struct stored stored = call_stored(call);
+    struct stored_work *work = stored_work_new(&stored, fn, call->arguments, on_done, call);
+    struct error err = {0};
+
+    if (!work) {
+        error_memory(&err);
+        call_fail(call, &err);
+        return NULL;
+    }
+    call->user = work;
+    call->on_cancel = on_cancel;
+    return work;
+}
+
+void call_stored_answer(struct call *call, stored_fn fn)
+{
+    struct stored_work *work = call_stored_work(call, fn);
+
+    if (work)
+        stored_work_begin(work);
 }
 
 #define HANDLER(name)                                                                              \

@@ -11,3 +11,6 @@ struct stored call_stored(const struct call *call);
 
 /* Does it, and answers the call with what comes of it. */
 void call_stored_answer(struct call *call, stored_fn fn);
+
+/* Makes the work for a caller that sets a check and begins it. NULL: the call has been answered. */
+struct stored_work *call_stored_work(struct call *call, stored_fn fn);

@@ -1,5 +1,8 @@
 #include "calls/stored.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -35,6 +38,92 @@ int stored_check(const struct stored *stored, struct error *err)
         return 0;
     error_set(err, E_UNSUPPORTED, "there is no directory for stored data");
     return error_hint(err, "start Belljar with HOME or XDG_STATE_HOME set");
+}
+
+/* --- at work --- */
+
+/* Changes, and the argument that names the item. The others read. */
+static const struct {
+    stored_fn fn;
+    enum replica_kind kind;
+    const char *name;
+} changes[] = {
+    {stored_state_create, REPLICA_STATE, "session_name"},
+    {stored_state_save, REPLICA_STATE, "session_id"},
+    {stored_state_delete, REPLICA_STATE, "session_id"},
+    {stored_skill_save, REPLICA_SKILL, "name"},
+    {stored_skill_delete, REPLICA_SKILL, "skill_name"},
+};
+
+static int make(struct replica_wait *wait, struct error *err)
+{
+    struct stored_work *work = (struct stored_work *)wait;
+
+    json_decref(work->value);
+    work->value = NULL;
+    if (work->check && work->check(work, err) < 0)
+        return -1;
+    return work->fn(&work->stored, work->arguments, &work->value, err);
+}
+
+static void on_changed(struct replica_wait *wait, struct error *err)
+{
+    struct stored_work *work = (struct stored_work *)wait;
+
+    work->done(work, err);
+}
+
+static void on_read(struct replica_wait *wait, struct error *err)
+{
+    (void)make(wait, err);
+    on_changed(wait, err);
+}
+
+struct stored_work *stored_work_new(const struct stored *stored, stored_fn fn,
+                                    const json_t *arguments,
+                                    void (*done)(struct stored_work *work, struct error *err),
+                                    void *user)
+{
+    struct stored_work *work = calloc(1, sizeof(*work));
+
+    if (work)
+        *work = (struct stored_work){
+            .stored = *stored, .fn = fn, .arguments = arguments, .done = done, .user = user};
+    return work;
+}
+
+void stored_work_begin(struct stored_work *work)
+{
+    struct replica_wait *wait = &work->wait;
+    struct error err = {0};
+    const char *name;
+
+    wait->make = make;
+    wait->done = on_read;
+    if (stored_check(&work->stored, &err) < 0) {
+        work->done(work, &err);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        if (changes[i].fn != work->fn)
+            continue;
+        wait->done = on_changed;
+        wait->kind = changes[i].kind;
+        name = json_get_text(work->arguments, changes[i].name);
+        /* The function refuses what is not a name. */
+        if (wait->kind != REPLICA_SKILL || skill_key(name, wait->name, NULL) < 0)
+            (void)snprintf(wait->name, sizeof(wait->name), "%s", name);
+        replica_change(work->stored.store, work->stored.owner, wait);
+        return;
+    }
+    replica_read(work->stored.store, work->stored.owner, wait);
+}
+
+void stored_work_free(struct stored_work *work)
+{
+    replica_forget(&work->wait);
+    json_decref(work->value);
+    free(work);
 }
 
 /* --- refactoring sessions --- */

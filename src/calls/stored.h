@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "store/replica.h"
 #include "store/store.h"
 
 struct stored {
@@ -23,6 +24,32 @@ typedef int (*stored_fn)(const struct stored *stored, const json_t *arguments, j
                          struct error *err);
 
 int stored_check(const struct stored *stored, struct error *err);
+
+/* One of these functions at work. What it reads is up to date, and what it changes is on all
+ * machines that share it, before it is over (store/replica.h). */
+struct stored_work {
+    struct replica_wait wait; /* first: it is how the work is found again */
+    struct stored stored;
+    stored_fn fn;
+    const json_t *arguments; /* lent */
+    json_t *value;
+    /* Before fn: whether things are still as they were when this was begun. Optional. */
+    int (*check)(const struct stored_work *work, struct error *err);
+    int64_t seen; /* for check() */
+    /* It is over: `value` is there, or *err, whose words it takes. It frees the work. */
+    void (*done)(struct stored_work *work, struct error *err);
+    void *user;
+};
+
+/* NULL: out of memory. */
+struct stored_work *stored_work_new(const struct stored *stored, stored_fn fn,
+                                    const json_t *arguments,
+                                    void (*done)(struct stored_work *work, struct error *err),
+                                    void *user);
+void stored_work_begin(struct stored_work *work);
+
+/* One that is not over is given up: done() is not called. */
+void stored_work_free(struct stored_work *work);
 
 /* {"session_name","description"}: {"status","session_id","path","message"} */
 int stored_state_create(const struct stored *stored, const json_t *arguments, json_t **ret_value,

@@ -15,6 +15,7 @@ struct mcp_running {
     struct job *job;
     char *note;
     json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
+    bool (*settle)(struct mcp_call *call, const struct run *run); /* or NULL */
     struct loop_watch *timer;
     bool is_waiting; /* for the timer */
     bool has_news;   /* not passed on yet */

@@ -357,6 +357,8 @@ static void answer_run(struct mcp_running *r, const struct run *run)
     }
     tell_files(call, run);
     log_run(call, run);
+    if (r->settle && r->settle(call, run))
+        return;
     result = r->answer(call, run, r->note);
     mcp_call_answer(call, result);
 }
@@ -443,6 +445,7 @@ static struct mcp_running *new_running(struct mcp_call *call, const struct mcp_p
     r->host = mcp_host_of(call);
     r->note = program->note ? strdup(program->note) : NULL;
     r->answer = program->answer;
+    r->settle = program->settle;
     r->reported_ns = r->begun_ns = loop_now_ns();
     buf_init(&r->said, PROGRESS_BYTES);
     r->timer = loop_timer(mcp_host_of(call)->api->loop, on_timer, r);

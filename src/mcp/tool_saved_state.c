@@ -145,16 +145,38 @@ void mcp_answer_error(struct mcp_call *call, struct error *err)
 
 /* --- the tools --- */
 
+static void on_stored(struct stored_work *work, struct error *err)
+{
+    struct mcp_call *call = work->user;
+    json_t *value = take_ptr(work->value);
+
+    call->on_cancel = NULL;
+    stored_work_free(work);
+    if (err->code != E_NONE)
+        mcp_answer_error(call, err);
+    else
+        mcp_answer_object(call, value);
+}
+
+static void on_stored_cancel(struct mcp_call *call)
+{
+    stored_work_free(call->user);
+}
+
 void mcp_answer_stored(struct mcp_call *call, stored_fn fn)
 {
     const struct stored stored = {mcp_host_of(call)->api->store, mcp_store_owner(call), UINT32_MAX};
+    struct stored_work *work = stored_work_new(&stored, fn, call->arguments, on_stored, call);
     struct error err = {0};
-    json_t *value = NULL;
 
-    if (fn(&stored, call->arguments, &value, &err) < 0)
-        mcp_answer_error(call, &err);
-    else
-        mcp_answer_object(call, value);
+    if (!work) {
+        error_memory(&err);
+        mcp_call_fail(call, &err);
+        return;
+    }
+    call->user = work;
+    call->on_cancel = on_stored_cancel;
+    stored_work_begin(work);
 }
 
 static void create_work(struct mcp_call *call)

@@ -29,35 +29,14 @@ static int compose(const struct mcp_call *call, struct buf *text, struct error *
 
 /* --- saving: what ran is stored --- */
 
-static json_t *failure(struct mcp_call *call, struct error *err)
-{
-    json_t *object = json_pack("{s:s, s:s, s:s}", "status", "error", "code",
-                               error_code_name(err->code), "error", error_message(err));
-
-    if (err->hint)
-        (void)json_object_set_new(object, "hint", mcp_hint_json(call, err->hint));
-    error_done(err);
-    return mcp_object_result(call, object, true);
-}
-
-static json_t *store_skill(struct mcp_call *call)
-{
-    const struct stored stored = {mcp_host_of(call)->api->store, mcp_store_owner(call)};
-    struct error err = {0};
-    json_t *saved = NULL;
-
-    if (stored_skill_save(&stored, call->arguments, &saved, &err) < 0)
-        return failure(call, &err);
-    return mcp_object_result(call, saved, false);
-}
-
 /* A program that is refused, or does not come to its end, is a skill that cannot be imported. The
  * model reads what it would of any run. */
-static json_t *on_tried(struct mcp_call *call, const struct run *run, const char *note)
+static bool on_tried(struct mcp_call *call, const struct run *run)
 {
-    json_t *result = run->result.status == RUN_SUCCESS ? store_skill(call) : NULL;
-
-    return result ? result : mcp_result(call, run, note);
+    if (run->result.status != RUN_SUCCESS)
+        return false;
+    mcp_answer_stored(call, stored_skill_save);
+    return true;
 }
 
 static void save_skill(struct mcp_call *call)
@@ -66,7 +45,8 @@ static void save_skill(struct mcp_call *call)
     struct mcp_program program = {
         .language = RUN_PYTHON,
         .note = "the skill was not saved: its code must run to its end",
-        .answer = on_tried,
+        .answer = mcp_result,
+        .settle = on_tried,
     };
     struct error err = {0};
 

@@ -84,6 +84,8 @@ struct mcp_program {
     bool is_new;              /* the session was opened on request, and has an id to be kept */
     const char *note;         /* for the reader of the result, or NULL */
     json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
+    /* Answers the call, now or later, and returns true. False: `answer` does. Optional. */
+    bool (*settle)(struct mcp_call *call, const struct run *run);
 };
 
 void mcp_run(struct mcp_call *call, const struct mcp_program *program);

@@ -46,7 +46,7 @@ static int create(struct store *store, const char *owner, const char *name, cons
 int saved_state_create(struct store *store, const char *owner, const char *name,
                        const char *description, bool *ret_is_new, struct error *err)
 {
-    if (store_check_name(what, name, err) < 0 || store_begin(store, err) < 0)
+    if (store_check_name(what, name, err) < 0 || store_begin_own(store, owner, err) < 0)
         return -1;
     return store_commit(store, create(store, owner, name, description, ret_is_new, err), err);
 }
@@ -65,7 +65,7 @@ static int drop_old(struct store *store, const char *owner, const char *name, st
         "ssii", owner, name, (int64_t)LIMIT_WORK_HISTORY, (int64_t)LIMIT_WORK_BYTES);
 }
 
-static int check_room(struct store *store, const char *owner, struct error *err)
+int saved_state_check_room(struct store *store, const char *owner, struct error *err)
 {
     int64_t bytes = 0;
 
@@ -101,7 +101,7 @@ static int save(struct store *store, const char *owner, const char *name, struct
                  "iss", last + 1, owner, name) < 0 ||
         drop_old(store, owner, name, err) < 0)
         return -1;
-    return check_room(store, owner, err);
+    return saved_state_check_room(store, owner, err);
 }
 
 int saved_state_save(struct store *store, const char *owner, const char *name, struct span state,
@@ -117,7 +117,7 @@ int saved_state_save(struct store *store, const char *owner, const char *name, s
                   state.len, (uint64_t)(LIMIT_STATE_BYTES / MIB));
         return error_hint(err, "save only what the next step needs: names and numbers, not files");
     }
-    if (store_begin(store, err) < 0)
+    if (store_begin_own(store, owner, err) < 0)
         return -1;
     r = store_commit(store, save(store, owner, name, state, seen, &version, err), err);
     if (r == 0)
@@ -227,10 +227,10 @@ int saved_state_load_text(struct store *store, const char *owner, const char *na
     int r;
 
     /* One transaction: the state, its number and its history belong together. */
-    if (store_check_name(what, name, err) < 0 || store_do(store, err, "BEGIN", "") < 0)
+    if (store_check_name(what, name, err) < 0 || store_begin_read(store, err) < 0)
         return -1;
     r = load(store, owner, name, version, ret_work, text, err);
-    (void)store_do(store, NULL, "ROLLBACK", ""); /* nothing was changed */
+    store_end_read(store);
     return r;
 }
 
@@ -278,7 +278,7 @@ static int remove_work(struct store *store, const char *owner, const char *name,
 
 int saved_state_delete(struct store *store, const char *owner, const char *name, struct error *err)
 {
-    if (store_check_name(what, name, err) < 0 || store_begin(store, err) < 0)
+    if (store_check_name(what, name, err) < 0 || store_begin_own(store, owner, err) < 0)
         return -1;
     return store_commit(store, remove_work(store, owner, name, err), err);
 }

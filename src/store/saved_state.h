@@ -34,3 +34,6 @@ int saved_state_load_text(struct store *store, const char *owner, const char *na
 int saved_state_list(struct store *store, const char *owner, json_t **ret_list, struct error *err);
 
 int saved_state_delete(struct store *store, const char *owner, const char *name, struct error *err);
+
+/* In a change: E_TOO_LARGE, the owner has too much now. */
+int saved_state_check_room(struct store *store, const char *owner, struct error *err);

@@ -160,7 +160,7 @@ int skill_save(struct store *store, const char *owner, const char *name, struct 
     int r;
 
     if (skill_check_name(name, err) < 0 || skill_check_free(store, name, err) < 0 ||
-        store_begin(store, err) < 0)
+        store_begin_own(store, owner, err) < 0)
         return -1;
     r = store_commit(store, save(store, owner, name, text, description, &version, err), err);
     if (r == 0)
@@ -299,11 +299,11 @@ int skill_load(struct store *store, const char *owner, const char *name, int64_t
     int r = -1;
 
     /* One transaction: what is said of it and its files belong together. */
-    if (skill_key(name, key, err) < 0 || store_do(store, err, "BEGIN", "") < 0)
+    if (skill_key(name, key, err) < 0 || store_begin_read(store, err) < 0)
         return -1;
     if (load_own(store, owner, key, version, &skill, err) == 0)
         r = skill_open(store, owner, key, version, &folder, err);
-    (void)store_do(store, NULL, "ROLLBACK", ""); /* nothing was changed */
+    store_end_read(store);
     if (r == 0 && !skill)
         skill = public_skills_head(key, &folder, store);
     if (r < 0) {
@@ -336,7 +336,7 @@ int skill_delete(struct store *store, const char *owner, const char *name, struc
 {
     char key[STORE_NAME_MAX + 1];
 
-    if (skill_key(name, key, err) < 0 || store_begin(store, err) < 0)
+    if (skill_key(name, key, err) < 0 || store_begin_own(store, owner, err) < 0)
         return -1;
     return store_commit(
         store, drop(store, owner, key, "DELETE FROM skill WHERE owner=? AND name=?", err), err);
@@ -367,7 +367,7 @@ int skill_undo(struct store *store, const char *owner, const char *name, int64_t
 {
     char key[STORE_NAME_MAX + 1];
 
-    if (skill_key(name, key, err) < 0 || store_begin(store, err) < 0)
+    if (skill_key(name, key, err) < 0 || store_begin_own(store, owner, err) < 0)
         return -1;
     return store_commit(store, undo(store, owner, key, ret_version, err), err);
 }

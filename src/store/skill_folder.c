@@ -5,8 +5,8 @@
 #include "store/public_skills.h"
 #include "store/skill_internal.h"
 
-static int save_files(struct store *store, const char *owner, const char *key, int64_t version,
-                      const struct skill_bundle *folder, struct error *err)
+int skill_put_files(struct store *store, const char *owner, const char *key, int64_t version,
+                    const struct skill_bundle *folder, struct error *err)
 {
     if (store_do(store, err, "INSERT INTO folder VALUES(?,?,?,?)", "ssis", owner, key, version,
                  folder->name) < 0)
@@ -28,7 +28,7 @@ static int save(struct store *store, const char *owner, const char *key,
 {
     if (skill_add_version(store, owner, key, (struct span){"", 0}, folder->description, ret_version,
                           err) < 0 ||
-        save_files(store, owner, key, *ret_version, folder, err) < 0 ||
+        skill_put_files(store, owner, key, *ret_version, folder, err) < 0 ||
         skill_drop_old(store, owner, key, err) < 0)
         return -1;
     return skill_check_room(store, owner, err);
@@ -42,7 +42,7 @@ int skill_save_folder(struct store *store, const char *owner, const struct skill
     int r;
 
     if (skill_key(folder->name, key, err) < 0 || skill_check_free(store, key, err) < 0 ||
-        store_begin(store, err) < 0)
+        store_begin_own(store, owner, err) < 0)
         return -1;
     r = store_commit(store, save(store, owner, key, folder, &version, err), err);
     if (r == 0)

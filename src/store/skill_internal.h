@@ -17,6 +17,10 @@ int skill_add_version(struct store *store, const char *owner, const char *key, s
 
 int skill_drop_old(struct store *store, const char *owner, const char *key, struct error *err);
 
+/* In the same change: the folder of a version without code, and its files. */
+int skill_put_files(struct store *store, const char *owner, const char *key, int64_t version,
+                    const struct skill_bundle *folder, struct error *err);
+
 /* In the same change: whether the owner has too much now. */
 int skill_check_room(struct store *store, const char *owner, struct error *err);
 

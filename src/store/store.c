@@ -26,6 +26,8 @@ struct store {
     sqlite3 *db;                   /* NULL: not yet opened */
     struct loop *loop;             /* of a server; NULL: a command that ends soon */
     struct checkpoint *checkpoint; /* with a loop */
+    struct replicas *replicas;
+    bool is_trial;
     char *shelves[STORE_SHELVES];
 };
 
@@ -55,11 +57,18 @@ static const char tables[] =
     " version INTEGER NOT NULL, path TEXT NOT NULL, is_executable INTEGER NOT NULL,"
     " data BLOB NOT NULL, PRIMARY KEY(owner, name, version, path),"
     " FOREIGN KEY(owner, name, version) REFERENCES folder(owner, name, version)"
-    " ON DELETE CASCADE);";
+    " ON DELETE CASCADE);"
+    /* store/replica.h: what the machines of a cluster have of an owner, and where the bus has it.
+     */
+    "CREATE TABLE IF NOT EXISTS replica(owner TEXT PRIMARY KEY, place TEXT NOT NULL,"
+    " serial INTEGER NOT NULL, list TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS replica_object(owner TEXT NOT NULL, kind TEXT NOT NULL,"
+    " name TEXT NOT NULL, version INTEGER NOT NULL, id TEXT NOT NULL, pieces INTEGER NOT NULL,"
+    " PRIMARY KEY(owner, kind, name, version)) WITHOUT ROWID;";
 
 static const struct store_kind usual = {
     .tables = tables,
-    .version = 2,
+    .version = 3,
     .max_bytes = LIMIT_STORE_BYTES,
     .full = "delete old entries with `belljar state rm`",
 };
@@ -373,6 +382,8 @@ int store_number(struct store *store, int64_t none, int64_t *ret_number, struct 
 
 int store_begin(struct store *store, struct error *err)
 {
+    if (store->is_trial)
+        return 0;
     if (checkpoint_is_behind(store->checkpoint)) {
         error_set(err, E_BUSY, "the disk does not keep up with what is saved");
         return error_hint(err, "try again in a moment");
@@ -384,11 +395,67 @@ int store_begin(struct store *store, struct error *err)
 
 int store_commit(struct store *store, int r, struct error *err)
 {
+    if (store->is_trial)
+        return r;
     if (r >= 0 && store_do(store, err, "COMMIT", "") == 0)
         return r;
     /* Some failures have ended it already, and then there is nothing to undo. */
     (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     return -1;
+}
+
+int store_begin_read(struct store *store, struct error *err)
+{
+    return store->is_trial ? 0 : store_do(store, err, "BEGIN", "");
+}
+
+void store_end_read(struct store *store)
+{
+    if (!store->is_trial)
+        (void)store_do(store, NULL, "ROLLBACK", ""); /* nothing was changed */
+}
+
+/* Another process may begin to share it at any time: so it is asked in the change. */
+int store_begin_own(struct store *store, const char *owner, struct error *err)
+{
+    int64_t is_shared = 0;
+    int r;
+
+    if (store_begin(store, err) < 0)
+        return -1;
+    if (store->is_trial)
+        return 0;
+    r = store_number(store, 0, &is_shared, err, "SELECT COUNT(*) FROM replica WHERE owner=?", "s",
+                     owner);
+    if (r == 0 && is_shared) {
+        error_set(err, E_DENIED, "the machines of a cluster share these skills and states");
+        r = error_hint(err, "change them through the server or a gateway, with a token");
+    }
+    return r < 0 ? store_commit(store, -1, err) : 0;
+}
+
+int store_begin_trial(struct store *store, struct error *err)
+{
+    if (store_begin(store, err) < 0)
+        return -1;
+    store->is_trial = true;
+    return 0;
+}
+
+void store_end_trial(struct store *store)
+{
+    store->is_trial = false;
+    (void)store_commit(store, -1, NULL);
+}
+
+void store_set_replicas(struct store *store, struct replicas *replicas)
+{
+    store->replicas = replicas;
+}
+
+struct replicas *store_replicas(const struct store *store)
+{
+    return store->replicas;
 }
 
 int store_forget(struct store *store, const char *owner, struct error *err)
@@ -403,5 +470,9 @@ int store_forget(struct store *store, const char *owner, struct error *err)
     r = store_do(store, err, "DELETE FROM work WHERE owner=?", "s", owner);
     if (r == 0)
         r = store_do(store, err, "DELETE FROM skill WHERE owner=?", "s", owner);
+    if (r == 0)
+        r = store_do(store, err, "DELETE FROM replica WHERE owner=?", "s", owner);
+    if (r == 0)
+        r = store_do(store, err, "DELETE FROM replica_object WHERE owner=?", "s", owner);
     return store_commit(store, r, err);
 }

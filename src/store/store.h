@@ -81,3 +81,20 @@ int store_number(struct store *store, int64_t none, int64_t *ret_number, struct 
 /* Everything between them is one change; `r` < 0 undoes it. Returns `r`, or -1. */
 int store_begin(struct store *store, struct error *err);
 int store_commit(struct store *store, int r, struct error *err);
+
+/* Reads between them see one state of the file. */
+int store_begin_read(struct store *store, struct error *err);
+void store_end_read(struct store *store);
+
+/* store_begin() for a change of what belongs to that owner. E_DENIED: several machines have it
+ * (store/replica.h), and it is not changed on one alone. */
+int store_begin_own(struct store *store, const char *owner, struct error *err);
+
+/* Between them changes are made to be looked at, and undone at the end. */
+int store_begin_trial(struct store *store, struct error *err);
+void store_end_trial(struct store *store);
+
+/* Copies of an owner's things on other machines; NULL: there are none. */
+struct replicas;
+void store_set_replicas(struct store *store, struct replicas *replicas);
+struct replicas *store_replicas(const struct store *store);

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     const char *at = (const char *)data;
     char cut;
 
-    (void)list_merge_limit((struct span){at, len});
+    (void)list_merge_limit((struct span){at, len}, 0);
     if (!len || list_merge_init(&all, "runs") < 0)
         return 0;
     cut = *at++;
