@@ -39,11 +39,13 @@ int beat_write(const struct beat *beat, bool is_node, struct buf *out, struct er
     char instance[17];
 
     (void)snprintf(instance, sizeof(instance), "%016" PRIx64, beat->instance);
-    object = json_pack("{s:i, s:s, s:s, s:s, s:I}", "v", 1, "name", beat->name, "instance",
-                       instance, "version", beat->version, "clock_ms", (json_int_t)beat->clock_ms);
+    object = json_pack("{s:i, s:s, s:s, s:s, s:I, s:I}", "v", 1, "name", beat->name, "instance",
+                       instance, "version", beat->version, "clock_ms", (json_int_t)beat->clock_ms,
+                       "started_ms", (json_int_t)beat->started_ms);
     if (!object)
         return error_memory(err);
     if (is_node) {
+        json_set(object, "twice", json_boolean(beat->is_twice));
         json_set(object, "draining", json_boolean(beat->is_draining));
         json_set(object, "engine", json_boolean(beat->has_engine));
         json_set(object, "room", json_integer(beat->room));
@@ -99,6 +101,8 @@ static int take(const json_t *object, struct beat *beat, struct error *err)
     beat->instance = strtoull(instance, NULL, 16);
     (void)snprintf(beat->version, sizeof(beat->version), "%s", json_get_text(object, "version"));
     beat->clock_ms = take_number(object, "clock_ms");
+    beat->started_ms = take_number(object, "started_ms");
+    beat->is_twice = json_is_true(json_object_get(object, "twice"));
     beat->is_draining = json_is_true(json_object_get(object, "draining"));
     beat->has_engine = json_is_true(json_object_get(object, "engine"));
     beat->room = take_number(object, "room");
@@ -122,6 +126,12 @@ int beat_read(const char *text, size_t len, struct beat *ret_beat, struct error 
     if (!json_is_object(object))
         return error_set(err, E_INVALID, "a heartbeat is an object");
     return take(object, ret_beat, err);
+}
+
+bool beat_goes_first(const struct beat *beat, const struct beat *other)
+{
+    return beat->started_ms != other->started_ms ? beat->started_ms < other->started_ms
+                                                 : beat->instance < other->instance;
 }
 
 bool beat_lists(const json_t *list, const char *word)
@@ -188,7 +198,8 @@ struct member *members_hear(struct members *members, struct beat *beat, uint64_t
 
     bool is_late = !m || now_ns > m->heard_ns + GAP_NS;
 
-    *ret_is_new = !m || m->beat.instance != beat->instance;
+    *ret_is_new =
+        !m || (m->beat.instance != beat->instance && m->instance_before != beat->instance);
     if (!m && members->count < CLUSTER_NAMES_MAX) {
         m = calloc(1, sizeof(*m));
         if (m) {
@@ -200,6 +211,8 @@ struct member *members_hear(struct members *members, struct beat *beat, uint64_t
         beat_done(beat);
         return NULL;
     }
+    if (m->beat.instance != beat->instance)
+        m->instance_before = m->beat.instance;
     beat_done(&m->beat);
     m->beat = *beat;
     m->heard_ns = now_ns;

@@ -1,10 +1,11 @@
 /* Heartbeats: what each says of itself, and the table of those that are heard.
  *
  *     {"v":1,"name":"a1","instance":"8f0c…","version":"0.1.0","clock_ms":1794000000000,
+ *      "started_ms":1793000000000,"twice":false,
  *      "draining":false,"engine":true,"room":12,"running":3,"waiting":0,"sessions":2,"relays":4,
  *      "labels":["gpu"],"profiles":["open"],"environments":["default"]}
  *
- * Of a gateway only the first five. Unknown members are passed over, so that versions can differ.
+ * Of a gateway only the first six. Unknown members are passed over, so that versions can differ.
  */
 #pragma once
 
@@ -24,7 +25,9 @@ struct beat {
     char name[13];
     uint64_t instance; /* of the process: another one knows nothing of the exchanges of this one */
     char version[32];
-    int64_t clock_ms; /* since 1970, by its own clock */
+    int64_t clock_ms;   /* since 1970, by its own clock */
+    int64_t started_ms; /* the same, of the process */
+    bool is_twice;      /* it waits: another process serves the same node */
     bool is_draining;
     bool has_engine; /* which answers */
     int64_t room;    /* runs that could begin at once */
@@ -41,12 +44,16 @@ int beat_write(const struct beat *beat, bool is_node, struct buf *out, struct er
 /* E_INVALID, E_TOO_LARGE. The caller frees it with beat_done(). */
 int beat_read(const char *text, size_t len, struct beat *ret_beat, struct error *err);
 
+/* Of two processes that serve one node: whether `beat` is of the one that goes on. Both know. */
+bool beat_goes_first(const struct beat *beat, const struct beat *other);
+
 /* Whether its numbers can be reckoned with. */
 bool beat_is_in_range(const json_t *object);
 
 struct member {
     TAILQ_ENTRY(member) link;
     struct beat beat;
+    uint64_t instance_before; /* two processes with one name take turns */
     uint64_t heard_ns;
     uint64_t late_ns; /* when it was first heard, or again after a gap */
     int64_t sent; /* fresh work that was offered to it since it said how much room it has, less what

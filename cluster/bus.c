@@ -13,7 +13,9 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "cluster/bus_probe.h"
 #include "cluster/cluster.h"
+#include "cluster/outbox.h"
 
 /* Threads of libnats that hand messages over: a subscription stays with one, so its order stays. */
 #define DELIVERY_THREADS 2
@@ -23,7 +25,7 @@
 #define RECONNECT_JITTER  50
 #define PING_MS           1000
 #define PINGS_UNANSWERED  2
-#define MOST_SUBSCRIBED   12
+#define MOST_SUBSCRIBED   16
 #define WRITE_DEADLINE_MS 2000
 
 /* What waits for the loop. Beyond it libnats keeps messages, up to its own limits, and drops those
@@ -36,13 +38,16 @@
  * for long lets it grow; then it is as if the connection were down. */
 #define OUT_BYTES (128 * MIB)
 
+/* Until the same complaint is logged again. */
+#define SAID_NS UINT64_C(30000000000)
+
 /* Messages handled in one turn of the loop. */
 #define AT_ONCE 256
 
 struct arrival {
     STAILQ_ENTRY(arrival) link;
     natsMsg *msg; /* NULL: */
-    enum { ARRIVAL_UP, ARRIVAL_DOWN, ARRIVAL_ERROR } event;
+    enum { ARRIVAL_UP, ARRIVAL_DOWN, ARRIVAL_ERROR, ARRIVAL_CLOSED } event;
     char text[160]; /* of an error */
 };
 
@@ -50,17 +55,25 @@ struct departure {
     STAILQ_ENTRY(departure) link;
     struct packet *packet;
     char subject[CLUSTER_SUBJECT_MAX], reply[CLUSTER_SUBJECT_MAX];
+    bool has_after;
+    uint64_t after;
 };
 
 STAILQ_HEAD(arrivals, arrival);
 STAILQ_HEAD(departures, departure);
+
+struct said {
+    char text[160];
+    uint64_t at_ns;
+};
 
 struct bus {
     struct loop *loop;
     struct bus_options options;
     natsConnection *connection;
     natsSubscription *subscriptions[MOST_SUBSCRIBED];
-    bool is_up;
+    bool is_up, is_refused;
+    struct said said[8];
 
     pthread_mutex_t in_lock;
     pthread_cond_t in_room;
@@ -70,6 +83,12 @@ struct bus {
     struct loop_watch *watch;
     struct loop_work work;
     struct arrivals taken; /* of the loop: what it has not handled */
+
+    struct bus_probe *probe;
+    struct outbox *outbox; /* of the loop: what leaves at the end of this turn */
+    struct loop_work leaving;
+    struct loop_watch *wait; /* for what can wait */
+    bool is_waiting;
 
     pthread_mutex_t out_lock;
     pthread_cond_t out_filled;
@@ -142,6 +161,12 @@ static void on_down(natsConnection *connection, void *user)
     say(user, ARRIVAL_DOWN, "");
 }
 
+static void on_closed(natsConnection *connection, void *user)
+{
+    (void)connection;
+    say(user, ARRIVAL_CLOSED, "");
+}
+
 static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus status,
                      void *user)
 {
@@ -157,11 +182,55 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
 
 /* --- in: the loop --- */
 
+/* The same is said again after a while only: heartbeats that are refused come three times a second.
+ */
+static bool was_said(struct bus *bus, const char *text)
+{
+    uint64_t now = loop_now_ns();
+    struct said *oldest = bus->said;
+
+    for (struct said *s = bus->said; s < bus->said + ARRAY_SIZE(bus->said); s++) {
+        if (strcmp(s->text, text) == 0 && now < s->at_ns + SAID_NS)
+            return true;
+        if (s->at_ns < oldest->at_ns)
+            oldest = s;
+    }
+    (void)snprintf(oldest->text, sizeof(oldest->text), "%s", text);
+    oldest->at_ns = now;
+    return false;
+}
+
+static void handle_error(struct bus *bus, const char *text)
+{
+    bool is_right = strncmp(text, "Permissions Violation", strlen("Permissions Violation")) == 0;
+
+    if (was_said(bus, text))
+        return;
+    LOG_EVENT(LOG_WARNING, "bus", {"connection", bus->options.name}, {"message", text},
+              {"hint",
+               "machines.conf of the server gives this certificate other rights: copy the present "
+               "one from the machine that made the cluster, then `systemctl reload belljar-nats`",
+               .is_left_out = !is_right});
+}
+
+/* libnats gives a server up that has refused it twice, and ends with the last one. Whoever watches
+ * this process starts it again; it has nothing that is to be kept. */
+static void handle_closed(struct bus *bus)
+{
+    bus->is_refused = true;
+    LOG_EVENT(LOG_ERROR, "bus", {"connection", bus->options.name},
+              {"message", "the servers of the bus do not know this certificate any more"});
+    loop_stop(bus->loop);
+}
+
 static void handle_event(struct bus *bus, const struct arrival *arrival)
 {
     if (arrival->event == ARRIVAL_ERROR) {
-        LOG_EVENT(LOG_WARNING, "bus", {"connection", bus->options.name},
-                  {"message", arrival->text});
+        handle_error(bus, arrival->text);
+        return;
+    }
+    if (arrival->event == ARRIVAL_CLOSED) {
+        handle_closed(bus);
         return;
     }
     if (bus->is_up == (arrival->event == ARRIVAL_UP))
@@ -169,6 +238,7 @@ static void handle_event(struct bus *bus, const struct arrival *arrival)
     bus->is_up = arrival->event == ARRIVAL_UP;
     LOG_EVENT(bus->is_up ? LOG_INFO : LOG_WARNING, "bus", {"connection", bus->options.name},
               {"message", bus->is_up ? "connected" : "disconnected"});
+    bus_probe_note(bus->probe, bus->is_up);
     bus->options.on_state(bus->options.user_data, bus->is_up);
 }
 
@@ -232,10 +302,25 @@ static void on_readable(void *arg)
 
 /* --- out --- */
 
+static void publish_after(struct bus *bus, const struct departure *d)
+{
+    natsMsg *msg = NULL;
+    char number[24];
+
+    (void)snprintf(number, sizeof(number), "%llu", (unsigned long long)d->after);
+    if (natsMsg_Create(&msg, d->subject, d->reply, d->packet->data, (int)d->packet->len) ==
+            NATS_OK &&
+        natsMsgHeader_Set(msg, "Nats-Expected-Last-Subject-Sequence", number) == NATS_OK)
+        (void)natsConnection_PublishMsg(bus->connection, msg);
+    natsMsg_Destroy(msg);
+}
+
 /* Called without a lock: it may block. A failure is a gap, or the connection is down. */
 static void publish(struct bus *bus, const struct departure *d)
 {
-    if (*d->reply)
+    if (d->has_after)
+        publish_after(bus, d);
+    else if (*d->reply)
         (void)natsConnection_PublishRequest(bus->connection, d->subject, d->reply, d->packet->data,
                                             (int)d->packet->len);
     else
@@ -277,7 +362,8 @@ static void *write_all(void *arg)
     return NULL;
 }
 
-void bus_send(struct bus *bus, const char *subject, const char *reply, struct packet *packet)
+static void depart(struct bus *bus, const char *subject, const char *reply, struct packet *packet,
+                   const uint64_t *after)
 {
     struct departure *d = malloc(sizeof(*d));
     bool has_room;
@@ -287,17 +373,84 @@ void bus_send(struct bus *bus, const char *subject, const char *reply, struct pa
     (void)snprintf(d->subject, sizeof(d->subject), "%s", subject);
     (void)snprintf(d->reply, sizeof(d->reply), "%s", reply ? reply : "");
     d->packet = packet;
+    d->has_after = after != NULL;
+    d->after = after ? *after : 0;
     (void)pthread_mutex_lock(&bus->out_lock);
     has_room = bus->out_bytes + packet->len <= OUT_BYTES;
     if (has_room) {
         (void)atomic_fetch_add(&packet->refs, 1);
         STAILQ_INSERT_TAIL(&bus->out, d, link);
         bus->out_bytes += packet->len;
-        (void)pthread_cond_signal(&bus->out_filled);
     }
     (void)pthread_mutex_unlock(&bus->out_lock);
-    if (!has_room)
+    if (has_room)
+        (void)pthread_cond_signal(&bus->out_filled);
+    else
         free(d);
+}
+
+void bus_send(struct bus *bus, const char *subject, const char *reply, struct packet *packet)
+{
+    depart(bus, subject, reply, packet, NULL);
+}
+
+void bus_send_after(struct bus *bus, const char *subject, const char *reply, struct packet *packet,
+                    uint64_t sequence)
+{
+    depart(bus, subject, reply, packet, &sequence);
+}
+
+/* --- frames: several as one message --- */
+
+static void send_message(void *user, const char *subject, const char *reply, struct packet *packet)
+{
+    bus_send(user, subject, reply, packet);
+}
+
+static void leave(void *arg)
+{
+    const struct bus *bus = arg;
+
+    outbox_flush(bus->outbox, false);
+}
+
+static void end_wait(void *arg)
+{
+    struct bus *bus = arg;
+
+    bus->is_waiting = false;
+    outbox_flush(bus->outbox, true);
+}
+
+void bus_send_frame(struct bus *bus, const char *subject, const char *reply, struct packet *packet,
+                    bool can_wait)
+{
+    outbox_add(bus->outbox, subject, reply, packet, can_wait);
+    if (!can_wait) {
+        loop_work_post(bus->loop, &bus->leaving, leave, bus);
+    } else if (!bus->is_waiting) {
+        bus->is_waiting = true;
+        loop_timer_start(bus->wait, BUS_WAIT_MS);
+    }
+}
+
+static int open_outbox(struct bus *bus, struct error *err)
+{
+    bus->outbox = outbox_new(send_message, bus);
+    bus->wait = loop_timer(bus->loop, end_wait, bus);
+    return bus->outbox && bus->wait ? 0 : error_memory(err);
+}
+
+/* What is there leaves. */
+static void close_outbox(struct bus *bus)
+{
+    if (bus->outbox)
+        outbox_flush(bus->outbox, true);
+    outbox_free(bus->outbox);
+    bus->outbox = NULL;
+    loop_work_cancel(&bus->leaving);
+    loop_watch_free(bus->wait);
+    bus->wait = NULL;
 }
 
 void bus_send_bytes(struct bus *bus, const char *subject, const void *data, size_t len)
@@ -314,28 +467,17 @@ bool bus_is_up(const struct bus *bus)
     return bus->is_up;
 }
 
+bool bus_is_refused(const struct bus *bus)
+{
+    return bus && bus->is_refused;
+}
+
 struct __natsConnection *bus_connection(struct bus *bus)
 {
     return bus->connection;
 }
 
 /* --- life --- */
-
-static natsStatus set_credentials(natsOptions *o, const struct bus_options *options)
-{
-    natsStatus s = NATS_OK;
-
-    if (options->ca) {
-        s = natsOptions_SetSecure(o, true);
-        if (s == NATS_OK)
-            s = natsOptions_LoadCATrustedCertificates(o, options->ca);
-    }
-    if (s == NATS_OK && options->cert)
-        s = natsOptions_LoadCertificatesChain(o, options->cert, options->key);
-    if (s == NATS_OK && options->user)
-        s = natsOptions_SetUserInfo(o, options->user, options->password ? options->password : "");
-    return s;
-}
 
 static natsStatus set_rules(natsOptions *o, const struct bus_options *options, struct bus *bus)
 {
@@ -366,7 +508,8 @@ static natsStatus set_rules(natsOptions *o, const struct bus_options *options, s
     TRY(natsOptions_SetDisconnectedCB(o, on_down, bus));
     TRY(natsOptions_SetReconnectedCB(o, on_up, bus));
     TRY(natsOptions_SetErrorHandler(o, on_error, bus));
-    return set_credentials(o, options);
+    TRY(natsOptions_SetClosedCB(o, on_closed, bus));
+    return (natsStatus)bus_probe_identify(o, options);
 }
 
 static natsStatus subscribe_all(struct bus *bus)
@@ -380,18 +523,16 @@ static natsStatus subscribe_all(struct bus *bus)
 }
 #undef TRY
 
-static int fail(natsStatus status, struct error *err)
+/* With TLS 1.3 the server refuses a certificate after the client has found all to be well. */
+static int fail(const struct bus *bus, natsStatus status, struct error *err)
 {
-    const char *last = nats_GetLastError(NULL);
-
-    /* With TLS 1.3 the server refuses a certificate after the client has found all to be well. */
     if (status == NATS_CONNECTION_CLOSED || status == NATS_CONNECTION_AUTH_FAILED) {
         error_set(err, E_DENIED, "the bus: the server has closed the connection");
         return error_hint(err, "it may not know this certificate: `belljar cluster join --check` "
                                "says more");
     }
-    return error_set(err, status == NATS_NO_MEMORY ? E_SYSTEM : E_INVALID, "the bus: %s",
-                     last && *last ? last : natsStatus_GetText(status));
+    bus_probe_explain((int)status, bus->options.servers[0], err);
+    return -1;
 }
 
 /* In the threads that are made meanwhile no signal is handled. */
@@ -415,7 +556,7 @@ static int connect_bus(struct bus *bus, struct error *err)
     if (s == NATS_OK)
         s = subscribe_all(bus);
     if (s != NATS_OK)
-        return fail(s, err);
+        return fail(bus, s, err);
     if (pthread_create(&bus->writer, NULL, write_all, bus) != 0)
         return error_set(err, E_SYSTEM, "the bus: no thread can be made");
     bus->has_writer = true;
@@ -454,12 +595,17 @@ int bus_new(struct loop *loop, const struct bus_options *options, struct bus **r
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     r = open_queue(bus, err);
     if (r == 0)
+        r = open_outbox(bus, err);
+    if (r == 0)
+        r = bus_probe_new(loop, &bus->options, &bus->probe, err);
+    if (r == 0)
         r = connect_bus(bus, err);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (r < 0) {
         bus_close(bus);
         return -1;
     }
+    bus_probe_note(bus->probe, bus->is_up);
     *ret_bus = bus;
     return 0;
 }
@@ -481,6 +627,9 @@ void bus_close(struct bus *bus)
 {
     if (!bus)
         return;
+    close_outbox(bus);
+    bus_probe_free(bus->probe);
+    bus->probe = NULL;
     stop_threads(bus);
     natsConnection_Close(bus->connection);
     loop_watch_free(bus->watch);

@@ -63,11 +63,25 @@ void bus_close(struct bus *bus);
 
 bool bus_is_up(const struct bus *bus);
 
+/* All servers refuse its certificate; the loop was stopped. Accepts NULL. */
+bool bus_is_refused(const struct bus *bus);
+
 /* libnats's own handle, for calls that wait, on threads that may. */
 struct __natsConnection *bus_connection(struct bus *bus);
 
 /* Takes a reference of its own. `reply`: NULL, or where the server says that nobody listens. */
 void bus_send(struct bus *bus, const char *subject, const char *reply, struct packet *packet);
+
+/* The same for a frame (cluster/frame.h), which shares its message with others of this turn to that
+ * subject. `can_wait`: it may leave with the next one, or BUS_WAIT_MS later. */
+#define BUS_WAIT_MS 50
+void bus_send_frame(struct bus *bus, const char *subject, const char *reply, struct packet *packet,
+                    bool can_wait);
+
+/* The same, for JetStream: to be stored only over the message of that sequence, or over none (0).
+ */
+void bus_send_after(struct bus *bus, const char *subject, const char *reply, struct packet *packet,
+                    uint64_t sequence);
 
 /* Copies the bytes. */
 void bus_send_bytes(struct bus *bus, const char *subject, const void *data, size_t len);

@@ -19,6 +19,8 @@
  *   belljar.v1.jobs.node.NODE.N        the server          node NODE        answers about them
  *   belljar.v1.trail.NODE              node NODE           the server       heads of its trail
  *   belljar.v1.trails.node.NODE        the server          node NODE        whether they are kept
+ *   belljar.v1.store.>                 nodes               the stream       skills, states, sealed
+ *   belljar.v1.stores.node.NODE.N      the server          node NODE        answers about them
  *
  *   gateway NAME  publish   belljar.v1.node.*.NAME, belljar.v1.alive.gate.NAME
  *                 subscribe belljar.v1.gate.NAME.*, belljar.v1.alive.node.*
@@ -26,7 +28,8 @@
  *                           belljar.v1.trail.NAME
  *                 subscribe belljar.v1.node.NAME.*, belljar.v1.alive.*.*, belljar.v1.order.NAME,
  *                           belljar.v1.tokens.changed, belljar.v1.tokens.node.NAME,
- *                           belljar.v1.jobs.node.NAME.*, belljar.v1.trails.node.NAME
+ *                           belljar.v1.jobs.node.NAME.*, belljar.v1.trails.node.NAME,
+ *                           belljar.v1.stores.node.NAME.*
  *   operator      publish   belljar.v1.order.*, belljar.v1.tokens.changed
  *                 subscribe belljar.v1.alive.*.*, _INBOX.>
  *
@@ -46,13 +49,17 @@
  * belljar.v1.tokens.node.NAME.
  *
  * Copies of durable jobs are the stream `belljar_jobs` (cluster/job_table.h). For it a node may
- * also publish belljar.v1.job.> and, below $JS.API.STREAM, INFO, CREATE, PURGE and MSG.GET of
+ * also publish belljar.v1.job.> and, below $JS.API.STREAM, INFO, CREATE, MSG.GET and MSG.DELETE of
  * belljar_jobs.
+ * Skills and states are the stream `belljar_store` (cluster/store_link.h). For it a node may also
+ * publish belljar.v1.store.> and, below $JS.API.STREAM, INFO, CREATE, MSG.GET and MSG.DELETE of
+ * belljar_store; an operator all but CREATE, for what removed tokens have left.
  * Signed heads of the nodes' trails are in the stream `belljar_trails` (cluster/trail_ship.h),
  * which a node may make ($JS.API.STREAM.CREATE) and an operator read ($JS.API.STREAM.MSG.GET).
  *
  * Frames. 32 bytes, little endian, then the payload, at most 64 KiB. cluster/frame.c is the one
- * place that reads them.
+ * place that reads them. A message is one or more of them, one behind the other, of any exchanges
+ * (cluster/outbox.h).
  *
  *    0  u8   version, 1
  *    1  u8   type

@@ -1,4 +1,5 @@
 /* Who answers a request, and offering it to them. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -257,8 +258,11 @@ void exchange_found(struct exchange *x, const char *node)
     } else if (is_new(x->gateway)) { /* there may be nodes that it has not heard */
         exchange_refuse_unsure(x);
     } else if (is_keyed_job(x) && may_appear(x)) {
-        exchange_refuse(x, 503, "unavailable", "the machine that has this Idempotency-Key is lost",
+        exchange_refuse(x, 503, "unavailable",
+                        "a machine was lost that may have this Idempotency-Key",
                         "ask again in a moment: another machine may take its jobs");
+    } else if (is_keyed_job(x) && gateway_knows(x->gateway, x->node)) {
+        (void)offer_to_one(x); /* who had the key first, and may just be taking the job */
     } else if (x->target.who == ROUTE_OPENS || is_keyed_job(x)) {
         (void)open_new(x);
     } else if (x->target.is_job && !gateway_knows(x->gateway, x->target.node)) {
@@ -285,17 +289,21 @@ static void find_word(struct exchange *x, const char *before, struct span word)
     fan_find(x, target);
 }
 
+/* Its key was used before. Whoever had it first may have lost the job to another machine, and would
+ * take the key for a new one. */
+static void find_keyed_job(struct exchange *x, const char *first)
+{
+    x->asked_all = true;
+    set_node(x, first);
+    find_word(x, "/v1/jobs/key:", http_head_get(x->head, "idempotency-key"));
+}
+
 /* The node is in the bucket, and gone. Its session is lost; who opens it again gets a new one. */
 static void on_lost_name(struct exchange *x, const struct keep_answer *answer)
 {
     bool is_new_work = x->has_key || x->target.who == ROUTE_OPENS;
     struct member *m = is_new_work ? gateway_choose(x->gateway, x) : NULL;
 
-    if (is_keyed_job(x) && !x->asked_all) {
-        x->asked_all = true;
-        find_word(x, "/v1/jobs/key:", http_head_get(x->head, "idempotency-key"));
-        return;
-    }
     set_node(x, answer->node);
     if (!is_new_work)
         exchange_refuse_lost(x);
@@ -312,6 +320,10 @@ static void on_kept(void *user, const struct keep_answer *answer)
     x->asking = NULL;
     switch (answer->result) {
     case KEEP_FOUND:
+        if (is_keyed_job(x) && !answer->is_new && !x->asked_all) {
+            find_keyed_job(x, answer->node);
+            return;
+        }
         if (!gateway_knows(x->gateway, answer->node) && !is_new(x->gateway)) {
             on_lost_name(x, answer);
             return;
@@ -361,7 +373,7 @@ static int dispatch_key(struct exchange *x, struct span key)
     (void)snprintf(word, sizeof(word), "%.*s", (int)key.len, key.data);
     names_key(x->head, word, x->key);
     x->has_key = true;
-    node = names_find(x->gateway->names, x->key);
+    node = is_keyed_job(x) ? NULL : names_find(x->gateway->names, x->key);
     if (!bus_is_up(x->gateway->bus))
         return refuse_all(x);
     if (node && gateway_knows(x->gateway, node)) {
@@ -415,13 +427,17 @@ int exchange_dispatch_body(struct exchange *x)
     return exchange_offer_next(x);
 }
 
-/* Of records: `before` or `after`. */
+/* Of records: `before` or `after`. Lists of jobs go on behind an id, which all nodes can compare.
+ */
 static bool has_number(struct span query)
 {
     while (query.len) {
         size_t n = span_until(query, "&");
+        size_t word = span_starts_with(query, "before=")  ? strlen("before=")
+                      : span_starts_with(query, "after=") ? strlen("after=")
+                                                          : n;
 
-        if (span_starts_with(query, "before=") || span_starts_with(query, "after="))
+        if (word < n && isdigit((unsigned char)query.data[word]))
             return true;
         n += n < query.len;
         query.data += n;

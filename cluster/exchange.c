@@ -269,6 +269,12 @@ static void learn(const struct exchange *x, int status)
         names_learn(gateway->names, names_epoch(gateway->names), x->key, x->node);
 }
 
+/* Of a durable job which the node that was asked does not have: all are asked, once. */
+static bool has_another_home(const struct exchange *x)
+{
+    return x->target.is_job && !x->is_part && !x->asked_all && x->copy;
+}
+
 /* Its first home says that there is no such job: another one may have taken it. */
 static void ask_others(struct exchange *x)
 {
@@ -300,7 +306,7 @@ static void take_head(struct exchange *x, const struct frame *frame)
         break_off(x);
         return;
     }
-    if (head.status == 404 && x->target.is_job && !x->asked_all && x->copy) {
+    if (head.status == 404 && has_another_home(x)) {
         ask_others(x);
         return;
     }
@@ -414,6 +420,10 @@ static void take_reset(struct exchange *x, enum frame_reason reason)
     LOG_EVENT(LOG_DEBUG, "reset", {"node", x->node}, {"reason", .number = reason});
     if (x->is_part && (reason == RESET_ENGINE || reason == RESET_NOT_BEGUN))
         fan_note_no_engine(x);
+    if (reason == RESET_ELSEWHERE && has_another_home(x)) {
+        ask_others(x);
+        return;
+    }
     if (reason != RESET_REFUSED && can_move(x, reason)) {
         x->was_busy |= reason == RESET_FULL;
         (void)exchange_offer_next(x);
@@ -433,6 +443,16 @@ static void take_reset(struct exchange *x, enum frame_reason reason)
     case RESET_NOT_BEGUN:
         fail(x, 503, "unavailable", "the engine of the node does not answer",
              "try again in a moment");
+        return;
+    case RESET_ELSEWHERE:
+        if (x->is_part)
+            fan_end_part(x, true);
+        else
+            exchange_refuse_unsure(x);
+        return;
+    case RESET_NOT_KEPT:
+        fail(x, 503, "unavailable", "the job is over, and the bus does not take its end now",
+             "ask again in a moment");
         return;
     case RESET_FULL:
         fail(x, 429, "busy", "the node has too many requests", "try again in a moment");

@@ -32,7 +32,7 @@ static json_t *merge(const struct fan *fan, const struct part **ret_refused)
         else
             list_merge_add(&all, p->node, buf_str(&p->body), p->body.len);
     }
-    return list_merge_end(&all, list_merge_limit(fan->x->head->query));
+    return list_merge_end(&all, list_merge_limit(fan->x->head->query, fan->x->target.limit));
 }
 
 json_t *fan_part_json(const struct part *part)

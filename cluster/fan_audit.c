@@ -28,7 +28,8 @@ static void add_records(json_t *all, json_t *records, const char *node)
 /* No page follows by a number, since each node has its own: `until` the last one's time does. */
 static json_t *make_list(const struct fan *fan, json_t *all, json_t *lost)
 {
-    size_t n = json_array_size(all), limit = list_merge_limit(fan->x->head->query);
+    size_t n = json_array_size(all),
+           limit = list_merge_limit(fan->x->head->query, fan->x->target.limit);
     json_t **sorted = calloc(n ? n : 1, sizeof(json_t *)), *records = json_array();
 
     for (size_t i = 0; sorted && i < n; i++)

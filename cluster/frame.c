@@ -33,17 +33,17 @@ static const struct {
     [FRAME_RESET] = {FRAME_GATEWAY | FRAME_NODE, false, 4, 4},
 };
 
-int frame_read(const char *data, size_t len, enum frame_side from, struct frame *ret_frame)
+ssize_t frame_read(const char *data, size_t len, enum frame_side from, struct frame *ret_frame)
 {
     struct header header;
 
-    if (len < sizeof(header) || len > FRAME_MAX)
+    if (len < sizeof(header))
         return -1;
     memcpy(&header, data, sizeof(header));
     if (header.version != VERSION || header.type == 0 || header.type >= ARRAY_SIZE(rules) ||
-        header.zero || (header.flags & ~FRAME_END) || le32toh(header.len) != len - sizeof(header))
+        header.zero || (header.flags & ~FRAME_END) || le32toh(header.len) > len - sizeof(header))
         return -1;
-    len -= sizeof(header);
+    len = le32toh(header.len);
     if (!(rules[header.type].from & from) || len < rules[header.type].least ||
         len > rules[header.type].most || (header.flags && !rules[header.type].is_numbered))
         return -1;
@@ -55,7 +55,7 @@ int frame_read(const char *data, size_t len, enum frame_side from, struct frame 
         .number = le64toh(header.number),
         .payload = {data + sizeof(header), len},
     };
-    return 0;
+    return (ssize_t)(sizeof(header) + len);
 }
 
 void frame_write_header(uint8_t bytes[FRAME_HEADER], const struct frame *frame)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cluster/cluster.h"
 #include "wire/pack.h"
@@ -51,6 +52,8 @@ enum frame_reason {
     RESET_FULL,          /* the node has no room for the exchange */
     RESET_STOPPED,       /* the node stops */
     RESET_NOT_BEGUN,     /* the engine cannot be reached: nothing has begun */
+    RESET_ELSEWHERE,     /* a durable job that this engine does not have, and the bus has */
+    RESET_NOT_KEPT,      /* a durable job is over, and the bus does not know yet */
 };
 
 struct frame {
@@ -59,8 +62,9 @@ struct frame {
     struct span payload;
 };
 
-/* -1: it breaks the layout, or is none that this side sends. */
-int frame_read(const char *data, size_t len, enum frame_side from, struct frame *ret_frame);
+/* The first of a message, which holds one or more: returns its bytes. -1: it breaks the layout, or
+ * is none that this side sends. */
+ssize_t frame_read(const char *data, size_t len, enum frame_side from, struct frame *ret_frame);
 
 /* `frame->payload.len` bytes follow. */
 void frame_write_header(uint8_t header[FRAME_HEADER], const struct frame *frame);

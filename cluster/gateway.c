@@ -162,24 +162,37 @@ static struct exchange *find(struct gateway *gateway, uint64_t number)
     return NULL;
 }
 
-static void on_frame(struct gateway *gateway, const char *node, const struct bus_message *message)
+static void on_frame(struct gateway *gateway, const char *node, const struct frame *frame)
 {
     char subject[CLUSTER_SUBJECT_MAX];
-    struct frame frame;
     struct exchange *x;
 
-    if (frame_read(message->data, message->len, FRAME_NODE, &frame) < 0 ||
-        frame.instance != gateway->beat.instance)
+    if (frame->instance != gateway->beat.instance)
         return;
-    x = find(gateway, frame.exchange);
+    x = find(gateway, frame->exchange);
     if (x && strcmp(x->node, node) == 0) {
-        exchange_take(x, &frame);
+        exchange_take(x, frame);
         return;
     }
     (void)snprintf(subject, sizeof(subject), CLUSTER_SUBJECTS ".node.%s.%s", node,
                    gateway->settings->name);
-    if (frame.type == FRAME_STATE || frame_is_numbered(&frame))
-        stream_refuse(gateway->bus, subject, &frame, RESET_UNKNOWN);
+    if (frame->type == FRAME_STATE || frame_is_numbered(frame))
+        stream_refuse(gateway->bus, subject, frame, RESET_UNKNOWN);
+}
+
+static void on_frames(struct gateway *gateway, const char *node, const struct bus_message *message)
+{
+    struct frame frame;
+    ssize_t n;
+
+    http_cork(gateway->http);
+    for (size_t at = 0; at < message->len; at += (size_t)n) {
+        n = frame_read(message->data + at, message->len - at, FRAME_NODE, &frame);
+        if (n < 0)
+            break;
+        on_frame(gateway, node, &frame);
+    }
+    http_uncork(gateway->http);
 }
 
 static void lose_node(struct gateway *gateway, const char *node)
@@ -208,7 +221,7 @@ static void on_node(struct gateway *gateway, const char *node, const struct bus_
 
     if (beat_read(message->data, message->len, &beat, NULL) < 0)
         return;
-    if (strcmp(beat.name, node) != 0) {
+    if (strcmp(beat.name, node) != 0 || beat.is_twice) {
         beat_done(&beat);
         return;
     }
@@ -241,7 +254,7 @@ static void on_message(void *user, const struct bus_message *message)
         if (x)
             exchange_no_responders(x);
     } else if (subject_read(message->subject, "gate", &names)) {
-        on_frame(gateway, names.sender, message);
+        on_frames(gateway, names.sender, message);
     } else if (subject_read(message->subject, "alive.node", &names)) {
         on_node(gateway, names.name, message);
     } else if (strncmp(message->subject, KEEP_SUBJECTS, strlen(KEEP_SUBJECTS)) == 0) {
@@ -488,4 +501,9 @@ void gateway_close(struct gateway *gateway)
         explicit_bzero(gateway->password, strlen(gateway->password));
     free(gateway->password);
     free(gateway);
+}
+
+bool gateway_is_refused(const struct gateway *gateway)
+{
+    return gateway && bus_is_refused(gateway->bus);
 }

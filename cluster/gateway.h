@@ -16,3 +16,6 @@ void gateway_stop(struct gateway *gateway, void (*on_idle)(void *user), void *us
 
 /* Cuts what is left. */
 void gateway_close(struct gateway *gateway);
+
+/* The bus refuses it: the process is to end with an error. */
+bool gateway_is_refused(const struct gateway *gateway);

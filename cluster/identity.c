@@ -25,7 +25,7 @@ int identity_beat(const struct settings *settings, struct beat *ret_beat, struct
 
     if (getrandom(&instance, sizeof(instance), 0) != (ssize_t)sizeof(instance))
         return error_errno(err, "getrandom");
-    *ret_beat = (struct beat){.instance = instance};
+    *ret_beat = (struct beat){.instance = instance, .started_ms = identity_clock_ms()};
     (void)snprintf(ret_beat->name, sizeof(ret_beat->name), "%s", settings->name);
     (void)snprintf(ret_beat->version, sizeof(ret_beat->version), "%s", BELLJAR_VERSION);
     return 0;

@@ -58,7 +58,7 @@ static void purged(struct job_work *w)
 static void purge(struct job_work *w)
 {
     w->job->is_dropped = true;
-    job_work_purge(w, false, purged);
+    job_work_delete(w, purged);
 }
 
 void job_chain_purge(struct job_keep *keep, struct kept_job *job)
@@ -93,6 +93,13 @@ static void read_head(struct job_work *w, void (*then)(struct job_work *w))
 
 static void ask_homes(struct job_work *w);
 
+/* Its homes are not all there: another one was just written, or they went with the job. */
+static void look_again(struct job_work *w)
+{
+    job_keep_look(w->keep);
+    job_work_end(w, AGAIN_MS);
+}
+
 static void on_home(struct job_work *w)
 {
     cleanup_json json_t *home = w->status == 200 ? read_json(&w->text) : NULL;
@@ -100,9 +107,12 @@ static void on_home(struct job_work *w)
     const char *self = w->keep->node->settings->name;
     struct kept_job *job = w->job;
 
+    if (w->status == 404) { /* who took a job that was just deleted has left this behind */
+        read_head(w, look_again);
+        return;
+    }
     if (!id_is_node(name)) {
-        job_keep_look(w->keep);
-        job_work_end(w, AGAIN_MS);
+        look_again(w);
         return;
     }
     (void)snprintf(job->home, sizeof(job->home), "%s", name);
@@ -138,6 +148,7 @@ static void imported(struct job_work *w)
     case 200:
     case 202:
         w->job->is_imported = true;
+        w->job->is_over = w->job->has_end;
         LOG_EVENT(LOG_INFO, "jobs", {"job", w->id}, {"message", "taken from a lost machine"});
         job_work_end(w, 0);
         return;
@@ -217,16 +228,29 @@ static void on_end(struct job_work *w)
     fetch(w);
 }
 
-static void import_it(struct job_work *w)
+static void import_end(struct job_work *w)
 {
     const struct kept_job *job = w->job;
 
     w->pieces = pieces_of(w->head);
     w->piece = 0;
-    if (job->has_end)
+    if (w->status != 200)
+        job_work_end(w, AGAIN_MS);
+    else if (job->has_end)
         job_work_get(w, 'e', job->end_home, job->expires_s, on_end);
     else
         fetch(w);
+}
+
+/* The home before may have brought its end there just before it was taken over: then it is over. */
+static void import_it(struct job_work *w)
+{
+    if (w->job->has_end) {
+        w->status = 200;
+        import_end(w);
+    } else {
+        job_work_find_end(w, import_end);
+    }
 }
 
 void job_chain_import(struct job_keep *keep, struct kept_job *job)
@@ -248,8 +272,9 @@ static void taken(struct job_work *w)
         job_work_end(w, AGAIN_MS);
         return;
     }
-    job->last++;
-    job->is_fenced = job->is_imported = false;
+    w->home = ++job->last;
+    job->moved_ns = loop_now_ns();
+    job->is_fenced = job->is_imported = job->is_over = false;
     job->knows_home = true;
     (void)snprintf(job->home, sizeof(job->home), "%s", w->keep->node->settings->name);
     read_head(w, import_it);
@@ -271,20 +296,35 @@ static void ended(struct job_work *w)
     job_work_end(w, 0);
 }
 
-static void uploaded(struct job_work *w)
+/* Whoever takes a job looks for an end when it has written itself down, and whoever ends one looks
+ * for another home when it has written the end: so one of them knows, and it ends once. */
+static void on_successor(struct job_work *w)
 {
     struct kept_job *job = w->job;
 
-    if (w->put == PUT_FAILED) {
+    if (w->status == 200) { /* it has moved */
+        job_work_delete_last(w, look_again);
+        return;
+    }
+    if (w->status != 404) {
         job_work_end(w, AGAIN_MS);
         return;
     }
     job->has_end = job->is_imported = true;
-    job->end_home = job->last;
+    job->end_home = w->home;
+    node_tell_end(w->keep->node, job->id);
     if (job->is_dropped)
         purge(w);
     else
-        job_work_purge(w, true, ended); /* what was asked for is needed no more */
+        job_work_delete_request(w, ended); /* what was asked for is needed no more */
+}
+
+static void uploaded(struct job_work *w)
+{
+    if (w->put == PUT_FAILED)
+        job_work_end(w, AGAIN_MS);
+    else
+        job_work_get(w, 'h', w->home + 1, 0, on_successor);
 }
 
 static void upload(struct job_work *w);
@@ -304,10 +344,10 @@ static void upload(struct job_work *w)
     size_t done = w->piece * JOB_PIECE, len = w->payload.len - done;
     struct kept_job *job = w->job;
 
-    if (job->is_dropped) {
+    if (job->is_dropped || job->last != w->home) {
         job_work_end(w, 0);
     } else if (done < w->payload.len) {
-        job_work_put(w, 'r', job->last, w->piece,
+        job_work_put(w, 'r', w->home, w->piece,
                      (struct span){buf_str(&w->payload) + done, len < JOB_PIECE ? len : JOB_PIECE},
                      on_uploaded_piece);
     } else {
@@ -315,7 +355,7 @@ static void upload(struct job_work *w)
 
         /* A while longer than its engine keeps it. */
         job->expires_s = (uint64_t)time(NULL) + (uint64_t)keep_s + 60;
-        put_json(w, 'e', job->last, job->expires_s,
+        put_json(w, 'e', w->home, job->expires_s,
                  json_pack("{s:O, s:I}", "job", w->shown, "pieces", (json_int_t)w->piece),
                  uploaded);
     }
@@ -345,7 +385,11 @@ static void on_shown(struct job_work *w)
 {
     struct kept_job *job = w->job;
 
-    if (w->status == 401 || (w->status == 404 && job->last == 1)) { /* the engine knows */
+    if (job->last != w->home) { /* it has moved meanwhile */
+        job_work_end(w, 0);
+        return;
+    }
+    if (w->status == 401 || (w->status == 404 && w->home == 1)) { /* the engine knows */
         purge(w);
         return;
     }
@@ -354,6 +398,7 @@ static void on_shown(struct job_work *w)
         return;
     }
     w->shown = w->status == 200 ? read_json(&w->text) : NULL;
+    job->is_imported |= w->shown != NULL;
     if (!w->shown || !is_over(w->shown)) {
         job_work_end(w, w->shown ? 0 : AGAIN_MS);
         return;
@@ -388,6 +433,9 @@ void job_chain_watch(struct job_keep *keep, struct kept_job *job, unsigned wait_
 static void deleted(struct job_work *w)
 {
     w->job->is_fenced = w->status == 204 || w->status == 404 || w->status == 401;
+    if (w->status == 204)
+        LOG_EVENT(LOG_INFO, "jobs", {"job", w->id},
+                  {"message", "removed here: another machine has it"});
     job_work_end(w, w->job->is_fenced ? 0 : SOON_MS); /* 409: its program is being stopped */
 }
 
@@ -436,6 +484,12 @@ static void stored(struct job_work *w)
 
     if (job)
         job->seen = keep->look;
+    if (job && w->put == PUT_DONE) {
+        memcpy(job->pieces, w->put_pieces, sizeof(job->pieces));
+        job->n_pieces = w->piece;
+        for (size_t i = 0; i < w->piece; i++) /* 0: it was there before */
+            job->n_pieces = w->put_pieces[i] ? job->n_pieces : 0;
+    }
     if (w->put == PUT_TAKEN) /* it was accepted before */
         job_keep_look(keep);
     finish_hook(w, w->put != PUT_FAILED);
@@ -445,7 +499,9 @@ static void store_next(struct job_work *w)
 {
     size_t done = w->piece * JOB_PIECE, len = w->payload.len - done;
 
-    if (w->put == PUT_FAILED) {
+    if (w->piece)
+        w->put_pieces[w->piece - 1] = w->sequence;
+    if (w->put == PUT_FAILED || w->piece == JOB_PIECES) {
         finish_hook(w, false);
     } else if (done < w->payload.len) {
         w->piece++;
@@ -500,6 +556,6 @@ int job_chain_drop(struct job_keep *keep, struct job_hook *hook, const char *id)
     w->hook = hook;
     (void)snprintf(w->id, sizeof(w->id), "%s", id);
     job_hook_set_work(hook, w);
-    job_work_purge(w, false, dropped);
+    job_work_delete(w, dropped);
     return 0;
 }

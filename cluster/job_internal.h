@@ -26,6 +26,7 @@ struct job_work {
     char id[ID_SIZE];
     void (*next)(struct job_work *w);
     void (*then)(struct job_work *w); /* when the head is there */
+    unsigned home; /* which home this node was when it began: another one may take the job */
     struct job_call *call;
     char place[CLUSTER_SUBJECT_MAX]; /* that is read */
 
@@ -34,10 +35,18 @@ struct job_work {
     int status;      /* of the engine; 0: it did not answer. Of the bus: 200, 404 or 0 */
     struct buf text; /* that came */
 
+    uint64_t sequence; /* of the message that was put */
+
+    /* --- what is deleted --- */
+    json_t *places; /* subjects, or numbers of messages */
+    size_t place_at;
+    void (*after)(struct job_work *w);
+
     /* --- what was collected --- */
-    json_t *head;       /* of h.1 */
-    json_t *shown;      /* the job as its home shows it */
-    struct buf payload; /* the request, or the result */
+    uint64_t put_pieces[JOB_PIECES]; /* of the request: numbers of messages */
+    json_t *head;                    /* of h.1 */
+    json_t *shown;                   /* the job as its home shows it */
+    struct buf payload;              /* the request, or the result */
     size_t piece, pieces;
 };
 
@@ -82,8 +91,16 @@ void job_work_put(struct job_work *w, char kind, unsigned home, uint64_t number,
                   void (*next)(struct job_work *w));
 void job_work_get(struct job_work *w, char kind, unsigned home, uint64_t number,
                   void (*next)(struct job_work *w));
-/* All of the job, or only pieces of the request. */
-void job_work_purge(struct job_work *w, bool is_request, void (*next)(struct job_work *w));
+
+/* --- job_delete.c --- */
+
+/* All of the job, or the pieces of its request. The next step follows, perhaps at once. */
+void job_work_delete(struct job_work *w, void (*next)(struct job_work *w));
+void job_work_delete_request(struct job_work *w, void (*next)(struct job_work *w));
+/* The message that was put last. */
+void job_work_delete_last(struct job_work *w, void (*next)(struct job_work *w));
+/* Sets the job's end where it has one. The status is 200, or 0 where nobody can tell. */
+void job_work_find_end(struct job_work *w, void (*next)(struct job_work *w));
 /* `path` is behind "/v1/jobs/ID" or, for PUT, "/v1/cluster/jobs/ID". */
 void job_work_call(struct job_work *w, const char *method, const char *path, const struct buf *body,
                    size_t max, void (*next)(struct job_work *w));

@@ -15,9 +15,18 @@
 /* How often the stream is looked at, and where it is known to have changed. */
 #define LOOK_MS 5000
 
+/* The first look takes no longer, unless the bus has no copies. */
+#define SCAN_MS 5000
+
+/* A move takes no longer; one that does keeps no keys from being used. */
+#define MOVING_MS 30000
+
 /* Works at a time; and jobs that are taken between two heartbeats. */
 #define WORKS_MAX 32
 #define TAKES_MAX 16
+
+/* Works at a time where clients wait for some. */
+#define WORKS_ASKED (4 * WORKS_MAX)
 
 /* A job is asked for until it is over; where there are many, each for a shorter time. */
 #define WAIT_S    20
@@ -164,15 +173,22 @@ static void note_alive(struct job_keep *keep, const char *name)
     keep->alive[i].ready_ns = loop_now_ns();
 }
 
+/* NULL: it was never heard. */
+static const struct alive *find_alive(const struct job_keep *keep, const char *name)
+{
+    for (size_t i = 0; i < keep->n_alive; i++)
+        if (strcmp(keep->alive[i].name, name) == 0)
+            return &keep->alive[i];
+    return NULL;
+}
+
 /* Neither it nor its engine was heard for so long. One that was never heard counts from when the
  * bus was there. */
 static bool is_away(const struct job_keep *keep, const char *name, uint64_t now)
 {
-    uint64_t since = keep->up_ns;
+    const struct alive *alive = find_alive(keep, name);
+    uint64_t since = alive && alive->ready_ns > keep->up_ns ? alive->ready_ns : keep->up_ns;
 
-    for (size_t i = 0; i < keep->n_alive; i++)
-        if (strcmp(keep->alive[i].name, name) == 0 && keep->alive[i].ready_ns > since)
-            since = keep->alive[i].ready_ns;
     return now > since + (uint64_t)keep->node->settings->jobs_after_s * 1000 * MS;
 }
 
@@ -234,9 +250,12 @@ static void do_ours(struct job_keep *keep, struct kept_job *job)
 {
     size_t open = keep->n_open;
 
-    if (!job->has_end)
+    bool is_of_other = job->has_end && job->end_home < job->last;
+
+    /* An end that an earlier home has brought there too late counts for nothing. */
+    if (!job->has_end || (is_of_other && job->is_imported && !job->is_over))
         job_chain_watch(keep, job, open <= FEW_JOBS ? WAIT_S : open <= MANY_JOBS);
-    else if (job->last > 1 && job->end_home < job->last && !job->is_imported)
+    else if (is_of_other && !job->is_imported)
         job_chain_import(keep, job);
 }
 
@@ -282,6 +301,80 @@ void job_keep_tick(struct job_keep *keep)
     keep->n_open = open;
 }
 
+/* --- what the engine does not know --- */
+
+/* Its next home has yet to find that it is lost, or to give it to its engine. */
+static bool is_moving(const struct job_keep *keep, const struct kept_job *job, uint64_t now)
+{
+    const struct alive *home = find_alive(keep, job->home);
+
+    if (job->is_dropped)
+        return false;
+    if (job->moved_ns && now > job->moved_ns + MOVING_MS * MS)
+        return false;
+    if (!job->knows_home)
+        return true;
+    if (is_ours(keep, job)) /* who has brought its end there has it */
+        return job->last > 1 && !job->is_imported && !(job->has_end && job->end_home == job->last);
+    return !home || now > home->ready_ns + CLUSTER_LOST_MS * MS;
+}
+
+/* Of a key it is not known which job has it. */
+static bool some_move(const struct job_keep *keep)
+{
+    uint64_t now = loop_now_ns();
+    const struct kept_job *job;
+
+    TAILQ_FOREACH(job, &keep->table.list, link) {
+        if (is_moving(keep, job, now))
+            return true;
+    }
+    return false;
+}
+
+/* NULL: the bus has none, as far as it is known. */
+static struct kept_job *find_job(const struct job_keep *keep, struct span path)
+{
+    struct kept_job *job;
+    char id[ID_SIZE];
+
+    job_id_of_path(path.data, path.len, id);
+    job = *id ? job_table_find(&keep->table, id) : NULL;
+    return job && !job->is_dropped ? job : NULL;
+}
+
+bool job_keep_is_elsewhere(const struct job_keep *keep, struct span path)
+{
+    const struct kept_job *job = find_job(keep, path);
+
+    if (span_starts_with(path, "/v1/jobs/key:"))
+        return false;
+    if (!keep->is_scanned) /* what others did meanwhile is not known */
+        return keep->is_up && loop_now_ns() < keep->up_ns + SCAN_MS * MS;
+    return job && !(job->knows_home && is_ours(keep, job));
+}
+
+bool job_keep_tells_end(struct job_keep *keep, struct span path)
+{
+    struct kept_job *job = find_job(keep, path);
+
+    if (!job || !is_ours(keep, job) || job->is_over || (job->has_end && job->end_home == job->last))
+        return false;
+    if (!job->work && keep->n_works < WORKS_ASKED)
+        job_chain_watch(keep, job, 0);
+    return true;
+}
+
+bool job_keep_may_have(struct job_keep *keep, struct span path)
+{
+    if (span_starts_with(path, "/v1/jobs/key:"))
+        return !keep->is_scanned || some_move(keep);
+    if (!find_job(keep, path))
+        return false;
+    job_keep_look(keep); /* it may have been deleted elsewhere */
+    return true;
+}
+
 /* --- life --- */
 
 void job_keep_subjects(const struct job_keep *keep, const char *ret[JOB_KEEP_SUBJECTS])
@@ -299,7 +392,7 @@ int job_keep_new(struct node *node, struct job_keep **ret_keep, struct error *er
     keep->node = node;
     TAILQ_INIT(&keep->works);
     job_table_init(&keep->table, node->instance);
-    keep->bus = job_bus_new(node->settings->name);
+    keep->bus = job_bus_new(JOB_BUS_ANSWERS, node->settings->name);
     if (!keep->bus)
         (void)error_memory(err);
     if (!keep->bus || job_seal_load(node->settings->jobs_key, &keep->seal, err) < 0) {

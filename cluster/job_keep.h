@@ -16,6 +16,7 @@
 #pragma once
 
 #include "base/http1.h"
+#include "base/span.h"
 #include "cluster/bus.h"
 
 struct job_keep;
@@ -34,6 +35,20 @@ void job_keep_subjects(const struct job_keep *keep, const char *ret[JOB_KEEP_SUB
 bool job_keep_take(struct job_keep *keep, const struct bus_message *message);
 void job_keep_up(struct job_keep *keep); /* the bus is there, again */
 void job_keep_tick(struct job_keep *keep);
+
+/* --- for requests about one job, "/v1/jobs/ID" and "/v1/jobs/key:KEY" --- */
+
+/* Another machine has the job, or may have it: what this engine has of it is out of date. */
+bool job_keep_is_elsewhere(const struct job_keep *keep, struct span path);
+
+/* The engine does not know it. Whether it may be there all the same: on its way from one machine to
+ * another. */
+bool job_keep_may_have(struct job_keep *keep, struct span path);
+
+/* What the engine says of a job that is over is not told before the bus knows: else another machine
+ * could run it again, and it would end twice. True: it is told, and relay_go_on() follows for all
+ * relays with that path. */
+bool job_keep_tells_end(struct job_keep *keep, struct span path);
 
 /* --- for relays (job_hook.c) --- */
 

@@ -1,20 +1,11 @@
-/* What the bus keeps of durable jobs is sealed: AES-256-GCM under a key that only the machines of
- * the cluster have (`jobs_key`). The name of the place is sealed with it, so nothing can be put
- * elsewhere, and whoever can write to the bus without the key makes no jobs.
- *
- *    0  12 random bytes    12  the text, encrypted    then 16 bytes of the tag
- */
+/* What the bus keeps of durable jobs is sealed (base/seal.h) under a key that only the machines of
+ * the cluster have (`jobs_key`): whoever can write to the bus without the key makes no jobs. */
 #pragma once
 
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
-
-#define JOB_SEAL_KEY   32
-#define JOB_SEAL_EXTRA 28
+#include "base/seal.h"
 
 struct job_seal {
-    unsigned char key[JOB_SEAL_KEY];
+    unsigned char key[SEAL_KEY];
 };
 
 /* The file has 64 hexadecimal digits and a newline. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/loop.h"
 #include "base/span.h"
 #include "cluster/route.h"
 
@@ -169,7 +170,8 @@ void job_table_see_homes(struct job_table *table, const json_t *subjects, unsign
         if (place.home <= job->last)
             continue;
         job->last = place.home;
-        job->knows_home = job->is_imported = job->is_fenced = false;
+        job->moved_ns = loop_now_ns();
+        job->knows_home = job->is_imported = job->is_over = job->is_fenced = false;
     }
 }
 
@@ -184,7 +186,8 @@ void job_table_see_ends(struct job_table *table, const json_t *subjects)
     {
         job = job_place_read(subject, &place) && place.kind == 'e' ? job_table_find(table, place.id)
                                                                    : NULL;
-        if (!job || (job->has_end && job->end_home <= place.home))
+        /* An end is brought by a home that goes on, so it is the last one's that counts. */
+        if (!job || (job->has_end && job->end_home >= place.home))
             continue;
         job->has_end = true;
         job->end_home = place.home;

@@ -40,6 +40,9 @@ void job_place_write(const struct job_place *place, char subject[CLUSTER_SUBJECT
 /* "job_…-a1" of a path such as "/v1/jobs/job_…-a1/cancel", or "". */
 void job_id_of_path(const char *path, size_t len, char ret_id[ID_SIZE]);
 
+/* Of a request, at most (job_internal.h). */
+#define JOB_PIECES 16
+
 struct job_work;
 
 struct kept_job {
@@ -52,13 +55,17 @@ struct kept_job {
     bool was_here;    /* this node was an earlier home */
     bool is_fenced;   /* and what was here has gone */
     bool is_imported; /* this node is its home, and its engine has it */
+    bool is_over;     /* it was over when it came here */
     bool is_dropped;  /* it was cancelled or deleted */
     bool has_end;
     unsigned end_home;
     uint64_t expires_s; /* of one with an end */
     unsigned seen;      /* in which look at the stream */
     uint64_t rests_until_ns;
-    struct job_work *work; /* that is under way; or NULL */
+    uint64_t moved_ns;           /* when this node learned of its last home; 0: it has its first */
+    uint64_t pieces[JOB_PIECES]; /* of the request: the numbers of their messages, */
+    size_t n_pieces;             /* where this node has put them */
+    struct job_work *work;       /* that is under way; or NULL */
 };
 
 #define JOB_BUCKETS 4096

@@ -8,8 +8,12 @@
 #include "base/json.h"
 #include "cluster/job_internal.h"
 
-#define GET_SUBJECT   "$JS.API.STREAM.MSG.GET." JOB_STREAM
-#define PURGE_SUBJECT "$JS.API.STREAM.PURGE." JOB_STREAM
+#define GET_SUBJECT  "$JS.API.STREAM.MSG.GET." JOB_STREAM
+#define INFO_SUBJECT "$JS.API.STREAM.INFO." JOB_STREAM
+
+/* Of the server: there is no such message. That it has no such stream now is another error with the
+ * same code, and says nothing about the job. */
+#define NO_MESSAGE 10037
 
 /* Of the server: this place is written already. */
 #define TAKEN_TEXT "maximum messages per subject exceeded"
@@ -26,6 +30,7 @@ struct job_work *job_work_new(struct job_keep *keep, struct kept_job *job)
     buf_init(&w->payload, LIMIT_JOB_RESULT + MIB);
     if (job) {
         job->work = w;
+        w->home = job->last;
         (void)snprintf(w->id, sizeof(w->id), "%s", job->id);
     }
     TAILQ_INSERT_TAIL(&keep->works, w, link);
@@ -45,6 +50,7 @@ static void forget(struct job_work *w)
     buf_done(&w->payload);
     json_decref(w->head);
     json_decref(w->shown);
+    json_decref(w->places);
     free(w);
 }
 
@@ -78,6 +84,7 @@ static void on_put(void *user, const json_t *answer)
     const json_t *error = json_object_get(answer, "error");
     bool is_taken = error && strcmp(json_get_text(error, "description"), TAKEN_TEXT) == 0;
 
+    w->sequence = (uint64_t)json_integer_value(json_object_get(answer, "seq"));
     w->put = is_taken                                              ? PUT_TAKEN
              : !answer || error || !json_object_get(answer, "seq") ? PUT_FAILED
                                                                    : PUT_DONE;
@@ -92,7 +99,7 @@ static void on_put(void *user, const json_t *answer)
 void job_work_put(struct job_work *w, char kind, unsigned home, uint64_t number, struct span text,
                   void (*next)(struct job_work *w))
 {
-    cleanup(buf_done) struct buf sealed = BUF_OF(JOB_PIECE + JOB_SEAL_EXTRA);
+    cleanup(buf_done) struct buf sealed = BUF_OF(JOB_PIECE + SEAL_EXTRA);
     struct job_place place = {.kind = kind, .home = home, .number = number};
     char subject[CLUSTER_SUBJECT_MAX];
 
@@ -108,7 +115,7 @@ void job_work_put(struct job_work *w, char kind, unsigned home, uint64_t number,
 /* {"message": {"data": BASE64}} or {"error": {"code": 404}}. */
 static int read_message(struct job_work *w, const json_t *answer, struct error *err)
 {
-    cleanup(buf_done) struct buf sealed = BUF_OF(JOB_PIECE + JOB_SEAL_EXTRA);
+    cleanup(buf_done) struct buf sealed = BUF_OF(JOB_PIECE + SEAL_EXTRA);
     const json_t *data = json_object_get(json_object_get(answer, "message"), "data");
 
     if (!json_is_string(data))
@@ -129,7 +136,7 @@ static void on_get(void *user, const json_t *answer)
     if (!answer)
         w->status = 0;
     else if (error)
-        w->status = json_integer_value(json_object_get(error, "code")) == 404 ? 404 : 0;
+        w->status = json_integer_value(json_object_get(error, "err_code")) == NO_MESSAGE ? 404 : 0;
     else if (read_message(w, answer, &err) < 0) {
         job_keep_complain(w->keep, "the copy of a job cannot be read", &err);
         w->status = 0;
@@ -154,22 +161,25 @@ void job_work_get(struct job_work *w, char kind, unsigned home, uint64_t number,
         fail(w, next);
 }
 
-static void on_purge(void *user, const json_t *answer)
+static void on_ends(void *user, const json_t *answer)
 {
     struct job_work *w = user;
+    const json_t *state = json_object_get(answer, "state");
 
-    w->put = json_is_true(json_object_get(answer, "success")) ? PUT_DONE : PUT_FAILED;
+    w->status = state ? 200 : 0;
+    if (state)
+        job_table_see_ends(&w->keep->table, json_object_get(state, "subjects"));
     w->next(w);
 }
 
-void job_work_purge(struct job_work *w, bool is_request, void (*next)(struct job_work *w))
+void job_work_find_end(struct job_work *w, void (*next)(struct job_work *w))
 {
     char question[CLUSTER_SUBJECT_MAX + 32];
-    int n = snprintf(question, sizeof(question), "{\"filter\":\"" JOB_SUBJECTS "%s.%s>\"}", w->id,
-                     is_request ? "q." : "");
+    int n = snprintf(question, sizeof(question),
+                     "{\"subjects_filter\":\"" JOB_SUBJECTS "%s.e.*.*\"}", w->id);
 
     w->next = next;
-    if (job_bus_ask(w->keep->bus, w->keep->node->bus, PURGE_SUBJECT, question, (size_t)n, on_purge,
+    if (job_bus_ask(w->keep->bus, w->keep->node->bus, INFO_SUBJECT, question, (size_t)n, on_ends,
                     w) < 0)
         fail(w, next);
 }

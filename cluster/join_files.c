@@ -21,6 +21,7 @@
 #include "cluster/job_bus.h"
 #include "cluster/job_table.h"
 #include "cluster/keep.h"
+#include "cluster/store_link.h"
 #include "cluster/token_list.h"
 #include "cluster/trail_ship.h"
 
@@ -136,7 +137,8 @@ int join_write_nats(const struct join_plan *plan, struct buf *text, struct error
                    "write_deadline: \"5s\"\n"
                    "lame_duck_duration: \"%ds\"\n"
                    "lame_duck_grace_period: \"1s\"\n\n"
-                   "# Copies of jobs and heads of trails reserve 512 MB each.\n"
+                   "# Copies of jobs, heads of trails, and skills with states reserve 512 MB "
+                   "each.\n"
                    "jetstream {\n"
                    "    store_dir: \"%s\"\n"
                    "    max_memory_store: 64MB\n"
@@ -185,16 +187,21 @@ static int write_node(const char *name, struct buf *text, struct error *err)
                       "            \"" TOKEN_LIST_GET "\", \"" JOB_PUT "\",\n"
                       "            \"$JS.API.STREAM.INFO." JOB_STREAM "\",\n"
                       "            \"$JS.API.STREAM.CREATE." JOB_STREAM "\",\n"
-                      "            \"$JS.API.STREAM.PURGE." JOB_STREAM "\",\n"
+                      "            \"$JS.API.STREAM.MSG.DELETE." JOB_STREAM "\",\n"
                       "            \"$JS.API.STREAM.MSG.GET." JOB_STREAM "\",\n"
+                      "            \"" STORE_SUBJECTS ">\",\n"
+                      "            \"$JS.API.STREAM.INFO." STORE_STREAM "\",\n"
+                      "            \"$JS.API.STREAM.CREATE." STORE_STREAM "\",\n"
+                      "            \"$JS.API.STREAM.MSG.DELETE." STORE_STREAM "\",\n"
+                      "            \"$JS.API.STREAM.MSG.GET." STORE_STREAM "\",\n"
                       "            \"" TRAIL_SUBJECTS "%s\", \"" TRAIL_STREAM_CREATE "\"] }\n"
                       "        subscribe: { allow: [\"%s.node.%s.*\", \"%s.alive.*.*\",\n"
                       "            \"%s.order.%s\", \"" TOKEN_LIST_CHANGED "\",\n"
                       "            \"%s.tokens.node.%s\", \"" JOB_BUS_ANSWERS "%s.*\",\n"
-                      "            \"%s.trails.node.%s\"] }\n"
+                      "            \"%s.trails.node.%s\", \"" STORE_ANSWERS "%s.*\"] }\n"
                       "        allow_responses: { max: 1, expires: \"10s\" } } }\n",
                       name, own, name, own, name, name, own, name, own, own, name, own, name, name,
-                      own, name);
+                      own, name, name);
 }
 
 static int write_users_of(const char *name, struct buf *text, struct error *err)
@@ -217,7 +224,10 @@ int join_write_machines(const struct join_plan *plan, struct buf *text, struct e
                     "            \"$JS.API.INFO\",\n"
                     "            \"$JS.API.STREAM.INFO." TOKEN_LIST_STREAM "\",\n"
                     "            \"$JS.API.STREAM.CREATE." TOKEN_LIST_STREAM "\",\n"
-                    "            \"" TOKEN_LIST_GET "\", \"" TRAIL_STREAM_GET "\"] }\n"
+                    "            \"" TOKEN_LIST_GET "\", \"" TRAIL_STREAM_GET "\",\n"
+                    "            \"$JS.API.STREAM.INFO." STORE_STREAM "\",\n"
+                    "            \"$JS.API.STREAM.MSG.GET." STORE_STREAM "\",\n"
+                    "            \"$JS.API.STREAM.MSG.DELETE." STORE_STREAM "\"] }\n"
                     "        subscribe: { allow: [\"" CLUSTER_SUBJECTS
                     ".alive.*.*\", \"_INBOX.>\"] } } }\n",
                     err) < 0 ||

@@ -33,6 +33,12 @@
 /* One answer. While servers choose a leader there is none for seconds. */
 #define WAIT_MS 1500
 
+/* From a question without an answer to the next one that is asked. */
+#define AWAY_NS UINT64_C(1000000000)
+
+/* Until the same is logged again. */
+#define SAID_NS UINT64_C(30000000000)
+
 /* Questions that wait: more are answered with KEEP_AWAY at once. */
 #define WAITING_MAX 1024
 
@@ -67,9 +73,12 @@ struct keep {
     struct loop_watch *watch;
     pthread_t thread;
     bool has_thread, is_stopping;
-    char why[128]; /* the last failure, until it is logged */
+    char said[256]; /* of the loop: what was logged last */
+    uint64_t said_ns;
+    char why[256]; /* the last failure, until it is logged */
 
     /* of the thread */
+    uint64_t away_until_ns; /* nobody is asked */
     jsCtx *js;
     kvStore *stores[2];
 };
@@ -163,6 +172,7 @@ static natsStatus get(struct keep *k, struct keep_request *r)
 static void now_ours(struct keep_request *r, uint64_t revision)
 {
     r->answer.result = KEEP_FOUND;
+    r->answer.is_new = true;
     r->answer.revision = revision;
     (void)snprintf(r->answer.node, sizeof(r->answer.node), "%s", r->node);
 }
@@ -235,16 +245,27 @@ static void say_why(struct keep *k, natsStatus s)
 {
     const char *last = nats_GetLastError(NULL);
 
+    if (s == NATS_TIMEOUT || s == NATS_NO_RESPONDERS)
+        last = "JetStream does not answer";
+    else if (!last || !*last)
+        last = natsStatus_GetText(s);
+    if (*last == '(' && strstr(last, "): ")) /* "(js.c:535): " is of use to its developers */
+        last = strstr(last, "): ") + 3;
     (void)pthread_mutex_lock(&k->lock);
-    (void)snprintf(k->why, sizeof(k->why), "%s", last && *last ? last : natsStatus_GetText(s));
+    (void)snprintf(k->why, sizeof(k->why), "%s", last);
     (void)pthread_mutex_unlock(&k->lock);
 }
 
+/* Each question waits for its answer. Where one had none, those that wait behind it have none,
+ * either, and are not made to wait one after the other. */
 static void answer(struct keep *k, struct keep_request *r)
 {
-    natsStatus s = open_bucket(k, r->bucket);
+    natsStatus s;
 
     r->answer.result = KEEP_AWAY;
+    if (loop_now_ns() < k->away_until_ns && !r->due_ns)
+        return;
+    s = open_bucket(k, r->bucket);
     if (s == NATS_OK && r->question == KEEP_GET)
         s = get(k, r);
     else if (s == NATS_OK && r->question == KEEP_CLAIM)
@@ -255,6 +276,8 @@ static void answer(struct keep *k, struct keep_request *r)
         s = r->due_ns ? drop(k, r) : begin_drop(k, r);
     if (s != NATS_OK)
         say_why(k, s);
+    if (s == NATS_TIMEOUT || s == NATS_NO_RESPONDERS)
+        k->away_until_ns = loop_now_ns() + AWAY_NS;
     /* While servers begin, or a leader is chosen, nobody answers for a moment. That counts as
      * having none only where none was ever seen, and none is expected: a gateway that goes on
      * without the bucket, beside others that have it, opens a name twice. */
@@ -324,7 +347,7 @@ static void on_answered(void *arg)
     struct requests list = STAILQ_HEAD_INITIALIZER(list);
     struct keep *k = arg;
     struct keep_request *r;
-    char why[128];
+    char why[sizeof(k->why)];
     uint64_t count;
 
     (void)!read(k->event_fd, &count, sizeof(count));
@@ -333,8 +356,13 @@ static void on_answered(void *arg)
     (void)snprintf(why, sizeof(why), "%s", k->why);
     *k->why = '\0';
     (void)pthread_mutex_unlock(&k->lock);
-    if (*why)
-        LOG_EVENT(LOG_WARNING, "names", {"message", why});
+    if (*why && (strcmp(why, k->said) != 0 || loop_now_ns() > k->said_ns + SAID_NS)) {
+        memcpy(k->said, why, sizeof(k->said));
+        k->said_ns = loop_now_ns();
+        LOG_EVENT(LOG_WARNING, "names", {"message", why},
+                  {"hint", "a server that has no room on its disk switches JetStream off: see the "
+                           "log of belljar-nats; free some, then restart it"});
+    }
     while ((r = STAILQ_FIRST(&list)) != NULL) {
         STAILQ_REMOVE_HEAD(&list, link);
         if (r->fn)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -35,6 +36,7 @@ struct keep_answer {
     enum keep_result result;
     char node[13];
     uint64_t revision;
+    bool is_new; /* it was written for this question */
 };
 
 enum keep_question {

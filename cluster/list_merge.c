@@ -1,14 +1,11 @@
 #include "cluster/list_merge.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "cluster/route.h"
-
-/* Where the request does not say. */
-#define LIST_LIMIT 100
-#define LIST_MOST  1000
 
 #define ID_PREFIX 4
 
@@ -33,10 +30,12 @@ void list_merge_lose(struct list_merge *merge, const char *node)
 
 void list_merge_add(struct list_merge *merge, const char *node, const char *text, size_t len)
 {
-    static const struct json_text_limits limits = {.bytes = LIST_ANSWER_BYTES, .depth = 32};
+    static const struct json_text_limits limits = {
+        .bytes = LIST_ANSWER_BYTES, .depth = 32, .memory = LIST_ANSWER_MEMORY};
     json_t *answer = NULL;
 
-    if (json_text_load(text, len, &limits, &answer, NULL) < 0 ||
+    merge->bytes += len;
+    if (merge->bytes > LIST_ALL_BYTES || json_text_load(text, len, &limits, &answer, NULL) < 0 ||
         !(json_is_object(answer) || json_is_array(answer))) {
         json_decref(answer);
         list_merge_lose(merge, node);
@@ -113,7 +112,7 @@ json_t *list_merge_end(struct list_merge *merge, size_t limit)
     return form;
 }
 
-size_t list_merge_limit(struct span rest)
+size_t list_merge_limit(struct span rest, size_t fallback)
 {
     while (rest.len) {
         size_t n = span_until(rest, "&");
@@ -124,11 +123,11 @@ size_t list_merge_limit(struct span rest)
 
             memcpy(digits, rest.data + 6, n - 6);
             limit = strtol(digits, NULL, 10);
-            return limit > 0 && limit < LIST_MOST ? (size_t)limit : LIST_MOST;
+            return limit > 0 ? (size_t)limit : SIZE_MAX;
         }
         n += n < rest.len;
         rest.data += n;
         rest.len -= n;
     }
-    return LIST_LIMIT;
+    return fallback ? fallback : SIZE_MAX;
 }

@@ -6,13 +6,17 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-/* Of one node; and values in it, which are read in one go. */
-#define LIST_ANSWER_BYTES (8 * MIB)
+/* Of one node: its text, and the memory that is needed for it; some 10,000 sessions. And the texts
+ * of all nodes together. */
+#define LIST_ANSWER_BYTES  (8 * MIB)
+#define LIST_ANSWER_MEMORY (64 * MIB)
+#define LIST_ALL_BYTES     (64 * MIB)
 
 struct list_merge {
     const char *name; /* of the member that is the list */
     json_t *all;      /* its items, of all nodes */
     json_t *lost;     /* names of nodes */
+    size_t bytes;     /* of the answers */
     json_t *form;     /* the first answer, whose other members are those of the whole */
 };
 
@@ -27,5 +31,5 @@ void list_merge_lose(struct list_merge *merge, const char *node);
 /* The newest first, as every node has them, and no more than `limit`. NULL: out of memory. */
 json_t *list_merge_end(struct list_merge *merge, size_t limit);
 
-/* The limit that the query of a request asks for. */
-size_t list_merge_limit(struct span query);
+/* The limit that the query of a request asks for, or `fallback`; 0 is none. */
+size_t list_merge_limit(struct span query, size_t fallback);

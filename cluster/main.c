@@ -150,7 +150,13 @@ static int run(struct process *p, bool is_gateway, bool is_node, struct error *e
     if (is_gateway && gateway_new(p->loop, &p->settings, &p->gateway, err) < 0)
         return -1;
     service_notify("READY=1");
-    return loop_run(p->loop, err);
+    if (loop_run(p->loop, err) < 0)
+        return -1;
+    if (!node_is_refused(p->node) && !gateway_is_refused(p->gateway))
+        return 0;
+    error_set(err, E_DENIED, "the servers of the bus have closed the connection for good");
+    return error_hint(err, "their machines.conf does not name this machine any more: `belljar "
+                           "cluster join --check` says more");
 }
 
 static int close_all(struct process *p)

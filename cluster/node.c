@@ -11,12 +11,16 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cluster/identity.h"
+#include "cluster/job_table.h"
 #include "cluster/node_internal.h"
 #include "cluster/token_list.h"
 
 /* A gateway that is silent for longer is gone, and its clients with it. Longer than what makes a
  * node lost: a request that is cancelled for nothing is worse than one that runs on. */
 #define GATE_LOST_MS 3000
+
+/* For the bus to take the end of a durable job. Less than gateways wait for a part of a list. */
+#define KEPT_NS UINT64_C(3000000000)
 
 /* From the promise of a place to GO. */
 #define PROMISE_NS UINT64_C(2000000000)
@@ -91,9 +95,18 @@ static struct relay *make(struct node *node, const char *gate, const struct fram
 
 /* --- frames --- */
 
+static struct span job_path(const struct relay *relay)
+{
+    return (struct span){relay->job_path, strlen(relay->job_path)};
+}
+
 static void begin(struct relay *relay)
 {
     relay->has_begun = true;
+    if (*relay->job_path && job_keep_is_elsewhere(relay->node->jobs, job_path(relay))) {
+        relay_reset(relay, RESET_ELSEWHERE);
+        return;
+    }
     if (relay_connect(relay) < 0)
         relay_reset(relay, RESET_NOT_BEGUN);
 }
@@ -266,34 +279,38 @@ static void handle(struct relay *relay, const struct frame *frame)
     }
 }
 
-static void on_frame(struct node *node, const char *gate, const struct bus_message *message)
+static void on_frame(struct node *node, const char *gate, const struct frame *frame)
 {
     char subject[CLUSTER_SUBJECT_MAX];
-    struct frame frame;
-    struct relay *relay;
+    struct relay *relay = find(node, gate, frame);
+    bool is_new = !relay && frame->type == FRAME_OPEN;
 
-    if (frame_read(message->data, message->len, FRAME_GATEWAY, &frame) < 0)
-        return;
-    relay = find(node, gate, &frame);
-    if (!relay && frame.type == FRAME_OPEN) {
-        relay = make(node, gate, &frame);
-        if (relay) {
-            handle(relay, &frame);
-            return;
-        }
-        gate_subject(node, gate, subject);
-        stream_refuse(node->bus, subject, &frame, RESET_FULL);
-        return;
-    }
+    if (is_new)
+        relay = make(node, gate, frame);
     if (relay) {
-        handle(relay, &frame);
+        handle(relay, frame);
         return;
     }
     /* An acknowledgement may cross the end. */
-    if (frame.type == FRAME_ACK)
+    if (frame->type == FRAME_ACK)
         return;
     gate_subject(node, gate, subject);
-    stream_refuse(node->bus, subject, &frame, RESET_UNKNOWN);
+    stream_refuse(node->bus, subject, frame, is_new ? RESET_FULL : RESET_UNKNOWN);
+}
+
+static void on_frames(struct node *node, const char *gate, const struct bus_message *message)
+{
+    struct frame frame;
+    ssize_t n;
+
+    if (node->beat.is_twice) /* the other one hears it, too */
+        return;
+    for (size_t at = 0; at < message->len; at += (size_t)n) {
+        n = frame_read(message->data + at, message->len - at, FRAME_GATEWAY, &frame);
+        if (n < 0)
+            return;
+        on_frame(node, gate, &frame);
+    }
 }
 
 /* --- gateways --- */
@@ -327,6 +344,46 @@ static void on_gate(struct node *node, const char *gate, const struct bus_messag
         forget_gate(node, gate, member->beat.instance);
 }
 
+/* --- another process under the same name ---
+ *
+ * Both hear all frames, and would both do what they say. So the one that was started later waits,
+ * and says so, until the other is silent. */
+
+static void give_way(struct node *node)
+{
+    node->beat.is_twice = true;
+    LOG_EVENT(LOG_ERROR, "node", {"node", node->settings->name},
+              {"message", "another process serves a node of this name: this one waits"},
+              {"hint", "stop one of them, or give this machine another name"});
+    while (!TAILQ_EMPTY(&node->relays))
+        relay_reset(TAILQ_FIRST(&node->relays), RESET_STOPPED);
+    node_send_beat(node);
+}
+
+static void on_own_name(struct node *node, const struct bus_message *message)
+{
+    struct beat beat;
+
+    if (beat_read(message->data, message->len, &beat, NULL) < 0)
+        return;
+    if (strcmp(beat.name, node->settings->name) == 0 && beat.instance != node->instance &&
+        !beat.is_twice && beat_goes_first(&beat, &node->beat)) {
+        node->twin_ns = loop_now_ns();
+        if (!node->beat.is_twice)
+            give_way(node);
+    }
+    beat_done(&beat);
+}
+
+static void look_for_twin(struct node *node, uint64_t now)
+{
+    if (!node->beat.is_twice || now < node->twin_ns + CLUSTER_LOST_MS * UINT64_C(1000000))
+        return;
+    node->beat.is_twice = false;
+    LOG_EVENT(LOG_INFO, "node", {"node", node->settings->name},
+              {"message", "the other process is gone: this one serves the node"});
+}
+
 static void on_order(struct node *node, const struct bus_message *message)
 {
     struct span word = {message->data, message->len};
@@ -343,16 +400,35 @@ static void on_message(void *user, const struct bus_message *message)
     struct node *node = user;
     struct subject_names names;
 
+    if (subject_read(message->subject, "alive.node", &names) &&
+        strcmp(names.name, node->settings->name) == 0)
+        on_own_name(node, message); /* and see below */
     if (subject_read(message->subject, "node", &names))
-        on_frame(node, names.sender, message);
+        on_frames(node, names.sender, message);
     else if (subject_read(message->subject, "alive.gate", &names))
         on_gate(node, names.name, message);
     else if (subject_read(message->subject, "order", &names))
         on_order(node, message);
-    else if (node->jobs && job_keep_take(node->jobs, message))
+    else if (store_link_take(node->store, message) ||
+             (node->jobs && job_keep_take(node->jobs, message)))
         return;
     else if (!trail_ship_take(node->trail, node->bus, message) && node->tokens)
         (void)token_sync_take(node->tokens, node->bus, message);
+}
+
+void node_tell_end(struct node *node, const char *job)
+{
+    struct relay *relay, *next;
+    char id[ID_SIZE];
+
+    for (relay = TAILQ_FIRST(&node->relays); relay; relay = next) {
+        next = TAILQ_NEXT(relay, of_node);
+        job_id_of_path(relay->job_path, strlen(relay->job_path), id);
+        if (relay->waits_ns && strcmp(id, job) == 0) {
+            relay->waits_ns = 0;
+            relay_go_on(relay);
+        }
+    }
 }
 
 /* --- heartbeat --- */
@@ -381,6 +457,8 @@ static void look_at_relays(struct node *node, uint64_t now)
             relay_reset(relay, RESET_BROKEN);
         else if (relay->is_fresh && !relay->has_begun && now > relay->opened_ns + PROMISE_NS)
             relay_reset(relay, RESET_CANCELLED);
+        else if (relay->waits_ns && now > relay->waits_ns + KEPT_NS)
+            relay_reset(relay, RESET_NOT_KEPT);
         else
             stream_tick(&relay->stream, now);
     }
@@ -392,18 +470,22 @@ static void on_tick(void *arg)
     uint64_t now = loop_now_ns();
     struct member *silent;
 
+    look_for_twin(node, now);
     engine_watch_ask(node->engine);
+    engine_pool_tick(node->pool, now);
     node_send_beat(node);
     while ((silent = members_silent(&node->gates, now, GATE_LOST_MS)) != NULL) {
         forget_gate(node, silent->beat.name, 0);
         member_forget(&node->gates, silent);
     }
     look_at_relays(node, now);
-    trail_ship_tick(node->trail, node->bus, now);
+    if (!node->beat.is_twice)
+        trail_ship_tick(node->trail, node->bus, now);
     if (node->tokens)
         token_sync_tick(node->tokens, node->bus);
-    if (node->jobs)
+    if (node->jobs && !node->beat.is_twice)
         job_keep_tick(node->jobs);
+    store_link_tick(node->store);
     loop_timer_start(node->tick, CLUSTER_BEAT_MS);
 }
 
@@ -448,9 +530,14 @@ static int open_bus(struct node *node, struct error *err)
     node->subjects[1] = CLUSTER_SUBJECTS ".alive.gate.*";
     node->subjects[2] = node->own_subjects[1];
     node->subjects[n++] = trail_ship_subject(node->trail);
-    if (node->jobs)
+    (void)snprintf(node->own_subjects[2], CLUSTER_SUBJECT_MAX, CLUSTER_SUBJECTS ".alive.node.%s",
+                   name);
+    if (node->jobs) /* it hears all nodes */
         job_keep_subjects(node->jobs, &node->subjects[n]);
-    n += node->jobs ? JOB_KEEP_SUBJECTS : 0;
+    else
+        node->subjects[n] = node->own_subjects[2];
+    n += node->jobs ? JOB_KEEP_SUBJECTS : 1;
+    node->subjects[n++] = store_link_subject(node->store);
     if (node->tokens) {
         node->subjects[n++] = token_sync_subject(node->tokens);
         node->subjects[n++] = TOKEN_LIST_CHANGED;
@@ -487,13 +574,16 @@ static int open_all(struct node *node, struct error *err)
     node->beat.profiles = list_json(node->settings->profiles);
     node->beat.environments = list_json(node->settings->environments);
     node->trail = trail_ship_new(node->settings);
-    if (!node->trail)
+    node->pool = engine_pool_new();
+    if (!node->trail || !node->pool)
         return error_memory(err);
     if (engine_watch_new(node, &node->engine, err) < 0)
         return -1;
     if (node->settings->tokens && token_sync_new(node->settings, &node->tokens, err) < 0)
         return -1;
     if (node->settings->jobs_key && job_keep_new(node, &node->jobs, err) < 0)
+        return -1;
+    if (store_link_new(node, &node->store, err) < 0)
         return -1;
     if (open_bus(node, err) < 0)
         return -1;
@@ -532,7 +622,9 @@ void node_close(struct node *node)
         relay_reset(TAILQ_FIRST(&node->relays), RESET_STOPPED);
     bus_close(node->bus);
     job_keep_free(node->jobs);
+    store_link_free(node->store);
     engine_watch_free(node->engine);
+    engine_pool_free(node->pool);
     token_sync_free(node->tokens);
     trail_ship_free(node->trail);
     loop_watch_free(node->tick);
@@ -542,4 +634,9 @@ void node_close(struct node *node)
         explicit_bzero(node->password, strlen(node->password));
     free(node->password);
     free(node);
+}
+
+bool node_is_refused(const struct node *node)
+{
+    return node && bus_is_refused(node->bus);
 }

@@ -20,3 +20,6 @@ bool node_is_idle(const struct node *node);
 
 /* Ends what is under way and tells the gateways. */
 void node_close(struct node *node);
+
+/* The bus refuses it: the process is to end with an error. */
+bool node_is_refused(const struct node *node);

@@ -7,8 +7,10 @@
 
 #include "base/http1.h"
 #include "cluster/beat.h"
+#include "cluster/engine_pool.h"
 #include "cluster/job_keep.h"
 #include "cluster/node.h"
+#include "cluster/store_link.h"
 #include "cluster/stream.h"
 #include "cluster/token_sync.h"
 #include "cluster/trail_ship.h"
@@ -40,16 +42,18 @@ struct relay {
     bool is_sure;             /* it does */
     bool is_chunked_in;
     bool wants_upgrade, is_upgraded;
-    bool is_head;          /* HEAD: the answer has no body, whatever it says */
-    bool has_answer;       /* its head was passed on */
-    bool is_over;          /* the answer was sent as a whole */
-    bool is_request_over;  /* all of the request has come */
-    bool keeps_alive;      /* the engine's connection can be used again */
-    bool is_stalled;       /* the gateway has no room: the engine is not read */
-    struct job_hook *hook; /* of a request that makes or ends a durable job; or NULL */
-    bool is_job;           /* a new durable job, which needs no room now */
-    bool is_held;          /* the answer waits for the hook */
-    bool was_used; /* the connection was used before, and the engine may just have closed it */
+    bool is_head;                       /* HEAD: the answer has no body, whatever it says */
+    bool has_answer;                    /* its head was passed on */
+    bool is_over;                       /* the answer was sent as a whole */
+    bool is_request_over;               /* all of the request has come */
+    bool keeps_alive;                   /* the engine's connection can be used again */
+    bool is_stalled;                    /* the gateway has no room: the engine is not read */
+    struct job_hook *hook;              /* of a request that makes or ends a durable job; or NULL */
+    bool is_job;                        /* a new durable job, which needs no room now */
+    char job_path[CLUSTER_SUBJECT_MAX]; /* of a durable job by its id or key; "": it is another */
+    bool reads_job;                     /* GET of it, or of its result */
+    uint64_t waits_ns;                  /* since when for the bus to know its end; 0: it does not */
+    bool is_held;                       /* the answer waits for the hook */
 };
 
 LIST_HEAD(relay_bucket, relay);
@@ -59,8 +63,9 @@ struct node {
     const struct settings *settings;
     struct bus *bus;
     char *password;
-    const char *subjects[10];
+    const char *subjects[16];
     char own_subjects[3][CLUSTER_SUBJECT_MAX];
+    uint64_t twin_ns; /* another process serves this node, and goes on; when it was heard last */
     uint64_t instance;
     struct beat beat;
     struct members gates;
@@ -72,14 +77,19 @@ struct node {
     bool has_complained;
     bool is_draining;
     struct engine_watch *engine;
+    struct engine_pool *pool;
     struct trail_ship *trail;
     struct token_sync *tokens; /* NULL: it keeps none */
     struct job_keep *jobs;     /* NULL: the bus has no copies of them */
+    struct store_link *store;
 };
 
 /* --- node.c --- */
 
 void node_send_beat(struct node *node);
+
+/* The bus knows that the job is over: what the engine says of it is passed on. */
+void node_tell_end(struct node *node, const char *job);
 
 void relay_free(struct relay *relay);
 
@@ -103,8 +113,10 @@ void relay_release(struct relay *relay);
 /* Makes the head for the engine. -1: it breaks the rules, or is not for gateways. */
 int relay_take_head(struct relay *relay, struct span text);
 
-/* The gateway has room again. */
+/* The gateway has room again, or what the relay waited for is there. */
 void relay_go_on(struct relay *relay);
+
+/* Its connection to the engine is used no longer. */
 void relay_close(struct relay *relay);
 
 /* --- engine_watch.c: how much room the engine has --- */

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/toml.h"
 #include "cluster/beat.h"
+#include "cluster/bus_probe.h"
 #include "cluster/cluster.h"
 #include "cluster/join_ca.h"
 
@@ -32,33 +33,6 @@ struct operator_bus {
 
 /* --- connecting --- */
 
-static void explain(natsStatus status, const char *server, struct error *err)
-{
-    const char *text = nats_GetLastError(NULL);
-
-    if (!text || !*text)
-        text = natsStatus_GetText(status);
-    if (*text == '(' && strstr(text, "): ")) /* "(conn.c:2088): " is of use to its developers */
-        text = strstr(text, "): ") + 3;
-    if (status == NATS_NO_SERVER)
-        text = "nobody answers there";
-    if (status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED ||
-        strstr(text, "uthorization")) {
-        error_set(err, E_DENIED, "the server %s does not know this certificate", server);
-        (void)error_hint(err, "its machines.conf has to name the machine: copy it from the machine "
-                              "that made the cluster, then `systemctl reload belljar-nats`");
-    } else if (status == NATS_SSL_ERROR || strstr(text, "certificate") || strstr(text, "SSL")) {
-        error_set(err, E_PROTOCOL, "TLS with the server %s failed: %s", server, text);
-        (void)error_hint(err,
-                         "both sides need certificates of the same authority (ca.pem), valid by "
-                         "their own clocks: `date`");
-    } else {
-        error_set(err, E_SYSTEM, "cannot reach the server %s: %s", server, text);
-        (void)error_hint(err, "check that nats-server runs there, its address and port, and the "
-                              "firewall");
-    }
-}
-
 static natsStatus set_options(natsOptions *o, const struct operator_options *options,
                               const char *server)
 {
@@ -70,6 +44,8 @@ static natsStatus set_options(natsOptions *o, const struct operator_options *opt
         s = natsOptions_SetName(o, "belljar operator");
     if (s == NATS_OK)
         s = natsOptions_SetAllowReconnect(o, false);
+    if (s == NATS_OK)
+        s = natsOptions_SetIgnoreDiscoveredServers(o, true);
     if (s == NATS_OK && options->ca)
         s = natsOptions_SetSecure(o, true);
     if (s == NATS_OK && options->ca)
@@ -111,7 +87,7 @@ int operator_connect(const struct operator_options *options, struct operator_bus
         }
         /* What is wrong with the first is told: mostly it is this machine's own. */
         if (first.code == E_NONE)
-            explain(s, options->servers[i], &first);
+            bus_probe_explain((int)s, options->servers[i], &first);
     }
     free(bus);
     if (first.code == E_NONE)

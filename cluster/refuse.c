@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/span.h"
 #include "cluster/gateway_internal.h"
 
 void exchange_refuse(struct exchange *x, int status, const char *code, const char *message,
@@ -26,8 +27,18 @@ void exchange_refuse(struct exchange *x, int status, const char *code, const cha
 
 void exchange_refuse_unsure(struct exchange *x)
 {
-    exchange_refuse(x, 503, "unavailable", "the cluster cannot tell now which node has this name",
-                    "try again in a moment, or use the session's id");
+    if (x->target.is_job || span_starts_with(x->head->path, "/v1/jobs"))
+        exchange_refuse(x, 503, "unavailable",
+                        "the cluster cannot tell now which node has this job",
+                        "ask again in a moment: it may be on its way to another machine");
+    else if (x->has_key)
+        exchange_refuse(x, 503, "unavailable",
+                        "the cluster cannot tell now which node has this Idempotency-Key",
+                        "try again in a moment");
+    else
+        exchange_refuse(x, 503, "unavailable",
+                        "the cluster cannot tell now which node has this name",
+                        "try again in a moment, or use the session's id");
 }
 
 void exchange_refuse_lost(struct exchange *x)

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/span.h"
 #include "cluster/node_internal.h"
 #include "http/request_rules.h"
@@ -72,8 +73,13 @@ int relay_take_head(struct relay *relay, struct span text)
     relay->is_chunked_in = head.framing == HTTP_CHUNKED;
     relay->left_in = head.framing == HTTP_LENGTH ? head.length : 0;
     relay->is_job = span_is(head.method, "POST") && span_is(head.path, "/v1/jobs");
-    if (relay->node->jobs)
+    if (relay->node->jobs) {
         relay->hook = job_hook_new(relay->node->jobs, relay, &head);
+        if (span_starts_with(head.path, "/v1/jobs/"))
+            (void)snprintf(relay->job_path, sizeof(relay->job_path), "%.*s", (int)head.path.len,
+                           head.path.data);
+        relay->reads_job = span_is(head.method, "GET");
+    }
     add_head(relay, &head);
     return 0;
 }
@@ -110,9 +116,20 @@ int relay_take_body(struct relay *relay, const struct span *piece, bool is_last)
 
 /* --- the answer --- */
 
-/* The engine may be used again by another request. */
+/* Nothing of this request is left on its connection, in either direction. */
+static bool is_clean(const struct relay *relay)
+{
+    return relay->keeps_alive && relay->is_request_over && !relay->is_upgraded &&
+           evbuffer_get_length(bufferevent_get_output(relay->socket)) == 0 &&
+           evbuffer_get_length(bufferevent_get_input(relay->socket)) == 0;
+}
+
 static void finish(struct relay *relay)
 {
+    if (relay->socket && is_clean(relay)) {
+        engine_pool_put(relay->node->pool, relay->socket);
+        relay->socket = NULL;
+    }
     relay_close(relay);
     if (relay->is_held) {
         job_hook_run(relay->hook);
@@ -139,6 +156,51 @@ void relay_release(struct relay *relay)
     finish(relay);
 }
 
+/* A job as the engine shows it. Where it was asked for by its key, the path has its id from here
+ * on. */
+static bool is_over(struct relay *relay, const char *data, size_t len)
+{
+    static const struct json_text_limits text = {.bytes = CLUSTER_PAYLOAD_MAX, .depth = 16};
+    cleanup_json json_t *job = NULL;
+    const char *state;
+
+    if (json_text_load(data, len, &text, &job, NULL) < 0)
+        return false;
+    state = json_get_text(job, "state");
+    (void)snprintf(relay->job_path, sizeof(relay->job_path), "/v1/jobs/%s",
+                   json_get_text(job, "id"));
+    return *state && strcmp(state, "waiting") != 0 && strcmp(state, "running") != 0;
+}
+
+/* An answer about a durable job, of which `all` bytes have come. True: it is not passed on, or not
+ * yet, or the relay is gone. */
+static bool waits_for_job(struct relay *relay, const struct http_head *head, const char *data,
+                          size_t head_len, size_t all)
+{
+    struct span path = {relay->job_path, strlen(relay->job_path)};
+    struct job_keep *keep = relay->node->jobs;
+
+    if (head->status == 404 && job_keep_may_have(keep, path)) {
+        relay_reset(relay, RESET_ELSEWHERE);
+        return true;
+    }
+    if (head->status != 200 || !relay->reads_job)
+        return false;
+    if (!span_ends_with(path, "/result")) { /* the job itself: whether it is over is in it */
+        if (head->framing != HTTP_LENGTH || head->length > limits.bytes - head_len)
+            return false;
+        if (all - head_len < head->length)
+            return true;
+        if (!is_over(relay, data + head_len, (size_t)head->length))
+            return false;
+        path.len = strlen(relay->job_path);
+    }
+    if (relay->waits_ns || !job_keep_tells_end(keep, path))
+        return relay->waits_ns != 0;
+    relay->waits_ns = loop_now_ns();
+    return true;
+}
+
 /* Returns false when more is needed, or the relay is gone. */
 static bool read_head(struct relay *relay, struct evbuffer *input)
 {
@@ -163,6 +225,8 @@ static bool read_head(struct relay *relay, struct evbuffer *input)
         (void)evbuffer_drain(input, (size_t)n);
         return true;
     }
+    if (*relay->job_path && waits_for_job(relay, &head, data, (size_t)n, all))
+        return false;
     relay->has_answer = true;
     relay->is_upgraded = head.status == 101;
     relay->keeps_alive =
@@ -280,18 +344,25 @@ int relay_dial(const char *path)
     return take_fd(fd);
 }
 
+static struct bufferevent *dial(const struct node *node)
+{
+    cleanup_close int fd = relay_dial(node->settings->socket);
+    struct bufferevent *socket = NULL;
+
+    if (fd >= 0)
+        socket = bufferevent_socket_new(loop_base(node->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+    if (socket)
+        fd = -1;
+    return socket;
+}
+
 int relay_connect(struct relay *relay)
 {
-    struct node *node = relay->node;
-    int fd = relay_dial(node->settings->socket);
-
-    if (fd < 0)
+    relay->socket = engine_pool_take(relay->node->pool);
+    if (!relay->socket)
+        relay->socket = dial(relay->node);
+    if (!relay->socket)
         return -1;
-    relay->socket = bufferevent_socket_new(loop_base(node->loop), fd, BEV_OPT_CLOSE_ON_FREE);
-    if (!relay->socket) {
-        (void)close(fd);
-        return -1;
-    }
     bufferevent_setcb(relay->socket, on_read, on_write, on_event, relay);
     bufferevent_setwatermark(relay->socket, EV_READ, 0, CLUSTER_PAYLOAD_MAX);
     bufferevent_setwatermark(relay->socket, EV_WRITE, RELAY_HIGH / 4, 0);

@@ -15,7 +15,11 @@ struct row {
     const char *method, *path; /* a path that ends in `*` is a beginning */
     enum route_who who;
     const char *word;
+    size_t limit; /* of a list, where the query has none; 0: all of it */
 };
+
+/* As engines have it. */
+#define LIST_DEFAULT 100
 
 static const struct row rows[] = {
     {"POST", "/v1/run", ROUTE_FRESH, NULL},
@@ -40,11 +44,6 @@ static const struct row rows[] = {
     {"POST", "/e2b/v2/sandboxes", ROUTE_FRESH, NULL},
     {"POST", "/jupyter/api/kernels", ROUTE_FRESH, NULL},
     {"POST", "/jupyter/api/sessions", ROUTE_FRESH, NULL},
-    {"PUT", "/v1/skills/*", ROUTE_LOCAL, NULL},
-    {"POST", "/v1/skills/*", ROUTE_LOCAL, NULL},
-    {"DELETE", "/v1/skills/*", ROUTE_LOCAL, NULL},
-    {"POST", "/v1/states*", ROUTE_LOCAL, NULL},
-    {"DELETE", "/v1/states/*", ROUTE_LOCAL, NULL},
     {"POST", "/v1/tokens", ROUTE_LOCAL, NULL},
     {"DELETE", "/v1/tokens/*", ROUTE_LOCAL, NULL},
     {"POST", "/v1/console/*", ROUTE_LOCAL, NULL},
@@ -53,16 +52,16 @@ static const struct row rows[] = {
     {"GET", "/v1/stats", ROUTE_STATS, NULL},
     {"GET", "/v1/events", ROUTE_EVENTS, NULL},
     {"GET", "/v1/cluster/nodes", ROUTE_NODES, NULL},
-    {"GET", "/v1/audit/records", ROUTE_RECORDS, NULL},
+    {"GET", "/v1/audit/records", ROUTE_RECORDS, NULL, LIST_DEFAULT},
     {"GET", "/v1/audit/head", ROUTE_OF, NULL},
     {"GET", "/v1/audit/key", ROUTE_OF, NULL},
     {"GET", "/v1/audit/lines", ROUTE_OF, NULL},
     {"GET", "/v1/audit/records/*", ROUTE_OF, "record"},
     {"POST", "/v1/audit/verify", ROUTE_OF, NULL},
     {"POST", "/v1/audit/receipt", ROUTE_UNSURE, "id"},
-    {"GET", "/v1/runs", ROUTE_ALL, "runs"},
+    {"GET", "/v1/runs", ROUTE_ALL, "runs", LIST_DEFAULT},
     {"GET", "/v1/sessions", ROUTE_ALL, "sessions"},
-    {"GET", "/v1/jobs", ROUTE_ALL, "jobs"},
+    {"GET", "/v1/jobs", ROUTE_ALL, "jobs", LIST_DEFAULT},
     {"GET", "/v1/approvals", ROUTE_ALL, "approvals"},
     {"GET", "/v1/snapshots", ROUTE_ALL, "snapshots"},
     {"GET", "/v1/undo", ROUTE_ALL, "runs"},
@@ -291,6 +290,7 @@ void route_find(const struct http_head *head, struct route_target *ret_target)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (matches(&rows[i], head)) {
             ret_target->who = rows[i].who;
+            ret_target->limit = rows[i].limit;
             /* Events of one session come from its node alone. */
             if (rows[i].who == ROUTE_EVENTS &&
                 find_id(head->query, "&=", ret_target->node, &ret_target->is_session))

@@ -27,6 +27,7 @@ struct route_target {
     char node[13];     /* of ROUTE_NODE */
     char name[65];     /* of ROUTE_NAME */
     const char *list;  /* of ROUTE_ALL: the member with the list, unless all of it is one */
+    size_t limit;      /* of that list, where the query has none; 0: all of it */
     char probe[1024];  /* of ROUTE_FIND: what all nodes are asked for */
     const char *field; /* of ROUTE_UNSURE and ROUTE_OPENS: the member with the id or the name */
     bool is_session;   /* the id is one of a session */

@@ -92,7 +92,7 @@ static void send_numbered(struct stream *s, const struct frame *what, const void
     s->kept_bytes += cost_of(packet);
     s->next_out++;
     s->has_ended |= (what->flags & FRAME_END) != 0;
-    bus_send(s->bus, s->subject, what->type == FRAME_OPEN ? s->reply : NULL, packet);
+    bus_send_frame(s->bus, s->subject, what->type == FRAME_OPEN ? s->reply : NULL, packet, false);
 }
 
 void stream_send(struct stream *s, enum frame_type type, unsigned flags, const void *data,
@@ -135,18 +135,18 @@ void stream_end(struct stream *s)
 }
 
 /* Without memory it is as if it were lost. */
-static void say(struct stream *s, const struct frame *frame)
+static void say(struct stream *s, const struct frame *frame, bool can_wait)
 {
     struct packet *packet = make(s, frame, NULL, 0);
 
     if (packet)
-        bus_send(s->bus, s->subject, NULL, packet);
+        bus_send_frame(s->bus, s->subject, NULL, packet, can_wait);
     packet_unref(packet);
 }
 
 static void say_number(struct stream *s, enum frame_type type, uint64_t number)
 {
-    say(s, &(struct frame){.type = (uint8_t)type, .number = number});
+    say(s, &(struct frame){.type = (uint8_t)type, .number = number}, false);
 }
 
 void stream_say_word(struct stream *s, enum frame_type type, uint32_t word)
@@ -154,7 +154,8 @@ void stream_say_word(struct stream *s, enum frame_type type, uint32_t word)
     const uint32_t little = htole32(word);
 
     say(s,
-        &(struct frame){.type = (uint8_t)type, .payload = {(const char *)&little, sizeof(little)}});
+        &(struct frame){.type = (uint8_t)type, .payload = {(const char *)&little, sizeof(little)}},
+        false);
 }
 
 void stream_refuse(struct bus *bus, const char *subject, const struct frame *frame,
@@ -176,8 +177,8 @@ static void send_again(struct stream *s, uint64_t from)
     s->moved_ns = loop_now_ns();
     TAILQ_FOREACH(packet, &s->kept, link) {
         if (packet->number >= from)
-            bus_send(s->bus, s->subject, packet->number == 0 && *s->reply ? s->reply : NULL,
-                     packet);
+            bus_send_frame(s->bus, s->subject, packet->number == 0 && *s->reply ? s->reply : NULL,
+                           packet, false);
     }
 }
 
@@ -306,7 +307,8 @@ void stream_used(struct stream *s, bool is_last)
     if (!s->unacked_in || (!is_last && s->unacked_in < ACK_BYTES))
         return;
     s->unacked_in = 0;
-    say_number(s, FRAME_ACK, s->next_in);
+    /* The sender of all there is to send only frees memory when it hears of it. */
+    say(s, &(struct frame){.type = FRAME_ACK, .number = s->next_in}, s->is_over_in);
 }
 
 void stream_ask(struct stream *s)

@@ -53,7 +53,8 @@ struct work {
     struct token_list list;
     uint64_t revision;
     char *staged;
-    int dir; /* that of the settings, locked */
+    uint8_t removed[SHA256_BYTES]; /* the hash of the token that goes */
+    int dir;                       /* that of the settings, locked */
 };
 
 /* The flags of the bounds, with dashes for `_`. */
@@ -186,12 +187,28 @@ static int fetch_or_begin(struct work *w, bool is_anew, struct error *err)
     return 0;
 }
 
+/* What is removed has things on the bus. */
+static int note_removed(struct work *w, const char *name, struct error *err)
+{
+    cleanup(tokens_done) struct tokens tokens = {0};
+    const struct token *token;
+
+    if (tokens_load(w->staged, &tokens, err) < 0)
+        return -1;
+    token = tokens_find(&tokens, name);
+    if (token)
+        memcpy(w->removed, token->hash, sizeof(w->removed));
+    return 0;
+}
+
 /* Does what is wanted to the staged file, with the means of `belljar token`. */
 static int change(struct work *w, struct wish *wish, struct error *err)
 {
     char keeper[TOKEN_KEEPER_SIZE];
     int r = file_replace(w->staged, buf_str(&w->list.text), w->list.text.len, err);
 
+    if (r == 0)
+        r = note_removed(w, wish->name, err);
     if (r == 0)
         r = strcmp(wish->word, "add") == 0
                 ? tokens_add(w->staged, wish->name, &wish->rights, wish->token, err)
@@ -284,6 +301,15 @@ static void close_work(struct work *w)
     operator_settings_done(&w->settings);
 }
 
+/* Nobody can read them from now on. They would take room. */
+static void purge(struct work *w)
+{
+    cleanup_error struct error err = {0};
+
+    if (token_store_purge(w->bus, w->removed, &err) < 0)
+        (void)fprintf(stderr, "belljar: %s\n", error_message(&err));
+}
+
 static int run(struct wish *wish, struct error *err)
 {
     struct work w = {.list = TOKEN_LIST, .dir = -1};
@@ -291,6 +317,8 @@ static int run(struct wish *wish, struct error *err)
 
     if (r == 0)
         r = strcmp(wish->word, "list") == 0 ? list(&w, err) : change_list(&w, wish, err);
+    if (r == 0 && strcmp(wish->word, "rm") == 0)
+        purge(&w);
     close_work(&w);
     if (r < 0)
         return -1;

@@ -1,7 +1,15 @@
 #include "cluster/token_store.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include <nats/nats.h>
 
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/store_place.h"
+#include "cluster/store_link.h"
 #include "cluster/token_list.h"
 
 /* One answer. While servers choose a leader there is none for seconds. */
@@ -115,4 +123,63 @@ int token_store_put(struct operator_bus *bus, const struct buf *value, uint64_t 
     return s == NATS_TIMEOUT ? error_hint(err, "they may have been kept: `belljar cluster token "
                                                "list`")
                              : -1;
+}
+
+/* What JetStream answers, or NULL: then *ret_status says why. */
+static json_t *ask(struct operator_bus *bus, const char *what, const char *question,
+                   natsStatus *ret_status)
+{
+    static const struct json_text_limits limits = {.bytes = 8 * MIB, .depth = 8};
+    char subject[64 + sizeof(STORE_STREAM)];
+    json_t *value = NULL;
+    natsMsg *answer = NULL;
+
+    (void)snprintf(subject, sizeof(subject), "$JS.API.STREAM.%s." STORE_STREAM, what);
+    *ret_status = natsConnection_Request(&answer, operator_connection(bus), subject, question,
+                                         (int)strlen(question), WAIT_MS);
+    if (*ret_status == NATS_OK &&
+        json_text_load(natsMsg_GetData(answer), (size_t)natsMsg_GetDataLength(answer), &limits,
+                       &value, NULL) < 0)
+        *ret_status = NATS_ERR;
+    natsMsg_Destroy(answer);
+    return value;
+}
+
+static natsStatus delete_message(struct operator_bus *bus, const char *subject)
+{
+    cleanup_json json_t *found = NULL, *gone = NULL;
+    char question[160];
+    json_int_t sequence;
+    natsStatus s;
+
+    (void)snprintf(question, sizeof(question), "{\"last_by_subj\":\"%s\"}", subject);
+    found = ask(bus, "MSG.GET", question, &s);
+    sequence = json_integer_value(json_object_get(json_object_get(found, "message"), "seq"));
+    if (sequence <= 0)
+        return s; /* it is not there any more */
+    (void)snprintf(question, sizeof(question), "{\"seq\":%lld}", (long long)sequence);
+    gone = ask(bus, "MSG.DELETE", question, &s);
+    return s;
+}
+
+/* Message by message: cluster/job_delete.c says why. */
+int token_store_purge(struct operator_bus *bus, const uint8_t hash[SHA256_BYTES], struct error *err)
+{
+    char place[STORE_PLACE_SIZE], filter[128];
+    cleanup_json json_t *listed = NULL;
+    const char *subject;
+    json_t *count;
+    natsStatus s;
+
+    store_place(hash, place);
+    (void)snprintf(filter, sizeof(filter), "{\"subjects_filter\":\"" STORE_SUBJECTS "%s.>\"}",
+                   place);
+    listed = ask(bus, "INFO", filter, &s); /* an error where there is no such stream */
+    json_object_foreach(json_object_get(json_object_get(listed, "state"), "subjects"), subject,
+                        count)
+    {
+        if (s == NATS_OK && strlen(subject) < 128)
+            s = delete_message(bus, subject);
+    }
+    return s == NATS_OK ? 0 : fail("remove its skills and states", s, err);
 }

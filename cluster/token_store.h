@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/sha256.h"
 #include "cluster/operator.h"
 
 /* The value and its revision. E_NOT_FOUND: there is none yet; *ret_revision is 0 then. */
@@ -15,3 +16,7 @@ int token_store_get(struct operator_bus *bus, struct buf *ret_value, uint64_t *r
  * was faster. The bucket is made where there is none. */
 int token_store_put(struct operator_bus *bus, const struct buf *value, uint64_t revision,
                     int replicas, struct error *err);
+
+/* Removes the skills and states that all machines had of that token. */
+int token_store_purge(struct operator_bus *bus, const uint8_t hash[SHA256_BYTES],
+                      struct error *err);

@@ -8,6 +8,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import threading
@@ -103,6 +104,7 @@ def a_wrong_address_of_the_bus(cluster):
             assert answer.returncode == 71 and f"{machine.address}:4999" in answer.stderr and "hint:" in answer.stderr, answer
             with role_with(machine, "gateway", place) as (process, log):
                 wait_until(lambda: "listening" in log(), "the gateway listens even so")
+                wait_until(lambda: f"{machine.address}:4999" in log() and "nobody answers there" in log() and "firewall" in log(), "its log says why")
                 began = time.monotonic()
                 reply = machine.run("print(1)")
                 assert error_of(reply) == (503, "unavailable") and reply.headers["retry-after"], reply
@@ -129,6 +131,7 @@ def certificates_of_another_authority(cluster):
         with role_with(machine, "node", place) as (process, log):
             assert error_of(machine.call("GET", "/v1/runs/run_0123456789ABCDEFGHJKMNPQRS-a2"))[0] in (410, 503)
             assert machine.run("print(1)").status == 200, "the others go on"
+            wait_until(lambda: process.poll() is not None or "TLS with the server" in log() and "ca.pem" in log(), "its log says why")
             # The server may refuse it at once: then it ends and says so, and whoever watches it starts it again.
             ended = process.poll()
             assert ended is None or (ended == 77 and "join --check" in log()), (ended, log())
@@ -150,6 +153,33 @@ def a_machine_that_the_server_does_not_know(cluster):
         assert answer.returncode == 77 and "does not know this certificate" in answer.stderr and "machines.conf" in answer.stderr, answer
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def a_machine_that_is_taken_out_and_put_back(cluster):
+    """Its processes end, and whoever watches them starts them again: when they are known again, they find the others."""
+    machine, other = cluster.machines[1], cluster.machines[0]
+    whole = (machine.settings / "machines.conf").read_text()
+
+    def write(text):
+        for m in cluster.machines:
+            (m.settings / "machines.conf").write_text(text)
+            m.signal("server", signal.SIGHUP)
+
+    with session_on(cluster, "a2"):
+        write(whole.replace('"CN=node.a2"', '"CN=node.zz"').replace('"CN=gateway.a2"', '"CN=gateway.zz"'))
+        try:
+            for role in ("node", "gateway"):
+                assert machine.processes[role].wait(timeout=HANG_SECONDS) == 77
+                assert "machines.conf" in machine.log(role)[-700:] and "join --check" in machine.log(role)[-700:], machine.log(role)
+            machine.start("node")
+            assert machine.processes["node"].wait(timeout=HANG_SECONDS) == 77
+            assert other.run("print(1)").status == 200
+        finally:
+            write(whole)
+            # They are started again and again, as systemd does it.
+            wait_until(lambda: machine.start("node", "gateway") or time.sleep(1) or all(machine.processes[w].poll() is None for w in ("node", "gateway")),
+                       "they are known again")  # fmt: skip
+            cluster.wait_ready()
 
 
 def a_clock_that_is_off(cluster):
@@ -196,23 +226,38 @@ def a_name_that_is_taken(cluster):
 
 
 def two_nodes_with_one_name(cluster):
+    """Both hear all requests. The second one waits, and takes over when the first is gone."""
     machine, other = cluster.machines[1], cluster.machines[2]
     log = machine.dir / "twin.log"
-    with open(log, "wb") as file:
-        twin = machine.spawn(machine.command("node"), machine.environment("node"), file)
-    try:
-        wait_until(lambda: other.status()["node a2"]["state"] == "twice", "the status says so")
-        answer = other.call_cluster("join", "--check", "--dir", other.settings)
-        assert answer.returncode == 64 and "two processes" in answer.stderr and "node a2" in answer.stderr, answer
-        # They cut each other's answers off; nobody hangs, and the other machines work.
-        for _ in range(10):
-            assert other.run("print(1)").status in (200, 502)
-        for name in ("a1", "a3"):
-            assert other.run("print(1)", {"Belljar-Node-Label": name}).status == 200
-    finally:
-        twin.terminate()
-        twin.wait(timeout=HANG_SECONDS)
-    wait_until(lambda: other.status()["node a2"]["state"] == "ready", "one is left")
+
+    def start_twin():
+        with open(log, "wb") as file:
+            return machine.spawn(machine.command("node"), machine.environment("node"), file)
+
+    replies = []
+
+    def runs_there():
+        replies.append(other.run("print(1)", {"Belljar-Node-Label": "a2"}))
+        return replies[-1].status == 200
+
+    with session_on(cluster, "a2"):
+        twin = start_twin()
+        try:
+            wait_until(lambda: other.status()["node a2"]["state"] == "twice", "the status says so")
+            answer = other.call_cluster("join", "--check", "--dir", other.settings)
+            assert answer.returncode == 64 and "two processes" in answer.stderr and "node a2" in answer.stderr, answer
+            wait_until(lambda: "this one waits" in log.read_text() and "another name" in log.read_text(), "the second one says so")
+            for _ in range(20):
+                assert runs_there() or replies[-1].status in (429, 503), replies[-1]  # never begun by both
+            machine.kill("node")
+            wait_until(runs_there, "the second one takes over")
+            machine.start("node")
+            wait_until(lambda: "this one waits" in machine.log("node"), "now the other one waits")
+            wait_until(runs_there, "it serves the node")
+        finally:
+            twin.terminate()
+            twin.wait(timeout=HANG_SECONDS)
+        wait_until(lambda: other.status()["node a2"]["state"] == "ready", "one is left")
 
 
 def another_version(cluster):
@@ -619,6 +664,33 @@ def subjects_of_others(cluster):
     cluster.wait_ready()
 
 
+def a_thief_reads_no_sessions(cluster):
+    """All keys of a2 are in a stranger's hands: it hears nothing that is for other machines, and without a token it gets nothing."""
+    thief, victim = cluster.machines[1], cluster.machines[0]
+    with session_on(cluster, "a1") as session, Bus(thief, "node") as node, Bus(thief, "gateway") as gateway:
+        for number, subject in enumerate(("belljar.v1.node.a1.*", "belljar.v1.gate.a1.*", "belljar.v1.node.*.a1", ">")):
+            node.subscribe(subject, number + 1)
+            gateway.subscribe(subject, number + 1)
+        assert len(node.flush().errors) == 4 and len(gateway.flush().errors) == 4, (node.errors, gateway.errors)
+        secret = f"secret-{random.randrange(10**9)}"
+        assert victim.execute(session, f"x = 42\nprint('{secret}')").json["stdout"] == f"{secret}\n"
+        # As its own gateway it may ask every node. The engine there asks for a token, whoever asks.
+        gateway.subscribe("belljar.v1.gate.a2.*", 9)
+        for number, (method, path) in enumerate((("GET", f"/v1/sessions/{session}"), ("GET", "/v1/runs"), ("GET", "/v1/events"), ("GET", "/v1/cluster/room"))):
+            head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+            gateway.publish("belljar.v1.node.a1.a2", frame(1, 0, struct.pack("<I", 0) + head, 1, 10**6 + number))
+
+        def answers():
+            gateway.flush()
+            heads = [data for subject, data in gateway.messages if subject.endswith(".a1")]
+            return heads if len(heads) >= 4 else None
+
+        told = b"".join(wait_until(answers, "the node answers"))
+        assert told.count(b"HTTP/1.1 401") == 3 and b"HTTP/1.1 200" not in told, told  # the last one is not passed on
+        for bus in (node, gateway):
+            assert not any(secret.encode() in data for _, data in bus.flush().messages)
+
+
 def a_node_is_no_server(cluster):
     """A certificate of the right authority does not make a route: servers have a password, too."""
     machine = cluster.machines[1]
@@ -682,8 +754,8 @@ def the_demo(cluster):
 
 
 TESTS = [
-    a_wrong_address_of_the_bus, certificates_of_another_authority, a_machine_that_the_server_does_not_know, a_clock_that_is_off,
+    a_wrong_address_of_the_bus, certificates_of_another_authority, a_machine_that_the_server_does_not_know, a_machine_that_is_taken_out_and_put_back, a_clock_that_is_off,
     a_name_that_is_taken, two_nodes_with_one_name, another_version, join_files_that_are_damaged, adding_a_machine_keeps_what_was_said_of_the_first, options_that_are_wrong, an_authority_of_ones_own,
     all_servers_of_the_bus_are_restarted, an_answer_outlives_its_server, a_machine_that_is_cut_off, tokens_change_while_some_are_away, a_node_that_is_restarted, drain_waits_for_what_runs, a_connection_that_is_kept,
-    frames_of_a_stranger, a_node_that_answers_junk, subjects_of_others, a_node_is_no_server, a_sandbox_does_not_reach_the_bus, the_demo,
+    frames_of_a_stranger, a_node_that_answers_junk, subjects_of_others, a_thief_reads_no_sessions, a_node_is_no_server, a_sandbox_does_not_reach_the_bus, the_demo,
 ]  # fmt: skip

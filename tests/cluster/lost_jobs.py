@@ -1,6 +1,8 @@
 """Durable jobs on bad days: an accepted job ends, once for its clients, whichever machine dies."""
+import json
 import time
 
+from bus import Bus
 from machines import wait_until
 
 OVER = ("done", "failed", "lost", "cancelled")
@@ -78,4 +80,59 @@ def a_machine_that_was_cut_off_gives_its_jobs_up(cluster):
     assert end_of(a1, job)["state"] == "cancelled"
 
 
-TESTS = [a_machine_dies_with_its_jobs, a_machine_that_was_cut_off_gives_its_jobs_up]
+def ask_stream(machine, **question):
+    """STREAM.INFO of the copies, or None while nobody can tell."""
+    with Bus(machine, "node") as bus:
+        bus.subscribe(f"belljar.v1.jobs.node.{machine.name}.*")
+        bus.publish("$JS.API.STREAM.INFO.belljar_jobs", json.dumps(question).encode(), f"belljar.v1.jobs.node.{machine.name}.{1 << 60}")
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline:
+            bus.flush()
+            for subject, data in bus.messages:
+                if subject.endswith(f".{1 << 60}"):
+                    answer = json.loads(data)
+                    return answer if "state" in answer else None
+            bus.messages.clear()
+            time.sleep(0.05)
+    return None
+
+
+def copies_of(machine, jobs):
+    def told():
+        answer = ask_stream(machine, subjects_filter="belljar.v1.job.*.h.*.*")
+        return answer and {subject for subject in answer["state"].get("subjects") or () if subject.split(".")[3] in jobs}
+
+    return wait_until(told, "the stream of the copies can be asked")
+
+
+def current_leader(machine):
+    """Of the stream, once all servers have all of it."""
+    answer = ask_stream(machine)
+    cluster = answer["cluster"] if answer else {}
+    is_current = len(cluster.get("replicas") or ()) == 2 and all(r.get("current") and not r.get("offline") for r in cluster["replicas"])
+    return cluster.get("leader") if is_current else None
+
+
+def servers_die_one_after_the_other(cluster):
+    """Each time the one that leads the stream, so that one leads in the end that was restarted. No copy of a job is lost, and copies
+    of jobs that are over are removed meanwhile."""
+    mark = f"{time.time():.0f}"
+    jobs = {submit(cluster.machines[n % 3], f"servers-{mark}-{n}", f"print({n})"): n for n in range(12)}
+    for job in jobs:
+        assert end_of(cluster.machines[0], job)["state"] == "done"
+    others = cluster.machines
+    for round_ in range(3):
+        leader = wait_until(lambda: current_leader(others[0]), "all servers have all copies", seconds=120)
+        machine = cluster.by_name[leader]
+        others = [m for m in cluster.machines if m is not machine]
+        machine.kill("server")
+        cancelled = submit(others[0], f"servers-{mark}-cancelled-{round_}", "1", delay_s=3600)
+        assert wait_until(lambda c=cancelled: others[0].call("POST", f"/v1/jobs/{c}/cancel", {}).status == 200, "it is cancelled")
+        machine.start("server")
+        cluster.wait_ready()
+        assert {subject.split(".")[3] for subject in copies_of(others[0], jobs)} == set(jobs), "copies are lost"
+    for job, n in jobs.items():
+        assert cluster.machines[2].call("GET", f"/v1/jobs/{job}/result").json["stdout"] == f"{n}\n"
+
+
+TESTS = [servers_die_one_after_the_other, a_machine_dies_with_its_jobs, a_machine_that_was_cut_off_gives_its_jobs_up]

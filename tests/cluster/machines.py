@@ -238,7 +238,7 @@ class Machine:
 class Cluster:
     """`with Cluster() as cluster:`; cluster.machines have been joined and run."""
 
-    def __init__(self, count=3, starts=True, engine_settings="", clock=False):
+    def __init__(self, count=3, starts=True, engine_settings="", clock=False, jobs_after_s=10):
         self.belljar = Path(os.environ.get("BELLJAR") or ROOT / os.environ.get("BELLJAR_BUILD", "build") / "belljar").resolve()
         self.mark = f"bj{secrets.token_hex(3)}"
         self.net = secrets.randbelow(250) + 1
@@ -246,6 +246,7 @@ class Cluster:
         self.dir = Path(tempfile.mkdtemp(prefix=f"belljar-cluster-{self.mark}-"))
         self.dir.chmod(0o755)
         self.starts, self.engine_settings, self.with_clock = starts, engine_settings, clock
+        self.jobs_after_s = jobs_after_s
         self.clock_library = None
         self.machines = [Machine(self, number) for number in range(1, count + 1)]
         self.by_name = {m.name: m for m in self.machines}
@@ -305,7 +306,8 @@ class Cluster:
         for machine in self.machines:
             # Those that joined before there were three do not know it yet.
             path = machine.settings / "cluster.toml"
-            path.write_text(path.read_text().replace("replicas = 1", f"replicas = {3 if len(self.machines) >= 3 else 1}"))
+            text = path.read_text().replace("replicas = 1", f"replicas = {3 if len(self.machines) >= 3 else 1}")
+            path.write_text(text + f"jobs_after_s = {self.jobs_after_s}\n")
 
     def must(self, answer):
         assert answer.returncode == 0, answer

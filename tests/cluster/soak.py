@@ -9,7 +9,7 @@ Checked from outside, by clients and by the audit trails:
   - a session has one owner; its variable and its files are as the last answer left them
   - a name has one session at a time on a node, and at the end all gateways find the same one
   - nobody notices a fault of a machine that the request did not need
-  - no job that was acknowledged is lost
+  - no job that was accepted is lost: every gateway finds it, it ends once, and has its result (soak_jobs.py)
   - at the end nothing is under way, the trails verify, and no process is left
 
 The seed decides the load and the faults, not how they meet.
@@ -29,6 +29,7 @@ import threading
 import time
 
 from machines import HANG_SECONDS, Cluster, missing, wait_until
+from soak_jobs import Jobs
 
 # A request feels a fault from a little before it is noticed here until the cluster has recovered.
 BEFORE_S, AFTER_S = 0.5, 8.0
@@ -43,9 +44,12 @@ LOST = {410: {"session_lost"}, 404: {"not_found"}}  # of sessions
 
 
 KINDS = (
-    "kill server", "kill engine", "kill node", "kill gateway", "stop node", "link down", "lame duck", "drain", "clock", "restart node",
-    "restart gateway",
+    "kill server", "kill engine", "kill node", "kill gateway", "kill machine", "stop node", "stop server", "link down", "lame duck", "drain",
+    "clock", "restart node", "restart gateway", "restart engine",
 )  # fmt: skip
+
+# Most faults are shorter than `jobs_after_s`; these are not always, so jobs move.
+JOBS_AFTER_S = 2
 
 
 class Faults:
@@ -87,7 +91,7 @@ class Soak:
         self.problems = []
         self.counts = collections.Counter()
         self.keys = {}  # correlation id: "success", "refused", "unknown"
-        self.jobs = {}  # id: expected output
+        self.jobs = Jobs(self)
         self.gone = set()  # sessions that ended without a reason that is known here
         self.names = []  # of sessions that are left open
         self.engine_ends = collections.defaultdict(list)  # machine: when, by its clock
@@ -324,23 +328,12 @@ class Soak:
             return blob, True  # the file was perhaps never written
         return blob, word == "success" or self.failed(word, reply, began, through, session, node, opened, "reading a file")
 
-    def submit_job(self, rng, machine):
-        value = rng.randrange(10**6)
-        reply, word, began = self.ask(machine, "POST", "/v1/jobs", {"code": f"print({value} * 2)"}, {"Idempotency-Key": f"job-{secrets.token_hex(8)}"})
-        self.count(f"jobs {word}")
-        if word == "success":
-            with self.lock:
-                self.jobs[reply.json["id"]] = f"{value * 2}\n"
-        elif word != "refused":
-            self.may_fail(began, f"a job ({reply})", machine, *self.cluster.by_name)
-        time.sleep(0.3)
-
     # --- what breaks ---
 
     def break_something(self, rng):
         machine = rng.choice(self.cluster.machines)
         kind = rng.choice(self.kinds)
-        pause = rng.uniform(0.3, 4.0)
+        pause = rng.uniform(0.3, 5.0)
         self.faults.counts[kind] += 1
         print(f"    {time.monotonic() - self.began:5.1f} s  {kind} {machine.name} for {pause:.1f} s", flush=True)
         getattr(self, "fault_" + kind.replace(" ", "_"))(machine, pause)
@@ -371,12 +364,33 @@ class Soak:
         self.kill(machine, "server", pause, *self.parts_of_server(machine))
 
     def fault_kill_engine(self, machine, pause):
-        parts = (f"node {machine.name}", f"session {machine.name}")
+        self.end_engine(machine, pause, lambda: machine.kill("engine"), ["engine"], f"node {machine.name}")
+
+    def fault_restart_engine(self, machine, pause):
+        """It tells clients that it stops, and its sessions end."""
+        self.end_engine(machine, pause, lambda: machine.stop("engine"), ["engine"], f"node {machine.name}")
+
+    def fault_kill_machine(self, machine, pause):
+        which = ["server", "engine", "node", "gateway"]
+        self.end_engine(machine, pause, lambda: machine.kill(*which), which, *self.parts_of_server(machine))
+
+    def end_engine(self, machine, pause, end, which, *parts):
+        parts = (*parts, f"session {machine.name}")
         self.faults.begin(*parts)
-        machine.kill("engine")
+        end()
         self.engine_ends[machine.name].append(datetime.datetime.now(datetime.timezone.utc))
         time.sleep(pause)
-        machine.start("engine")
+        machine.start(*which)
+        self.recover(machine)
+        self.faults.end(*parts)
+
+    def fault_stop_server(self, machine, pause):
+        """It holds its connections, and answers nothing."""
+        parts = self.parts_of_server(machine)
+        self.faults.begin(*parts)
+        machine.signal("server", signal.SIGSTOP)
+        time.sleep(pause)
+        machine.signal("server", signal.SIGCONT)
         self.recover(machine)
         self.faults.end(*parts)
 
@@ -449,7 +463,7 @@ class Soak:
     def load(self, seconds):
         self.began = time.monotonic()
         rng = random.Random(f"{self.seed} faults")
-        work = [self.run_program] * 3 + [self.use_session] * 3 + [self.stream_output, self.submit_job, self.race_for_name]
+        work = [self.run_program] * 3 + [self.use_session] * 3 + [self.stream_output, self.race_for_name, self.jobs.submit_job, self.jobs.submit_job, self.jobs.look_at_job]
         threads = [threading.Thread(target=self.client, args=(n, w), daemon=True) for n, w in enumerate(work)]
         for thread in threads:
             thread.start()
@@ -479,22 +493,6 @@ class Soak:
             if len(found) > 1:
                 self.problem(f"gateways do not agree on who has {name}: {found}")
             self.count("names agreed on")
-
-    def check_jobs(self):
-        machine = self.cluster.machines[0]
-        for job, expected in self.jobs.items():
-            def done():
-                reply = machine.call("GET", f"/v1/jobs/{job}?wait_s=5")
-                return reply.status == 200 and reply.json["state"] not in ("waiting", "running") and reply.json
-
-            try:
-                state = wait_until(done, f"the end of {job}")
-            except AssertionError as mistake:
-                self.problem(f"{mistake}: {machine.call('GET', f'/v1/jobs/{job}')}")
-                continue
-            result = machine.call("GET", f"/v1/jobs/{job}/result")
-            if state["state"] != "done" or result.json.get("stdout") != expected:
-                self.problem(f"an acknowledged job is not done: {state} {result}")
 
     def check_idle(self):
         def is_idle():
@@ -559,6 +557,7 @@ class Soak:
                 self.problem(f"{key} was refused, and ran on {where}")
             if len(where) > 1 and not any(self.faults.times[f"node {name}"] for name in where[:-1]):
                 self.problem(f"{key} ran on {where}, and none of them was lost")
+        self.jobs.check_starts(starts)
         for run, count in ends.items():
             if count > 1:
                 self.problem(f"{run} ended {count} times")
@@ -581,12 +580,12 @@ def common(a, b):
 def soak(seconds, seed, only=None):
     """The problems, after printing what happened."""
     print(f"    seed {seed}, {seconds} s", flush=True)
-    with Cluster(clock=True) as cluster:
+    with Cluster(clock=True, jobs_after_s=JOBS_AFTER_S) as cluster:
         test = Soak(cluster, seed, only)
         test.load(seconds)
         cluster.wait_ready()
         test.check_names()
-        test.check_jobs()
+        test.jobs.check()
         test.check_idle()
         statuses = [machine.stop("gateway", "node", "engine") for machine in cluster.machines]
         if any(map(any, statuses)):

@@ -449,9 +449,17 @@ def test_sandboxes_of_e2b_lead_to_their_node(cluster):
 
 
 def test_what_each_node_keeps_is_not_changed_by_a_gateway(cluster):
-    for method, path in (("PUT", "/v1/skills/x"), ("POST", "/v1/tokens"), ("DELETE", "/v1/tokens/x"), ("POST", "/v1/states")):
+    for method, path in (("POST", "/v1/tokens"), ("DELETE", "/v1/tokens/x")):
         reply = cluster["a1"].call(method, path, {})
         assert reply.status == 501 and reply.error["code"] == "unsupported", reply
+
+
+def test_without_jetstream_skills_are_not_changed(cluster):
+    reply = cluster["a1"].call("PUT", "/v1/skills/x", b"x = 1\n", headers={"Content-Type": "text/x-python"})
+    assert reply.status == 501 and "JetStream" in reply.error["message"] and reply.error["hint"], reply
+    reply = cluster["a1"].post("/v1/states", {"name": "x"})
+    assert reply.status == 501 and "JetStream" in reply.error["message"], reply
+    assert cluster["a1"].get("/v1/skills").status == cluster["b2"].get("/v1/states").status == 200
 
 
 def test_profiles_that_a_node_serves(callers):

@@ -64,6 +64,17 @@ def wait_for(machine, job, states=OVER):
     return wait_until(there, f"the job is {states}")
 
 
+def test_lists_have_pages(cluster):
+    jobs = [submit(cluster["a1"], NAMES[n % 3], "1", delay_s=3600) for n in range(7)]
+    for gateway in cluster.machines:
+        listed, query = [], "?limit=3"
+        while page := [job["id"] for job in gateway.get(f"/v1/jobs{query}").json["jobs"]]:
+            listed += page
+            query = f"?limit=3&before={page[-1]}"
+        assert listed == jobs[::-1]
+    assert cluster["a1"].get("/v1/runs?history=true&before=7").status == 400, "each machine numbers its own"
+
+
 def lose(machine):
     machine.kill_bus()
     machine.kill_engine()

@@ -69,6 +69,33 @@ TEST(what_comes_after_a_gap_is_late)
     members_done(&members);
 }
 
+/* Each of the two sees the same. */
+TEST(of_two_processes_the_one_that_began_first_goes_on)
+{
+    struct beat first = {.started_ms = 5, .instance = 9}, second = {.started_ms = 6, .instance = 1};
+    struct beat same = {.started_ms = 5, .instance = 10};
+
+    assert_true(beat_goes_first(&first, &second) && !beat_goes_first(&second, &first));
+    assert_true(beat_goes_first(&first, &same) && !beat_goes_first(&same, &first));
+}
+
+/* Their heartbeats take turns: what one has begun is not ended whenever the other is heard. */
+TEST(two_processes_that_take_turns_are_new_once)
+{
+    struct members members;
+    struct beat beat;
+    bool is_new;
+
+    members_init(&members);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(beat_read(sample, strlen(sample), &beat, NULL), 0);
+        beat.instance = i % 2;
+        (void)members_hear(&members, &beat, 1000, &is_new);
+        assert_int_equal(is_new, i < 2);
+    }
+    members_done(&members);
+}
+
 TEST(another_process_under_a_name_is_new)
 {
     struct members members;

@@ -28,7 +28,7 @@ TEST(what_is_written_is_read)
 
     in.flags = FRAME_END;
     len = put(&in, bytes);
-    assert_int_equal(frame_read(bytes, len, FRAME_NODE, &out), 0);
+    assert_int_equal(frame_read(bytes, len, FRAME_NODE, &out), len);
     assert_int_equal(out.type, FRAME_DATA);
     assert_int_equal(out.flags, FRAME_END);
     assert_true(out.instance == in.instance && out.exchange == 77 && out.number == 3);
@@ -44,9 +44,28 @@ TEST(a_length_that_lies_is_refused)
 
     for (size_t n = 0; n < len; n++)
         assert_int_equal(frame_read(bytes, n, FRAME_NODE, &frame), -1);
-    assert_int_equal(frame_read(bytes, len + 1, FRAME_NODE, &frame), -1);
     bytes[7] = 1;
     assert_int_equal(frame_read(bytes, len, FRAME_NODE, &frame), -1);
+}
+
+TEST(several_are_read_one_after_the_other)
+{
+    const struct frame in[] = {sample(FRAME_ACK, NULL, 0), sample(FRAME_DATA, "hello", 5),
+                               sample(FRAME_DATA, NULL, 0)};
+    char bytes[256];
+    struct frame out;
+    size_t len = 0, at = 0;
+
+    for (size_t i = 0; i < sizeof(in) / sizeof(*in); i++)
+        len += put(&in[i], bytes + len);
+    for (size_t i = 0; i < sizeof(in) / sizeof(*in); i++) {
+        at += (size_t)frame_read(bytes + at, len - at, FRAME_NODE, &out);
+        assert_int_equal(out.type, in[i].type);
+        assert_int_equal(out.payload.len, in[i].payload.len);
+    }
+    assert_int_equal(at, len);
+    /* The last one is cut off. */
+    assert_int_equal(frame_read(bytes + FRAME_HEADER, FRAME_HEADER + 4, FRAME_NODE, &out), -1);
 }
 
 TEST(more_than_a_chunk_is_refused)
@@ -56,7 +75,7 @@ TEST(more_than_a_chunk_is_refused)
 
     frame.payload = (struct span){bytes + FRAME_HEADER, CLUSTER_PAYLOAD_MAX};
     frame_write_header((uint8_t *)bytes, &frame);
-    assert_int_equal(frame_read(bytes, FRAME_MAX, FRAME_NODE, &frame), 0);
+    assert_int_equal(frame_read(bytes, FRAME_MAX, FRAME_NODE, &frame), FRAME_MAX);
     frame.payload.len++;
     frame_write_header((uint8_t *)bytes, &frame);
     assert_int_equal(frame_read(bytes, FRAME_MAX + 1, FRAME_NODE, &frame), -1);
@@ -79,8 +98,9 @@ TEST(each_side_sends_its_own_types_only)
         struct frame frame = sample(rows[i].type, "abcd", rows[i].len), out;
         size_t len = put(&frame, bytes);
 
-        assert_int_equal(frame_read(bytes, len, FRAME_GATEWAY, &out), rows[i].of_gateway ? 0 : -1);
-        assert_int_equal(frame_read(bytes, len, FRAME_NODE, &out), rows[i].of_node ? 0 : -1);
+        assert_int_equal(frame_read(bytes, len, FRAME_GATEWAY, &out),
+                         rows[i].of_gateway ? (int)len : -1);
+        assert_int_equal(frame_read(bytes, len, FRAME_NODE, &out), rows[i].of_node ? (int)len : -1);
     }
 }
 

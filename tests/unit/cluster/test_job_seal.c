@@ -33,7 +33,7 @@ TEST(what_was_sealed_for_a_place_is_read_there_alone)
 
     assert_int_equal(job_seal_close(&seal, "here", (struct span){"secret", 6}, &sealed, NULL), 0);
     whole = (struct span){buf_str(&sealed), sealed.len};
-    assert_int_equal(sealed.len, 6 + JOB_SEAL_EXTRA);
+    assert_int_equal(sealed.len, 6 + SEAL_EXTRA);
     assert_null(memmem(whole.data, whole.len, "secret", 6));
     assert_int_equal(job_seal_open(&seal, "here", whole, &text, NULL), 0);
     assert_int_equal(text.len, 6);

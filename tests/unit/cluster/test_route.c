@@ -112,6 +112,15 @@ TEST(a_durable_job_may_be_elsewhere)
     assert_int_equal(find("GET /v1/jobs", NULL).who, ROUTE_ALL);
 }
 
+/* The next page begins behind the last item, so one node must not go further back than others. */
+TEST(lists_with_pages_have_a_limit)
+{
+    assert_int_equal(find("GET /v1/jobs", NULL).limit, 100);
+    assert_int_equal(find("GET /v1/runs?history=true", NULL).limit, 100);
+    assert_int_equal(find("GET /v1/audit/records", NULL).limit, 100);
+    assert_int_equal(find("GET /v1/sessions", NULL).limit, 0);
+}
+
 TEST(all_nodes_are_asked_for_what_is_of_the_whole_cluster)
 {
     static const struct {
