@@ -294,16 +294,15 @@ static int put_limits(const struct admission *a, const struct run_request *reque
     return 0;
 }
 
-/* A cell that is told to end has this long. It is no way to more time than anybody may have: with
- * the time limit it stays below the largest one that could have been asked for. */
-static uint32_t interrupt_grace_ms(const struct admission *a, const struct run_limits *limits)
+/* A cell that is told to end has a grace. It is no way to more time than anybody may have: with
+ * what the cell has taken so far it stays below the largest time limit that could have been asked
+ * for. */
+static void put_grace(const struct admission *a, struct run_terms *terms)
 {
-    double grace_ms = a->config->interrupt_grace_s * 1000;
-    double most_ms = admission_limit_max(a->config, a->caller, RUN_LIMIT_ROW_timeout_s) * 1000;
+    double most_s = admission_limit_max(a->config, a->caller, RUN_LIMIT_ROW_timeout_s);
 
-    if (limits->timeout_ms && most_ms - limits->timeout_ms < grace_ms)
-        grace_ms = most_ms - limits->timeout_ms;
-    return grace_ms > 0 ? (uint32_t)grace_ms : 0;
+    terms->interrupt_grace_ms = (uint32_t)(a->config->interrupt_grace_s * 1000);
+    terms->grace_end_ms = terms->limits.timeout_ms ? (uint64_t)(most_s * 1000) : UINT64_MAX;
 }
 
 /* --- profile, environment, directories --- */
@@ -443,7 +442,7 @@ static int admit_cell(const struct admission *a, const struct run_request *reque
     cell->terms.limits = *info.limits;
     if (put_limits(a, request, &cell->terms.limits, err) < 0)
         return -1;
-    cell->terms.interrupt_grace_ms = interrupt_grace_ms(a, &cell->terms.limits);
+    put_grace(a, &cell->terms);
     return request->language == RUN_COMMAND ? admit_command(a, request, cell, err) : 0;
 }
 

@@ -19,6 +19,7 @@ void backend_open_log(const struct config *config, enum log_level usual)
 
 int backend_open_engine(struct backend *back, const struct engine_stock *stock, struct error *err)
 {
+    struct engine_stock filled = *stock;
     const struct profile *profile;
     struct run_limits limits;
 
@@ -26,7 +27,8 @@ int backend_open_engine(struct backend *back, const struct engine_stock *stock, 
         profiles_get(back->profiles, NULL, &profile, err) < 0)
         return -1;
     admit_limits(back->config, profile, &limits);
-    return engine_open(&back->engine, back->config, stock, &limits, err);
+    filled.policies = profiles_usual(back->profiles);
+    return engine_open(&back->engine, back->config, &filled, &limits, err);
 }
 
 int backend_open_sessions(struct backend *back, const struct recorder_options *recorder,

@@ -37,6 +37,8 @@ struct http_listener {
 struct http_connection {
     struct http_server *server;
     TAILQ_ENTRY(http_connection) of_server;
+    TAILQ_ENTRY(http_connection) of_corked;
+    bool is_corked; /* it is in that list */
     struct http_link *link;
     uint64_t id;
     int fd; /* until the listener has it, or -1 */
@@ -85,6 +87,8 @@ struct http_server {
     size_t n_listeners;
     TAILQ_HEAD(, http_connection) connections;
     size_t count;
+    bool is_corked;
+    TAILQ_HEAD(, http_connection) corked; /* whose answers wait for http_uncork() */
     struct http_slot *slots;
     uint32_t n_slots, free_slot; /* n_slots: none is free */
     struct http_peers peers;
@@ -145,7 +149,7 @@ int http_on_frame(void *user, struct http_link *link, const struct listener_fram
 /* One that is in no list any more. */
 void http_free_connection(struct http_connection *c);
 
-/* Gives the listener what there is room for. */
+/* Gives the listener what there is room for, or notes that http_uncork() has to. */
 void http_pump(struct http_connection *c);
 
 /* Ready for the next request, or for the end, once all of an answer that has ended is written. */

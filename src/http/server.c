@@ -123,6 +123,8 @@ void http_cut(struct http_connection *c)
     http_link_flush(c->link);
     http_give_slot_back(server, c);
     TAILQ_REMOVE(&server->connections, c, of_server);
+    if (c->is_corked)
+        TAILQ_REMOVE(&server->corked, c, of_corked);
     server->count--;
     http_peer_leave(c->peer);
     c->peer = NULL;
@@ -165,8 +167,15 @@ static void refuse(struct http_connection *c, int status, const char *message)
 
 void http_pump(struct http_connection *c)
 {
+    struct http_server *server = c->server;
     size_t left = evbuffer_get_length(c->out);
 
+    if (server->is_corked) {
+        if (!c->is_corked)
+            TAILQ_INSERT_TAIL(&server->corked, c, of_corked);
+        c->is_corked = true;
+        return;
+    }
     while (left && c->passed - c->written < LISTENER_WINDOW) {
         size_t n = LISTENER_WINDOW - (size_t)(c->passed - c->written);
 
@@ -177,7 +186,7 @@ void http_pump(struct http_connection *c)
         left -= n;
     }
     if (c->state == HTTP_WRITING && !left && !c->is_ended) {
-        c->is_closing = c->is_closing || c->server->is_stopping;
+        c->is_closing = c->is_closing || server->is_stopping;
         http_link_say_number(c->link, LISTENER_END, c->id, c->is_closing);
         c->is_ended = true;
     }
@@ -188,6 +197,24 @@ void http_settle(struct http_connection *c)
 {
     if (c->state == HTTP_WRITING && c->is_ended && !http_waiting(c))
         http_enter(c, c->is_closing ? HTTP_LINGERING : HTTP_IDLE);
+}
+
+void http_cork(struct http_server *server)
+{
+    server->is_corked = true;
+}
+
+void http_uncork(struct http_server *server)
+{
+    struct http_connection *c;
+
+    server->is_corked = false;
+    while ((c = TAILQ_FIRST(&server->corked)) != NULL) {
+        TAILQ_REMOVE(&server->corked, c, of_corked);
+        c->is_corked = false;
+        http_pump(c);
+        http_settle(c);
+    }
 }
 
 /* --- requests as they come --- */
@@ -508,6 +535,7 @@ int http_new(struct loop *loop, const struct http_options *options, struct http_
         server->loop = loop;
         server->options = *options;
         TAILQ_INIT(&server->connections);
+        TAILQ_INIT(&server->corked);
         server->tick = loop_timer(loop, on_tick, server);
     }
     if (!server || !server->tick) {

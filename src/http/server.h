@@ -56,6 +56,11 @@ int http_listen(struct http_server *server, int fd, enum http_socket kind, struc
 /* A plain one whose requests are for one service only, whatever they say (struct request). */
 int http_listen_for(struct http_server *server, int fd, uint16_t service, struct error *err);
 
+/* Parts of answers from http_cork() to http_uncork() leave together: a listener that is told of
+ * each wakes up, and wakes the client up, as often. */
+void http_cork(struct http_server *server);
+void http_uncork(struct http_server *server);
+
 /* Takes no new connection and ends each existing one after its answer. `on_idle` is called from the
  * loop when the last one is gone. */
 void http_stop(struct http_server *server, void (*on_idle)(void *user), void *user);

@@ -36,7 +36,8 @@ void request_taken(struct request *request, size_t len)
 
     c->untaken -= c->untaken < cost ? c->untaken : cost;
     c->untold += cost;
-    if (c->untold < TELL_BYTES && c->untaken)
+    /* Of a body the listener sends a window in any case, and begins anew with the next one. */
+    if (c->untold < TELL_BYTES && (c->untaken || !c->is_upgraded))
         return;
     http_link_say_number(c->link, LISTENER_TAKEN, c->id, (uint32_t)c->untold);
     http_link_flush(c->link);

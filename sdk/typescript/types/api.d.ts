@@ -162,6 +162,8 @@ export type Events = {
   input?: {
     run_id: string;
     expires_in_s: number;
+    /** what is typed is not to be shown: a password */
+    hidden: boolean;
   };
   /** events that are no longer kept */
   gap?: {
