@@ -142,7 +142,7 @@ def test_magics_end_with_their_cell(who):
     times = "CPU times: user T, sys: T, total: T\nWall time: T\n"
     assert answer.code == 0 and seen == f"Writing a.txt\nhello\n\nhi\ninner\n{times}after 1\n", answer
     answer = who.call("run", who.file("fails.ipynb", notebook("!ls", "%%bash\nexit 3", "print('never')")))
-    assert answer.code == 1 and "exit code 3" in answer.errors and not answer.out, answer
+    assert answer.code == 1 and "exit status 3" in answer.errors and not answer.out, answer
     answer = who.call("run", who.file("line.ipynb", notebook("!ls", "%%bash\ntrue\n", "1 / 0")))
     assert answer.code == 1 and "    1 / 0\n" in answer.errors, answer
 
