@@ -19,8 +19,8 @@ void python_rehearse(void);
  * `control`. */
 int python_run(const struct wire_run *run, int control);
 
-/* A session: the rules of `run` are loaded and in force from here on, before any cell. 0 or -1, which
- * report_failed() has been told. */
+/* A session: the rules of `run` are loaded and in force from here on, before any cell. 0 or -1,
+ * which report_failed() has been told. */
 int python_open(const struct wire_run *run, int control);
 
 /* Runs one cell in the globals of __main__, which keep what the cells before left there, and

@@ -60,7 +60,7 @@ struct job {
     struct job_follower follower; /* on_done NULL: there is none */
     struct job_gate gate;         /* at_turn NULL: there is none */
     bool is_at_gate;              /* it has a place, and waits for job_pass() */
-    bool is_settling; /* its run is over, and its form has something to do */
+    bool is_settling;             /* its run is over, and its form has something to do */
     bool is_cancelled;
     bool is_detached;
     bool is_helper;

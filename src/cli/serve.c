@@ -486,7 +486,8 @@ static int open_api(struct serve *serve, struct error *err)
 {
     struct api *api = &serve->back.api;
 
-    if (open_jobs(serve, err) < 0 || open_replicas(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
+    if (open_jobs(serve, err) < 0 || open_replicas(serve, err) < 0 ||
+        coderunner_new(&serve->coderunner, err) < 0 ||
         e2b_new(serve->back.engine.loop, &serve->e2b, err) < 0 ||
         jupyter_new(&serve->jupyter, err) < 0 || open_http(serve, err) < 0)
         return -1;

@@ -36,7 +36,7 @@ struct engine_stock {
     bool warm;   /* import the environment's modules in advance and prepare for many forks */
     bool bare;   /* warm, but without those modules: up at once, and its sessions can be copied */
     bool steady; /* only runs with a seed will come */
-    struct wire_policies policies; /* that most runs will have; they outlive the engine */
+    struct wire_policies policies;     /* that most runs will have; they outlive the engine */
     const struct elsewhere *elsewhere; /* as in struct pool_options */
 };
 

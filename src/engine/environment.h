@@ -22,10 +22,10 @@ struct environment {
     size_t n_binds;
     char **paths; /* of those, where modules are found beside the environment's own */
     size_t n_paths;
-    struct config_list variables; /* "NAME=value" for every program */
+    struct config_list variables;  /* "NAME=value" for every program */
     struct wire_policies policies; /* that its zygote reads in advance; borrowed */
-    bool is_on_host;              /* its sandboxes have no namespaces: the level `process` */
-    bool warm;                    /* many forks will follow */
+    bool is_on_host;               /* its sandboxes have no namespaces: the level `process` */
+    bool warm;                     /* many forks will follow */
     bool steady; /* for runs with a seed (guest/steady/). Nothing is imported in advance: the order
                     in which random numbers are drawn is to be the program's alone. */
 };

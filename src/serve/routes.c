@@ -35,10 +35,12 @@ const struct route *const serve_routes[] = {
     api_doctor_routes,
     api_console_routes,
     console_routes,
+    /* Interfaces of other systems. */
     pyrunner_routes,
     dify_routes,
     jupyter_routes,
     sandboxfusion_routes,
+    /* For operators and machines. */
     metrics_routes,
     api_replica_routes,
     mcp_http_routes,
