@@ -256,8 +256,8 @@ static void say_why(struct keep *k, natsStatus s)
     (void)pthread_mutex_unlock(&k->lock);
 }
 
-/* Each question waits for its answer. Where one had none, those that wait behind it have none,
- * either, and are not made to wait one after the other. */
+/* Each question waits for its answer. Where one had none in time, those that wait behind it have
+ * none, either, and are not made to wait one after the other. */
 static void answer(struct keep *k, struct keep_request *r)
 {
     natsStatus s;
@@ -274,17 +274,17 @@ static void answer(struct keep *k, struct keep_request *r)
         s = take(k, r);
     else if (s == NATS_OK)
         s = r->due_ns ? drop(k, r) : begin_drop(k, r);
-    if (s != NATS_OK)
-        say_why(k, s);
-    if (s == NATS_TIMEOUT || s == NATS_NO_RESPONDERS)
-        k->away_until_ns = loop_now_ns() + AWAY_NS;
     /* While servers begin, or a leader is chosen, nobody answers for a moment. That counts as
      * having none only where none was ever seen, and none is expected: a gateway that goes on
      * without the bucket, beside others that have it, opens a name twice. */
-    if (s == NATS_NO_RESPONDERS && !k->stores[r->bucket] && k->replicas <= 1)
+    if (s == NATS_NO_RESPONDERS && !k->stores[r->bucket] && k->replicas <= 1) {
         r->answer.result = KEEP_NOT_HAD;
-    else if (s != NATS_OK)
+    } else if (s != NATS_OK) {
         r->answer.result = KEEP_AWAY;
+        say_why(k, s);
+    }
+    if (s == NATS_TIMEOUT) /* "no responders" takes no time */
+        k->away_until_ns = loop_now_ns() + AWAY_NS;
 }
 
 /* Waits for what is to be done next. NULL: the process ends. */

@@ -48,7 +48,8 @@ __belljar_fail() {
 trap() {
     builtin local action="${1-}" signal text
     if [[ ($# -eq 0 || $1 == -p) && $BASHPID == "$$" ]]; then
-        text=$(\builtin trap "$@")$'\n' || builtin return
+        text=$(\builtin trap "$@") || builtin return
+        text=${text:+$text$'\n'}
         text=${text/"trap -- '__belljar_fail \$?' ERR"$'\n'/}
         builtin printf %s "${text/$'\n'"__belljar_fail 1'"/"'"}"
         builtin return 0
