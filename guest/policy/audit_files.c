@@ -1,6 +1,5 @@
 /* Events about files: what a profile without that power lets programs and libraries do. */
 #include "guest/policy/internal.h"
-#include "guest/versions.h"
 #include "sandbox/places.h"
 
 #include <fcntl.h>
@@ -74,7 +73,7 @@ static bool opens_for_writing(PyObject *args)
     return (bits & O_ACCMODE) != O_RDONLY || (bits & (O_CREAT | O_TRUNC | O_APPEND));
 }
 
-static int refuse_file(const struct policy *policy, const char *event, struct span path)
+int policy_refuse_file(const struct policy *policy, const char *event, struct span path)
 {
     return policy_refuse(policy, PyExc_PermissionError, "builtin", span_of("open"), "%s of `%.*s`",
                          event, SHOWN(path));
@@ -105,9 +104,7 @@ static bool leads_up(struct span path)
            (path.len > 3 && memcmp(path.data + path.len - 3, "/..", 3) == 0);
 }
 
-/* Below a directory that the run has of its own, as the text says; the program cannot make a link
- * that leads out of it. A relative path is where the process is, wherever it was taken to. */
-static bool is_in_workspace(struct span path)
+bool policy_is_in_workspace(struct span path)
 {
     char here[PATH_MAX];
 
@@ -124,13 +121,19 @@ static bool is_in_workspace(struct span path)
            (is_at_or_below(path, PLACES_HOME) && places_has_home());
 }
 
+bool policy_is_database_file(struct span path)
+{
+    return policy_is_in_workspace(path) || (start && path.len > 0 && path.data[0] == '/' &&
+                                            !leads_up(path) && is_at_or_below(path, start));
+}
+
 /* Libraries that need a scratch file ask tempfile for it. It lies in a /tmp that nobody else sees.
  */
 static bool is_scratch(struct span path)
 {
     static const char *const makers[] = {"/tempfile.py"};
 
-    return is_in_workspace(path) && policy_caller_file_is(makers, COUNT_OF(makers));
+    return policy_is_in_workspace(path) && policy_caller_file_is(makers, COUNT_OF(makers));
 }
 
 static bool is_standard_stream(struct span path)
@@ -151,7 +154,7 @@ static bool is_file_descriptor(long fd)
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%ld", fd);
     n = readlink(link, path, sizeof(path));
     return n > 0 && (size_t)n < sizeof(path) && path[0] == '/' &&
-           is_in_workspace((struct span){path, (size_t)n});
+           policy_is_in_workspace((struct span){path, (size_t)n});
 }
 
 /* A file that the profile gives to programs: paths of the workspace, and open descriptors of files
@@ -164,7 +167,7 @@ static bool is_own_file(const struct policy *policy, PyObject *args, Py_ssize_t 
     if (!(policy->powers & POWER_WORKSPACE))
         return false;
     if (policy_text_arg(args, index, &path))
-        return is_in_workspace(path) || is_standard_stream(path);
+        return policy_is_in_workspace(path) || is_standard_stream(path);
     if (PyLong_CheckExact(value) && !policy_caller_is_guest(false))
         return true;
     if (PyLong_CheckExact(value)) {
@@ -191,11 +194,11 @@ int policy_audit_open(const struct policy *policy, const char *event, PyObject *
     if (is_own_file(policy, args, 0))
         return 0;
     if (!has_path) /* a descriptor that is open already */
-        return policy_caller_is_guest(false) ? refuse_file(policy, event, path) : 0;
+        return policy_caller_is_guest(false) ? policy_refuse_file(policy, event, path) : 0;
     if (span_is(path, "/dev/null") || (!opens_for_writing(args) && may_read(path)) ||
         is_scratch(path))
         return 0;
-    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+    return policy_caller_is_importing() ? 0 : policy_refuse_file(policy, event, path);
 }
 
 int policy_audit_list(const struct policy *policy, const char *event, PyObject *args)
@@ -206,14 +209,14 @@ int policy_audit_list(const struct policy *policy, const char *event, PyObject *
         return 0;
     if (policy_text_arg(args, 0, &path) && may_read(path))
         return 0;
-    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+    return policy_caller_is_importing() ? 0 : policy_refuse_file(policy, event, path);
 }
 
 /* Compiled libraries have no frames: what they remove looks as if the program did. */
 static bool is_clean_up(const char *event, struct span path)
 {
     return (strcmp(event, "os.remove") == 0 || strcmp(event, "os.rmdir") == 0) && path.len > 5 &&
-           memcmp(path.data, "/tmp/", 5) == 0 && is_in_workspace(path);
+           memcmp(path.data, "/tmp/", 5) == 0 && policy_is_in_workspace(path);
 }
 
 /* os.chdir(".."): where it leads is asked for, since a process that gets elsewhere can open nothing
@@ -229,7 +232,7 @@ static bool is_step_up(const struct policy *policy, const char *event, PyObject 
         return false;
     memcpy(text, path.data, path.len);
     text[path.len] = '\0';
-    return realpath(text, real) && is_in_workspace(span_of(real));
+    return realpath(text, real) && policy_is_in_workspace(span_of(real));
 }
 
 int policy_audit_change(const struct policy *policy, const char *event, PyObject *args)
@@ -237,110 +240,12 @@ int policy_audit_change(const struct policy *policy, const char *event, PyObject
     struct span path = {"", 0}, second;
 
     if ((policy->powers & POWER_WORKSPACE) &&
-        (is_summary(event) || (is_own_file(policy, args, 0) &&
-                               (!policy_text_arg(args, 1, &second) || is_in_workspace(second)))))
+        (is_summary(event) ||
+         (is_own_file(policy, args, 0) &&
+          (!policy_text_arg(args, 1, &second) || policy_is_in_workspace(second)))))
         return 0;
     (void)policy_text_arg(args, 0, &path);
     if (is_scratch(path) || is_clean_up(event, path) || is_step_up(policy, event, args))
         return 0;
-    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
-}
-
-/* What may stand behind the "?" of an address of SQLite. Others name a file system of its own, or
- * turn locks off. */
-static bool is_plain_query(struct span query)
-{
-    static const char *const known[] = {"mode=ro",     "mode=rw",      "mode=rwc",
-                                        "mode=memory", "cache=shared", "cache=private",
-                                        "immutable=1"};
-
-    while (query.len > 0) {
-        const char *end = memchr(query.data, '&', query.len);
-        struct span one = {query.data, end ? (size_t)(end - query.data) : query.len};
-        bool is_known = false;
-
-        for (size_t i = 0; i < COUNT_OF(known) && !is_known; i++)
-            is_known = span_is(one, known[i]);
-        if (!is_known)
-            return false;
-        query =
-            (struct span){one.data + one.len + (end != NULL), query.len - one.len - (end != NULL)};
-    }
-    return true;
-}
-
-/* "file:PATH?mode=ro", where PATH says what it is: no escapes, no host. */
-static bool is_own_address(const struct policy *policy, struct span address)
-{
-    struct span path = {address.data + 5, address.len - 5};
-    const char *query;
-
-    if (path.len > 3 && memcmp(path.data, "///", 3) == 0)
-        path = (struct span){path.data + 2, path.len - 2};
-    query = memchr(path.data, '?', path.len);
-
-    if (query) {
-        if (!is_plain_query((struct span){query + 1, path.len - (size_t)(query - path.data) - 1}))
-            return false;
-        path.len = (size_t)(query - path.data);
-    }
-    if (memchr(path.data, '%', path.len) || memchr(path.data, '#', path.len) ||
-        memchr(path.data, 0, path.len) || (path.len > 1 && memcmp(path.data, "//", 2) == 0))
-        return false;
-    return span_is(path, ":memory:") ||
-           ((policy->powers & POWER_WORKSPACE) && is_in_workspace(path));
-}
-
-/* The method is the one that pathlib gives its paths. */
-static bool is_of_pathlib(PyTypeObject *type, const char *name)
-{
-    PyObject *mro = type->tp_mro, *method = NULL;
-    PyCodeObject *code;
-    struct span file;
-    bool ok;
-
-    for (Py_ssize_t i = 0; mro && !method && i < PyTuple_GET_SIZE(mro); i++)
-        method = PyDict_GetItemString(type_methods((PyTypeObject *)PyTuple_GET_ITEM(mro, i)), name);
-    code = method && PyFunction_Check(method) ? (PyCodeObject *)PyFunction_GET_CODE(method) : NULL;
-    if (!code || PyUnicode_CompareWithASCIIString(code->co_name, name) != 0)
-        return false;
-    file = span_of_str(code->co_filename, &ok);
-    return ok && policy_is_library_path(file) && memmem(file.data, file.len, "/pathlib", 8);
-}
-
-/* SQLite gets the object, and asks it for its text after us. A path of pathlib keeps its text;
- * others could answer otherwise. New reference, or NULL. */
-static PyObject *path_object(PyObject *value)
-{
-    PyObject *text = NULL;
-
-    if (is_of_pathlib(Py_TYPE(value), "__fspath__") && is_of_pathlib(Py_TYPE(value), "__str__"))
-        text = PyOS_FSPath(value);
-    PyErr_Clear();
-    return text;
-}
-
-static bool may_open_database(const struct policy *policy, struct span path)
-{
-    if (span_is(path, ":memory:") || path.len == 0)
-        return true;
-    if (path.len > 5 && memcmp(path.data, "file:", 5) == 0)
-        return is_own_address(policy, path);
-    return (policy->powers & POWER_WORKSPACE) && is_in_workspace(path);
-}
-
-int policy_audit_sqlite(const struct policy *policy, const char *event, PyObject *args)
-{
-    PyObject *object = path_object(policy_arg(args, 0));
-    struct span path = {"", 0};
-    bool ok = false;
-    int r;
-
-    if (object)
-        path = span_of_str(object, &ok);
-    else
-        ok = policy_text_arg(args, 0, &path);
-    r = ok && may_open_database(policy, path) ? 0 : refuse_file(policy, event, path);
-    Py_XDECREF(object);
-    return r;
+    return policy_caller_is_importing() ? 0 : policy_refuse_file(policy, event, path);
 }

@@ -98,6 +98,9 @@ int policy_slots_prepare(void);
 /* Closes the ways to the very dictionary of a type or a module. */
 int policy_hidden_prepare(void);
 
+/* Watches which attributes a class pattern reads by position. */
+int policy_match_prepare(void);
+
 /* Makes a method such as `__eq__` of a built-in type do `guard`, if it does `real` now. */
 void policy_replace_slot(PyTypeObject *type, const char *name, void *real, void *guard);
 
@@ -273,11 +276,21 @@ PyObject *policy_arg(PyObject *args, Py_ssize_t index);
 /* Text of a str or bytes argument; false: it is something else. */
 bool policy_text_arg(PyObject *args, Py_ssize_t index, struct span *ret_text);
 
-/* Rows of the audit hook about files (audit_files.c). -1: refused, and the exception is set. */
+/* Rows of the audit hook about files (audit_files.c, audit_sqlite.c). -1: refused, and the
+ * exception is set. */
 int policy_audit_open(const struct policy *policy, const char *event, PyObject *args);
 int policy_audit_list(const struct policy *policy, const char *event, PyObject *args);
 int policy_audit_change(const struct policy *policy, const char *event, PyObject *args);
 int policy_audit_sqlite(const struct policy *policy, const char *event, PyObject *args);
+
+int policy_refuse_file(const struct policy *policy, const char *event, struct span path);
+
+/* Below a directory that the run has of its own, as the text says; the program cannot make a link
+ * that leads out of it. A relative path is where the process is, wherever it was taken to. */
+bool policy_is_in_workspace(struct span path);
+
+/* A path as SQLite has made it absolute. Needs no lock of the interpreter. */
+bool policy_is_database_file(struct span path);
 
 /* When a policy is sealed: notes where the program starts. -1: it cannot be told. */
 int policy_files_begin(void);

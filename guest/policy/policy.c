@@ -13,8 +13,8 @@ static const struct span nothing = {"", 0};
 int policy_prepare(void)
 {
     if (policy_caller_prepare() < 0 || policy_walk_prepare() < 0 || policy_modules_prepare() < 0 ||
-        policy_slots_prepare() < 0 || policy_hidden_prepare() < 0 || policy_guard_prepare() < 0 ||
-        policy_audit_prepare() < 0) {
+        policy_slots_prepare() < 0 || policy_hidden_prepare() < 0 || policy_match_prepare() < 0 ||
+        policy_guard_prepare() < 0 || policy_audit_prepare() < 0) {
         PyErr_Clear();
         return -1;
     }

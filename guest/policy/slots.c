@@ -39,6 +39,12 @@ static bool is_own_method(void)
     return policy_caller_says((const char *const[]){"__getattribute__", NULL}, SAID_AT_ALL);
 }
 
+/* A pattern asks a class with a metaclass of the program's own; match.c judges the answer. */
+static bool is_asked_by_pattern(PyObject *self, struct span name)
+{
+    return PyType_Check(self) && span_is(name, "__match_args__");
+}
+
 static PyObject *guarded_getattribute(PyObject *self, PyObject *args, void *wrapped)
 {
     const struct policy *policy = policy_sealed();
@@ -55,7 +61,7 @@ static PyObject *guarded_getattribute(PyObject *self, PyObject *args, void *wrap
     text = span_of_str(exact, &ok);
     if (!ok)
         (void)refuse(policy, text);
-    else if (check_name(policy, text) == 0) {
+    else if (is_asked_by_pattern(self, text) || check_name(policy, text) == 0) {
         before = policy_modules_read_by_name(true);
         if (!is_own_method())
             policy_modules_read_for_program(self);
