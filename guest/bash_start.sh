@@ -44,14 +44,27 @@ __belljar_fail() {
     builtin return 0
 }
 
-# A program's trap on errors comes before ours.
+# A program's trap on errors comes before ours, and sees the status of the failure in `$?`. It begins on the first line, which is that
+# of the failure for it, and may end with a comment. In it `set -e` is off: it would end the shell.
+__belljar_keep() {
+    __belljar_error=$? __belljar_exits=
+    [[ $- != *e* ]] || { builtin set +e && __belljar_exits=1; }
+    builtin return "$__belljar_error"
+}
+
+__belljar_trapped() {
+    [[ ! $__belljar_exits ]] || builtin set -e
+    __belljar_fail "$__belljar_error"
+}
+
 trap() {
-    builtin local action="${1-}" signal text
+    builtin local action="${1-}" signal text head='if __belljar_keep; then :; else ' tail=$'\nfi; __belljar_trapped'
     if [[ ($# -eq 0 || $1 == -p) && $BASHPID == "$$" ]]; then
         text=$(\builtin trap "$@") || builtin return
         text=${text:+$text$'\n'}
         text=${text/"trap -- '__belljar_fail \$?' ERR"$'\n'/}
-        builtin printf %s "${text/$'\n'"__belljar_fail 1'"/"'"}"
+        text=${text/"trap -- '$head"/"trap -- '"}
+        builtin printf %s "${text/"$tail' ERR"/"' ERR"}"
         builtin return 0
     fi
     if [[ $# -lt 2 || $BASHPID != "$$" || $1 == -[lp] ]]; then
@@ -65,8 +78,13 @@ trap() {
     fi
     for signal; do
         case $signal in
-        ERR | err) [[ $action == - ]] && action= ;;&
-        ERR | err) builtin trap "$action"$'\n__belljar_fail 1' ERR ;;
+        ERR | err)
+            if [[ $action == - || ! $action ]]; then
+                builtin trap '__belljar_fail $?' ERR
+            else
+                builtin trap "$head$action$tail" ERR
+            fi
+            ;;
         *) builtin trap -- "$action" "$signal" || builtin return ;;
         esac
     done
@@ -255,4 +273,4 @@ builtin type python >/dev/null 2>&1 || ! builtin type -P python3 >/dev/null || p
 
 __belljar_start=$PWD
 readonly PROMPT_COMMAND __belljar_wire __belljar_started __belljar_ended __belljar_start
-readonly -f __belljar_head __belljar_tell __belljar_done __belljar_state __belljar_save __belljar_leave __belljar_fail __belljar_ask __belljar_read __belljar_begin __belljar_finish
+readonly -f __belljar_head __belljar_tell __belljar_done __belljar_state __belljar_save __belljar_leave __belljar_fail __belljar_keep __belljar_trapped __belljar_ask __belljar_read __belljar_begin __belljar_finish

@@ -222,6 +222,19 @@ int display_figures(void)
     return type ? 0 : r;
 }
 
+/* pandas decides when it is imported, which was before anybody knew of a notebook. */
+void display_widen_tables(void)
+{
+    static bool is_done;
+    PyObject *pandas = is_done ? NULL : PyDict_GetItemString(PyImport_GetModuleDict(), "pandas");
+
+    if (!pandas)
+        return;
+    is_done = true;
+    Py_XDECREF(helper_call("widen_tables", "(O)", pandas));
+    PyErr_Clear();
+}
+
 /* In the place of FigureManagerBase.show(), which pyplot.show() calls for every open figure and
  * Figure.show() for one. With a picture in the answer there is no window to keep open. */
 static PyObject *manager_show(PyObject *self, PyObject *manager)

@@ -33,6 +33,9 @@ int display_captured(PyObject *value);
  * one of them, or leaves it. -1: an interrupt is set. */
 int display_value(PyObject *value, PyObject **ret_text);
 
+/* Before a cell: the text of a table of pandas has as many columns as in a notebook. */
+void display_widen_tables(void);
+
 /* Shows and closes the figures that are still open. An exception that is set stays; -1: there was
  * none, and now an interrupt is set. */
 int display_figures(void);

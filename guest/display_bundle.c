@@ -485,11 +485,26 @@ static int add_picture(struct display_bundle *b, PyObject *figure, const char *f
     return 0;
 }
 
+/* Nothing was drawn in it: as in notebooks, only its text is shown. */
+static bool is_empty(PyObject *figure)
+{
+    PyObject *answer = helper_call("is_empty", "(O)", figure);
+    bool is = answer == Py_True;
+
+    Py_XDECREF(answer);
+    if (!is_interrupt())
+        PyErr_Clear();
+    return is;
+}
+
 int display_bundle_fill_figure(struct display_bundle *b, PyObject *figure)
 {
     PyObject *notes = NULL, *charts;
-    int r = add_picture(b, figure, "png", "image/png", &notes);
+    int r;
 
+    if (is_empty(figure))
+        return add_text(b, figure, NULL);
+    r = is_interrupt() ? -1 : add_picture(b, figure, "png", "image/png", &notes);
     if (r == 0 && wants_svg)
         r = add_picture(b, figure, "svg", "image/svg+xml", &notes);
     if (r == 0) {

@@ -175,20 +175,24 @@ void fresh_modules_set_renewing(bool renews)
     is_renewing = renews;
 }
 
-/* Calls a function of library/_belljar_reload.py. */
-static void tell(const char *function, PyObject *what)
+/* Calls a function of library/_belljar_reload.py. -1: an interrupt is set. */
+static int tell(const char *function, PyObject *what)
 {
     PyObject *module = what ? PyImport_ImportModule("_belljar_reload") : NULL;
     PyObject *done = module ? PyObject_CallMethod(module, function, "(O)", what) : NULL;
 
     Py_XDECREF(module);
     Py_XDECREF(done);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        return -1;
     PyErr_Clear();
+    return 0;
 }
 
-void fresh_modules_renew(bool is_asked)
+int fresh_modules_renew(bool is_asked)
 {
     PyObject *names = is_renewing || is_asked ? PyList_New(0) : NULL;
+    int r = 0;
 
     for (size_t i = 0; names && i < n_seen; i++) {
         PyObject *name = has_changed(&seen[i]) ? PyUnicode_FromString(seen[i].name) : NULL;
@@ -198,13 +202,15 @@ void fresh_modules_renew(bool is_asked)
             continue;
         if (stat(seen[i].file, &st) == 0)
             look_at(&seen[i], &st);
-        (void)PyList_Append(names, name);
+        if (PyList_Append(names, name) < 0)
+            PyErr_Clear();
         Py_DECREF(name);
     }
-    if (names && PyList_GET_SIZE(names))
-        tell("renew_all", names);
-    Py_XDECREF(names);
     PyErr_Clear();
+    if (names && PyList_GET_SIZE(names))
+        r = tell("renew_all", names);
+    Py_XDECREF(names);
+    return r;
 }
 
 void fresh_modules_drop(void)
@@ -231,6 +237,7 @@ void fresh_modules_drop(void)
         forget(i);
     }
     n_looked_at = 0;
-    tell("drop", dropped);
+    if (tell("drop", dropped) < 0)
+        PyErr_Clear(); /* no cell runs yet */
     Py_XDECREF(dropped);
 }

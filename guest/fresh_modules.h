@@ -18,9 +18,9 @@ void fresh_modules_drop(void);
 /* `%autoreload 2`: they are read again in place from now on, and no longer dropped. */
 void fresh_modules_set_renewing(bool renews);
 
-/* Reads those that have changed in place; `is_asked`: also if nothing was said. Runs code of the
- * program's. */
-void fresh_modules_renew(bool is_asked);
+/* Reads those that have changed in place; `is_asked`: also without `%autoreload 2`. Runs code of
+ * the program. -1: an interrupt is set as exception. */
+int fresh_modules_renew(bool is_asked);
 
 /* After a cell: looks at the files of those that it has imported. */
 void fresh_modules_note(void);

@@ -373,9 +373,8 @@ static PyObject *set_autoreload(const char *text)
     for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
         is_off |= strcmp(text, off[i]) == 0;
     if (!*text || strcmp(text, "now") == 0)
-        fresh_modules_renew(true);
-    else
-        fresh_modules_set_renewing(!is_off);
+        return fresh_modules_renew(true) < 0 ? NULL : Py_NewRef(Py_None);
+    fresh_modules_set_renewing(!is_off);
     return Py_NewRef(Py_None);
 }
 

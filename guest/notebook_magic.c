@@ -178,12 +178,12 @@ static const char *const texts[] = {
 
 /* Those that people write without a sign in front. None is a name of Python's. */
 static const char *const bare[] = {
-    "cd",      "pwd",     "ls",    "ll",         "cat",      "mkdir",     "rm",
-    "rmdir",   "cp",      "mv",    "man",        "less",     "more",      "who",
-    "whos",    "who_ls",  "env",   "set_env",    "history",  "hist",      "run",
-    "time",    "pip",     "conda", "timeit",     "prun",     "reset",     "pushd",
-    "popd",    "dirs",    "xdel",  "sx",         "tb",       "pycat",     "system",
-    "lsmagic", "psearch", "pinfo", "matplotlib", "load_ext", "precision", NULL};
+    "cd",        "pwd",     "ls",      "ll",      "cat",     "mkdir", "rm",         "rmdir",
+    "cp",        "mv",      "man",     "less",    "more",    "who",   "whos",       "who_ls",
+    "env",       "set_env", "history", "hist",    "run",     "time",  "pip",        "conda",
+    "timeit",    "prun",    "reset",   "pushd",   "popd",    "dirs",  "xdel",       "sx",
+    "tb",        "pycat",   "system",  "lsmagic", "psearch", "pinfo", "matplotlib", "load_ext",
+    "precision", "clear",   NULL};
 
 /* Those that show a file. */
 static const char *const shows[] = {"pycat", "load", "loadpy", NULL};

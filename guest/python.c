@@ -479,8 +479,10 @@ static int run_program(struct program *program, const struct policy *policy, boo
         cell_loop_offer(program->code);
     if (program->body && (program->flags & WIRE_RUN_TYPED)) /* else an exception is set */
         typed_input_begin(program->code);
-    if (program->body && program->is_cell && !program->is_hidden)
-        fresh_modules_renew(false);
+    if (program->body && (program->is_cell || is_notebook(program->code)))
+        display_widen_tables();
+    if (program->body && program->is_cell && !program->is_hidden && fresh_modules_renew(false) < 0)
+        return fail_with_exception(program);
     return program->body ? execute(program) : fail_with_exception(program);
 }
 

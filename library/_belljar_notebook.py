@@ -464,14 +464,26 @@ def numbers(text):
 
 
 def history(options):
-    """`%history -n 2-4`: texts of cells, with their numbers."""
+    """`%history -n 2-4`: texts of cells, with their numbers; `-l 3`: the last three; `-g WORD`: those with the word, numbered."""
+    from fnmatch import fnmatchcase
+
     texts = main().get("In")
     texts = texts if isinstance(texts, list) else []
-    words = [word for word in options.split() if not word.startswith("-")]
-    wanted = numbers(" ".join(words)) or range(1, len(texts))
-    for n in wanted:
-        if n < len(texts):
-            print(f"{n:4}: {texts[n]}" if "-n" in options.split() else texts[n])
+    has_numbers, wanted, pattern = False, [], None
+    words = options.split()
+    while words:
+        word = words.pop(0)
+        has_numbers |= word in ("-n", "-g")
+        if word == "-g":
+            pattern, words = f"*{' '.join(words)}*", []
+        elif word == "-l":
+            wanted = range(max(1, len(texts) - 1 - int(words.pop(0) if words and words[0].isdigit() else 10)), len(texts) - 1)
+        elif not word.startswith("-"):
+            wanted = [*wanted, *(numbers(word) or ())]
+    for n in wanted or range(1, len(texts)):
+        if n < len(texts) and (pattern is None or fnmatchcase(texts[n], pattern)):
+            gap = "\n" if "\n" in texts[n] else " "
+            print(f"{n:4}:{gap}{texts[n]}" if has_numbers else texts[n])
 
 
 def psearch(options):
@@ -487,7 +499,8 @@ def psearch(options):
 def show(kind, file):
     """A file that the cell has opened."""
     with file:
-        print(file.read())
+        text = file.read()
+        print(text, end="" if text.endswith("\n") else "\n")
     if kind != "pycat":
         print(f"(%{kind}: the file is shown and was not run; `%run {file.name}` runs it)", file=sys.stderr)
 

@@ -41,25 +41,34 @@ PARTS = ("__code__", "__defaults__", "__kwdefaults__", "__doc__", "__annotations
 FIXED = ("__dict__", "__weakref__", "__module__")
 
 
-def renew_class(old, new):
-    for name in [name for name in vars(old) if name not in vars(new) and name not in FIXED]:
-        delattr(old, name)
-    for name, value in list(vars(new).items()):
-        before = vars(old).get(name)
-        if name not in FIXED and not renew(before, value):
-            setattr(old, name, value)
+def is_own(thing, module, name):
+    """A function or class that the module's own text makes. One that it imported stays as it is, and lends nothing: the code of a library's
+    function would run with the program's names."""
+    if type(thing) is FUNCTION:
+        return thing.__globals__ is vars(module)
+    return type(thing) is type and vars(thing).get("__module__") == name
 
 
-def renew(old, new):
-    """Makes the old function or class, which the program may have bound, do what the new one does. False: it is neither."""
-    if type(old) is FUNCTION and type(new) is FUNCTION and len(old.__code__.co_freevars) == len(new.__code__.co_freevars):
+def renew_class(old, new, module, name):
+    for part in [part for part in vars(old) if part not in vars(new) and part not in FIXED]:
+        delattr(old, part)
+    for part, value in list(vars(new).items()):
+        if part not in FIXED and not renew(vars(old).get(part), value, module, name):
+            setattr(old, part, value)
+
+
+def renew(old, new, module, name):
+    """Makes the old function or class, which the program may have bound, do what the new one does. False: one of them is neither."""
+    if old is new or type(old) is not type(new) or not is_own(old, module, name) or not is_own(new, module, name):
+        return False
+    if type(old) is FUNCTION:
+        if len(old.__code__.co_freevars) != len(new.__code__.co_freevars):
+            return False
         for part in PARTS:
             setattr(old, part, getattr(new, part))
-        return True
-    if type(old) is type and type(new) is type and old is not new:
-        renew_class(old, new)
-        return True
-    return False
+    else:
+        renew_class(old, new, module, name)
+    return True
 
 
 def renew_all(names):
@@ -80,7 +89,6 @@ def renew_all(names):
             continue
         for key, old in before.items():
             try:
-                if getattr(old, "__module__", None) == name:
-                    renew(old, vars(module).get(key))
+                renew(old, vars(module).get(key), module, name)
             except Exception:  # slots, another layout: the next one to be made is new
                 pass

@@ -69,6 +69,16 @@ def table(data):
     return text, about, exact(data)
 
 
+def widen_tables(pandas):
+    """A table's text has up to 20 columns, on as many lines as they need, and not those that fit into one line of a terminal."""
+    if pandas.get_option("display.max_columns") == 0:
+        pandas.set_option("display.max_columns", 20)
+
+
+def is_empty(figure):
+    return not (figure.axes or figure.lines or figure.texts or figure.images)
+
+
 def picture(figure, buffer, form):
     """The bytes of a figure. What lies outside of its edges, such as a legend, is brought in."""
     target = buffer()

@@ -5,7 +5,7 @@ There is no second interpreter behind it. Code on magic lines is part of the cel
 """
 
 from IPython.core.interactiveshell import InteractiveShell, get_ipython
-from IPython.display import display
+import IPython.display as display
 
 __all__ = ["InteractiveShell", "display", "get_ipython", "version_info"]
 __version__ = "8.0.0"

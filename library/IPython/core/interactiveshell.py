@@ -143,6 +143,9 @@ class InteractiveShell:
         for thing in things:
             register_class(thing(self) if isinstance(thing, type) else thing)
 
+    def set_next_input(self, s, replace=False):
+        print(s)
+
     def set_custom_exc(self, *args, **kwargs):
         pass
 
@@ -158,6 +161,8 @@ class InteractiveShell:
         return len(self.user_ns.get("In", ["", ""])) - 1
 
     def __getattr__(self, name):
+        if name == "kernel" and "In" in self.user_ns:  # pandas looks whether it is there, to find out how wide a table may be
+            return None
         raise AttributeError(f"get_ipython() has no `{name}` here")
 
 
