@@ -44,6 +44,8 @@ ALLOWED = {
     "cli_run_input.c data": "a block of the helper of the command `run`",
     "cli_run_terminal.c columns": "a variable of the program's environment: read once",
     "cli_run_terminal.c lines": "a variable of the program's environment: read once",
+    "cli_typed_line.c before": "settings of the user's terminal, of which a process has one",
+    "cli_typed_line.c is_hidden": "whether that terminal shows what is typed",
     "cli_run_terminal.c settings": "of the user's terminal: signal handlers restore them",
     "sandbox_ns.c counter": "user ids take turns: zygotes of one process share a range",
     "sandbox_ns.c name": "constant, but for the type of execve()",
