@@ -4,6 +4,7 @@
  *   /modules/NAME.ko  kernel modules
  *   /modules.order    their paths, in the order of loading, one a line
  *   /shares           "TAG PATH": what the host shares under that tag is mounted there
+ *   /grants           "NUMBER PATH": that directory of the share GRANTS_TAG is mounted there
  *   /root             becomes the root: directories, a few files of /etc, and
  *   /root/command     the command and its arguments, one a line; it serves MACHINE_SOCKET
  */
@@ -16,9 +17,9 @@
 
 #define IMAGE_MODULES "/modules.order"
 #define IMAGE_SHARES  "/shares"
+#define IMAGE_GRANTS  "/grants"
 #define IMAGE_ROOT    "/root"
 #define IMAGE_COMMAND "/command" /* in the root */
-#define IMAGE_PORT    "belljar.link"
 
 /* Lines of the first process on the console begin with it. */
 #define IMAGE_SAYS  "machine: "

@@ -135,6 +135,27 @@ static void mount_share(char *line)
     must(mount(line, target, "virtiofs", MS_RDONLY | MS_NOSUID | MS_NODEV, ""), target);
 }
 
+/* All of them are in one share. What one of them lies in comes before it. */
+#define GRANTED IMAGE_ROOT "/mnt"
+
+static void mount_grant(char *line)
+{
+    char *path = strchr(line, ' ');
+    char source[LINE_MAX_BYTES + 64], target[LINE_MAX_BYTES];
+    struct stat st;
+
+    if (!path)
+        return;
+    *path++ = '\0';
+    if (stat(GRANTED "/0", &st) < 0 && errno == ENOENT)
+        must(mount("granted", GRANTED, "virtiofs", MS_RDONLY | MS_NOSUID | MS_NODEV, ""),
+             "the granted directories");
+    (void)snprintf(source, sizeof(source), GRANTED "/%s", line);
+    (void)snprintf(target, sizeof(target), IMAGE_ROOT "%s", path);
+    make_directories(target);
+    must(mount(source, target, NULL, MS_BIND, NULL), target);
+}
+
 static const struct {
     const char *type, *target, *options;
     unsigned long flags;
@@ -163,6 +184,8 @@ static void make_root(void)
     must(mkdir(IMAGE_ROOT "/var/tmp", 0777), "/var/tmp");
     must(chmod(IMAGE_ROOT "/var/tmp", 01777), "/var/tmp");
     each_line(IMAGE_SHARES, mount_share);
+    each_line(IMAGE_GRANTS, mount_grant);
+    (void)umount2(GRANTED, MNT_DETACH); /* there may be none */
 }
 
 /* A process that is only chrooted may make no user namespaces, so the root is moved. */
@@ -201,14 +224,23 @@ static void start_command(void)
 {
     static char *const environment[] = {"PATH=/usr/bin:/bin", "HOME=/run", "LANG=C.UTF-8", NULL};
     sigset_t none;
+    int proof[2];
 
     each_line(IMAGE_COMMAND, take_word);
     if (!n_words)
         fail(IMAGE_COMMAND);
+    must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, proof), "a pair of sockets");
     command = fork();
     must(command, "the command");
-    if (command > 0)
+    if (command > 0) {
+        (void)close(proof[0]);
+        (void)close(proof[1]);
         return;
+    }
+    if (proof[0] == MACHINE_PROOF)
+        (void)fcntl(MACHINE_PROOF, F_SETFD, 0);
+    else
+        must(dup2(proof[0], MACHINE_PROOF), "a pair of sockets");
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
@@ -287,7 +319,7 @@ static int open_port_once(void)
         file = fopen(path, "re");
         if (!file)
             continue;
-        if (fgets(name, sizeof(name), file) && strcmp(name, IMAGE_PORT "\n") == 0) {
+        if (fgets(name, sizeof(name), file) && strcmp(name, MACHINE_PORT "\n") == 0) {
             (void)snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
             fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
         }
@@ -308,7 +340,7 @@ static int open_port(void)
         rest();
     }
     errno = ENOENT;
-    fail(IMAGE_PORT);
+    fail(MACHINE_PORT);
 }
 
 static _Noreturn void serve(int children)

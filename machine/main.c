@@ -31,6 +31,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "machine/console.h"
 #include "machine/image.h"
 #include "machine/kernel.h"
 #include "machine/monitor.h"
@@ -41,16 +42,17 @@
 #include "wire/machine.h"
 
 #define FILES_MAX 16
-#define TAIL_MAX  2048 /* of the console */
 
 struct options {
-    bool is_check, is_emulated, is_loud;
+    bool is_check, is_emulated, is_loud, has_log;
     unsigned memory_mb, cpus;
     const char *init; /* machine/init.c, as a program */
     struct wall_share shares[WALL_SHARES_MAX];
     size_t n_shares;
     char *files[FILES_MAX]; /* "PATH=SOURCE": in the machine's root, a copy */
     size_t n_files;
+    struct grants grants;
+    struct ns_ids ids; /* of whom root becomes; count 0: it chooses */
     char **command;
 };
 
@@ -133,6 +135,7 @@ static int add_modules(struct buf *image, const struct kernel *kernel, struct er
 static int add_root(struct buf *image, const struct options *o, struct error *err)
 {
     cleanup(buf_done) struct buf shares = BUF_OF(64 * 1024), command = BUF_OF(64 * 1024);
+    cleanup(buf_done) struct buf grants = BUF_OF(256 * 1024);
     char path[512];
 
     if (image_add_directory(image, "root", 0755, err) < 0)
@@ -161,10 +164,14 @@ static int add_root(struct buf *image, const struct options *o, struct error *er
     for (size_t i = 0; i < o->n_shares; i++)
         if (buf_printf(&shares, err, "%s %s\n", o->shares[i].tag, o->shares[i].path) < 0)
             return -1;
+    for (size_t i = 0; i < o->grants.count; i++)
+        if (buf_printf(&grants, err, "%zu %s\n", i, o->grants.list[i].path) < 0)
+            return -1;
     for (char **word = o->command; *word; word++)
         if (buf_printf(&command, err, "%s\n", *word) < 0)
             return -1;
     if (image_add_file(image, IMAGE_SHARES, 0644, buf_str(&shares), shares.len, err) < 0 ||
+        image_add_file(image, IMAGE_GRANTS, 0644, buf_str(&grants), grants.len, err) < 0 ||
         image_add_file(image, "root" IMAGE_COMMAND, 0644, buf_str(&command), command.len, err) < 0)
         return -1;
     return add_etc(image, err);
@@ -199,92 +206,19 @@ static int fail_with(const struct error *err)
 struct inner {
     struct mux *mux;
     struct monitor monitor;
-    int console, children;
-    bool is_loud, is_ready;
-    char tail[TAIL_MAX];
-    size_t n_tail;
+    struct console console;
+    int children;
+    bool is_ready;
 };
-
-/* False: nothing comes any more. */
-static bool take_console(struct inner *in)
-{
-    char bytes[4096];
-    ssize_t n = read(in->console, bytes, sizeof(bytes));
-
-    if (n <= 0)
-        return false;
-    if (in->is_loud)
-        (void)!write(STDERR_FILENO, bytes, (size_t)n);
-    if ((size_t)n >= sizeof(in->tail)) {
-        memcpy(in->tail, bytes + n - sizeof(in->tail), sizeof(in->tail));
-        in->n_tail = sizeof(in->tail);
-        return true;
-    }
-    if (in->n_tail + (size_t)n > sizeof(in->tail)) {
-        size_t gone = in->n_tail + (size_t)n - sizeof(in->tail);
-
-        memmove(in->tail, in->tail + gone, in->n_tail - gone);
-        in->n_tail -= gone;
-    }
-    memcpy(in->tail + in->n_tail, bytes, (size_t)n);
-    in->n_tail += (size_t)n;
-    return true;
-}
-
-/* One line of the console, without what is not printable. Returns where it starts. */
-static size_t line_before(const struct inner *in, size_t end, char line[200])
-{
-    size_t start, n = 0;
-
-    while (end && (unsigned char)in->tail[end - 1] <= ' ')
-        end--;
-    for (start = end; start && in->tail[start - 1] != '\n'; start--)
-        ;
-    for (size_t i = start; i < end && n < 199; i++)
-        if (in->tail[i] >= ' ' && in->tail[i] <= '~')
-            line[n++] = in->tail[i];
-    line[n] = '\0';
-    return start;
-}
-
-/* A reason of QEMU's. Daemons complain after it, because it is gone. */
-static bool is_complaint(const char *line)
-{
-    static const char name[] = "qemu-system-";
-
-    return strncmp(line, name, strlen(name)) == 0 && !strstr(line, ": warning: ");
-}
-
-/* What the first process said last, or else QEMU, or else anybody. */
-static void last_words(const struct inner *in, char line[200])
-{
-    static const char ready[] = IMAGE_SAYS IMAGE_READY;
-    char complaint[200] = "";
-    size_t end = in->n_tail;
-
-    while (end) {
-        end = line_before(in, end, line);
-        if (strncmp(line, IMAGE_SAYS, strlen(IMAGE_SAYS)) == 0 && strcmp(line, ready) != 0) {
-            memmove(line, line + strlen(IMAGE_SAYS), strlen(line + strlen(IMAGE_SAYS)) + 1);
-            return;
-        }
-        if (is_complaint(line)) /* the first one is the cause */
-            memcpy(complaint, line, sizeof(complaint));
-    }
-    if (*complaint)
-        memcpy(line, complaint, sizeof(complaint));
-    else
-        (void)line_before(in, in->n_tail, line);
-}
 
 static int has_ended(struct inner *in, const char *how, struct error *err)
 {
-    char line[200];
+    char line[CONSOLE_LINE];
 
-    while (poll(&(struct pollfd){.fd = in->console, .events = POLLIN}, 1, 0) > 0 &&
-           take_console(in))
+    while (poll(&(struct pollfd){.fd = in->console.fd, .events = POLLIN}, 1, 0) > 0 &&
+           console_take(&in->console))
         ;
-    last_words(in, line);
+    console_last_words(&in->console, line);
     return error_set(err, E_SYSTEM, "%s%s%s", how, *line ? ": " : "", line);
 }
 
@@ -335,12 +269,12 @@ static int turn(struct inner *in, struct error *err)
     enum mux_state state;
 
     fds[CONTROL] = (struct pollfd){.fd = MACHINE_CONTROL, .events = POLLIN};
-    fds[CONSOLE] = (struct pollfd){.fd = in->console, .events = POLLIN};
+    fds[CONSOLE] = (struct pollfd){.fd = in->console.fd, .events = POLLIN};
     fds[CHILDREN] = (struct pollfd){.fd = in->children, .events = POLLIN};
     if (poll(fds, OWN + n, -1) < 0)
         return errno == EINTR ? 0 : error_errno(err, "poll");
     if (fds[CONSOLE].revents)
-        (void)take_console(in);
+        (void)console_take(&in->console);
     if (fds[CHILDREN].revents && take_child(in, err) < 0)
         return -1;
     state = mux_handle(in->mux, fds + OWN, n);
@@ -374,9 +308,10 @@ static int open_inner(const struct options *o, struct inner *in, struct error *e
                                       .memory_mb = o->memory_mb,
                                       .cpus = o->cpus,
                                       .shares = o->shares,
-                                      .n_shares = o->n_shares};
+                                      .n_shares = o->n_shares,
+                                      .has_grants = o->grants.count > 0};
     cleanup_close int theirs = -1, console = -1;
-    int pair[2], pipes[2];
+    int pair[2];
     sigset_t child;
 
     (void)sigemptyset(&child);
@@ -387,10 +322,11 @@ static int open_inner(const struct options *o, struct inner *in, struct error *e
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "make a serial port");
     theirs = monitor.link = pair[1];
-    if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 || pipe2(pipes, O_CLOEXEC) < 0)
-        return error_errno(err, "make a console");
-    in->console = pipes[0];
-    console = monitor.console = pipes[1];
+    if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0)
+        return error_errno(err, "make a serial port");
+    if (console_open(&in->console, o->is_loud, o->has_log, &console, err) < 0)
+        return -1;
+    monitor.console = console;
     if (monitor_start(&monitor, &in->monitor, err) < 0 || caps_drop_all(err) < 0 ||
         caps_no_new_privs(err) < 0)
         return -1;
@@ -402,7 +338,7 @@ static int open_inner(const struct options *o, struct inner *in, struct error *e
 static int run_inner(const struct options *o, const struct wall_options *wall)
 {
     cleanup_error struct error err = {0};
-    struct inner in = {.is_loud = o->is_loud};
+    struct inner in = {0};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -415,24 +351,54 @@ static int run_inner(const struct options *o, const struct wall_options *wall)
 
 /* --- the outer process --- */
 
-static int run(const struct options *o, struct error *err)
+static bool say_part(const char *name, int r, const char *found, const struct error *err)
+{
+    (void)printf("%s\t%s\t%s\t%s\n", name, r < 0 ? MACHINE_MISSING : MACHINE_THERE,
+                 r < 0 ? error_message(err) : found, r < 0 && err->hint ? err->hint : "");
+    return r == 0;
+}
+
+/* A line for each part (wire/machine.h). */
+static int check(const struct options *o)
+{
+    cleanup(kernel_done) struct kernel kernel = {0};
+    cleanup_error struct error missing = {0};
+    bool is_whole = true;
+    int r;
+
+    for (size_t i = 0; i < MONITOR_PARTS; i++) {
+        cleanup_error struct error err = {0};
+        char found[MONITOR_TEXT] = "";
+
+        if (o->is_emulated && monitor_parts[i].is_for_kvm)
+            continue;
+        r = monitor_parts[i].check(found, &err);
+        is_whole &= say_part(monitor_parts[i].name, r, found, &err);
+    }
+    r = kernel_find("/boot", "/lib/modules", &kernel, &missing);
+    is_whole &= say_part("kernel", r, r == 0 ? kernel.image : "", &missing);
+    return is_whole ? 0 : 1;
+}
+
+static int run(struct options *o, struct error *err)
 {
     cleanup(buf_done) struct buf image = BUF_OF(IMAGE_BYTES_MAX);
     cleanup(kernel_done) struct kernel kernel = {0};
-    struct wall_options wall = {
-        .image = &image, .shares = o->shares, .n_shares = o->n_shares, .has_kvm = !o->is_emulated};
+    struct wall_options wall = {.image = &image,
+                                .shares = o->shares,
+                                .n_shares = o->n_shares,
+                                .grants = &o->grants,
+                                .has_kvm = !o->is_emulated};
     pid_t parent = getppid(), pid;
     int status;
 
     if (monitor_check(o->is_emulated, err) < 0 ||
         kernel_find("/boot", "/lib/modules", &kernel, err) < 0)
         return -1;
-    if (o->is_check)
-        return 0;
     if (make_image(o, &kernel, &image, err) < 0)
         return error_wrap(err, "make the initramfs");
     wall.kernel = kernel.image;
-    if (wall_unshare(err) < 0)
+    if (wall_unshare(&o->ids, err) < 0)
         return -1;
     /* It does not outlast a change of the user. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
@@ -460,6 +426,17 @@ static int add_share(struct options *o, const char *path)
     return 0;
 }
 
+/* "UID:GID" */
+static bool read_ids(const char *text, struct ns_ids *ids)
+{
+    char *end;
+    unsigned long uid = strtoul(text, &end, 10);
+    unsigned long gid = *end == ':' ? strtoul(end + 1, &end, 10) : 0;
+
+    *ids = (struct ns_ids){(uint32_t)uid, (uint32_t)gid, 1};
+    return !*end && uid && gid && uid < UINT32_MAX && gid < UINT32_MAX;
+}
+
 static int usage(void)
 {
     (void)fputs("belljar-machine is started by belljar.\n", stderr);
@@ -479,16 +456,20 @@ static bool read_number(const char *text, unsigned min, unsigned max, unsigned *
 
 static int parse(struct options *o, int argc, char **argv)
 {
-    enum { CHECK = 1, EMULATE, LOUD, MEMORY, CPUS, INIT, SHARE, FILE_COPY };
+    enum { CHECK = 1, EMULATE, LOUD, LOG, MEMORY, CPUS, INIT, SHARE, FILE_COPY, GRANT, HIDE, IDS };
     static const struct option table[] = {
         {"check", no_argument, NULL, CHECK},
         {"emulate", no_argument, NULL, EMULATE},
         {"console", no_argument, NULL, LOUD},
+        {"log", no_argument, NULL, LOG},
         {"memory", required_argument, NULL, MEMORY},
         {"cpus", required_argument, NULL, CPUS},
         {"init", required_argument, NULL, INIT},
         {"share", required_argument, NULL, SHARE},
         {"file", required_argument, NULL, FILE_COPY},
+        {"grant", required_argument, NULL, GRANT},
+        {"hide", required_argument, NULL, HIDE},
+        {"ids", required_argument, NULL, IDS},
         {NULL, 0, NULL, 0},
     };
     bool is_good = true;
@@ -501,6 +482,8 @@ static int parse(struct options *o, int argc, char **argv)
             o->is_emulated = true;
         else if (option == LOUD)
             o->is_loud = true;
+        else if (option == LOG)
+            o->has_log = true;
         else if (option == MEMORY)
             is_good = read_number(optarg, 256, 1 << 20, &o->memory_mb);
         else if (option == CPUS)
@@ -511,6 +494,12 @@ static int parse(struct options *o, int argc, char **argv)
             is_good = add_share(o, optarg) == 0;
         else if (option == FILE_COPY && o->n_files < FILES_MAX && strchr(optarg, '='))
             o->files[o->n_files++] = optarg;
+        else if (option == GRANT)
+            is_good = grants_add(&o->grants, optarg) == 0;
+        else if (option == HIDE)
+            is_good = grants_hide(&o->grants, optarg) == 0;
+        else if (option == IDS)
+            is_good = read_ids(optarg, &o->ids);
         else
             is_good = false;
     }
@@ -525,11 +514,9 @@ int main(int argc, char **argv)
 
     if (parse(&options, argc, argv) < 0)
         return usage();
+    if (options.is_check)
+        return check(&options);
     if (run(&options, &err) == 0)
         return 0;
-    if (options.is_check) {
-        (void)printf("%s\n%s\n", error_message(&err), err.hint ? err.hint : "");
-        return 1;
-    }
     return fail_with(&err);
 }

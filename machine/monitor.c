@@ -3,14 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/kvm.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -20,6 +23,7 @@
 #include "base/cleanup.h"
 #include "machine/image.h"
 #include "sandbox/caps.h"
+#include "wire/machine.h"
 
 #define WORDS_MAX      96
 #define CPUINFO_BYTES  16384
@@ -36,26 +40,77 @@ static const char *find_daemon(void)
     return NULL;
 }
 
-int monitor_check(bool is_emulated, struct error *err)
+static int check_qemu(char found[MONITOR_TEXT], struct error *err)
 {
     if (access(MONITOR_QEMU, X_OK) < 0) {
         error_set(err, E_UNSUPPORTED, "there is no " MONITOR_QEMU);
         return error_hint(err, "install qemu-system-x86");
     }
-    if (!find_daemon()) {
+    (void)snprintf(found, MONITOR_TEXT, MONITOR_QEMU);
+    return 0;
+}
+
+static int check_daemon(char found[MONITOR_TEXT], struct error *err)
+{
+    const char *daemon = find_daemon();
+
+    if (!daemon) {
         error_set(err, E_UNSUPPORTED, "there is no virtiofsd");
         return error_hint(err, "install qemu-system-common, or virtiofsd");
     }
-    if (is_emulated || access("/dev/kvm", R_OK | W_OK) == 0)
-        return 0;
-    if (errno == ENOENT || errno == ENODEV) {
+    (void)snprintf(found, MONITOR_TEXT, "%s", daemon);
+    return 0;
+}
+
+/* QEMU is never root: a device that only root may open is of no use (machine/wall.c). */
+static bool is_roots_alone(const struct stat *st)
+{
+    return geteuid() == 0 && (st->st_mode & 0006) != 0006 &&
+           ((st->st_mode & 0060) != 0060 || st->st_gid == 0);
+}
+
+/* A device that opens may still make no machines: where Belljar is in a virtual machine itself. */
+static int check_kvm(char found[MONITOR_TEXT], struct error *err)
+{
+    static const char nested[] = "load the module kvm_intel or kvm_amd; in a virtual machine, have "
+                                 "its host allow nested ones";
+    cleanup_close int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC), machine = -1;
+    struct stat st;
+
+    if (kvm < 0 && (errno == ENOENT || errno == ENODEV || errno == ENXIO)) {
         error_set(err, E_UNSUPPORTED, "there is no /dev/kvm");
-        return error_hint(err,
-                          "load the module kvm_intel or kvm_amd; in a virtual machine, have its "
-                          "host allow nested ones");
+        return error_hint(err, "%s", nested);
     }
-    error_set(err, E_UNSUPPORTED, "/dev/kvm cannot be used: %s", strerror(errno));
-    return error_hint(err, "add this user to the group kvm");
+    if (kvm < 0) {
+        error_set(err, E_UNSUPPORTED, "/dev/kvm cannot be used: %s", strerror(errno));
+        return error_hint(err, "add this user to the group kvm");
+    }
+    if (fstat(kvm, &st) < 0 || is_roots_alone(&st)) {
+        error_set(err, E_UNSUPPORTED,
+                  "/dev/kvm can be used by root alone, and QEMU does not run "
+                  "as root");
+        return error_hint(err, "`chgrp kvm /dev/kvm && chmod 660 /dev/kvm`");
+    }
+    machine = ioctl(kvm, KVM_CREATE_VM, 0);
+    if (machine < 0) {
+        error_set(err, E_UNSUPPORTED, "KVM makes no virtual machine: %s", strerror(errno));
+        return error_hint(err, "%s", nested);
+    }
+    (void)snprintf(found, MONITOR_TEXT, "/dev/kvm makes virtual machines");
+    return 0;
+}
+
+const struct monitor_part monitor_parts[MONITOR_PARTS] = {
+    {"QEMU", check_qemu, false}, {"virtiofsd", check_daemon, false}, {"KVM", check_kvm, true}};
+
+int monitor_check(bool is_emulated, struct error *err)
+{
+    char found[MONITOR_TEXT];
+
+    for (size_t i = 0; i < MONITOR_PARTS; i++)
+        if (!(is_emulated && monitor_parts[i].is_for_kvm) && monitor_parts[i].check(found, err) < 0)
+            return -1;
+    return 0;
 }
 
 /* --- words of a command --- */
@@ -114,6 +169,14 @@ static void add_kernel_line(const struct monitor_options *o, struct words *w)
     add(w, "console=ttyS0 quiet loglevel=4 pci=off panic=-1 reboot=t random.trust_cpu=on%s", timer);
 }
 
+static void add_share(const char *tag, struct words *w)
+{
+    add(w, "-chardev");
+    add(w, "socket,id=%s,path=/run/%s", tag, tag);
+    add(w, "-device");
+    add(w, "vhost-user-fs-device,chardev=%s,tag=%s", tag, tag);
+}
+
 static void add_devices(const struct monitor_options *o, int link, struct words *w)
 {
     static const char *const fixed[] = {
@@ -127,13 +190,11 @@ static void add_devices(const struct monitor_options *o, int link, struct words 
     add(w, "-chardev");
     add(w, "socket,id=link,fd=%d", link);
     add(w, "-device");
-    add(w, "virtserialport,chardev=link,name=" IMAGE_PORT);
-    for (size_t i = 0; i < o->n_shares; i++) {
-        add(w, "-chardev");
-        add(w, "socket,id=share%zu,path=/run/%s", i, o->shares[i].tag);
-        add(w, "-device");
-        add(w, "vhost-user-fs-device,chardev=share%zu,tag=%s", i, o->shares[i].tag);
-    }
+    add(w, "virtserialport,chardev=link,name=" MACHINE_PORT);
+    for (size_t i = 0; i < o->n_shares; i++)
+        add_share(o->shares[i].tag, w);
+    if (o->has_grants)
+        add_share(GRANTS_TAG, w);
 }
 
 static void add_qemu(const struct monitor_options *o, int link, struct words *w)
@@ -272,6 +333,9 @@ int monitor_start(const struct monitor_options *options, struct monitor *ret_mon
     for (size_t i = 0; i < options->n_shares; i++)
         if (start_daemon(&options->shares[i], options->console, &monitor, err) < 0)
             return -1;
+    if (options->has_grants &&
+        start_daemon(&(struct wall_share){.tag = GRANTS_TAG}, options->console, &monitor, err) < 0)
+        return -1;
     add_qemu(options, DESCRIPTOR_LOW, &w);
     monitor.qemu = start(&w, options->console, options->link, false, err);
     if (monitor.qemu < 0)

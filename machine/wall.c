@@ -23,16 +23,16 @@
 /* --- who we are --- */
 
 /* Root becomes a user that owns nothing, and who may use KVM where a group may. */
-static int leave_root(struct error *err)
+static int leave_root(const struct ns_ids *given, struct error *err)
 {
-    struct ns_ids ids;
+    struct ns_ids ids = *given;
     gid_t groups[1];
     struct stat kvm;
     size_t n = 0;
 
     if (geteuid() != 0)
         return 0;
-    if (ns_pick_ids(&ids, err) < 0)
+    if (!ids.count && ns_pick_ids(&ids, err) < 0)
         return -1;
     if (stat(KVM, &kvm) == 0 && kvm.st_gid != 0)
         groups[n++] = kvm.st_gid;
@@ -45,11 +45,11 @@ static int leave_root(struct error *err)
     return 0;
 }
 
-int wall_unshare(struct error *err)
+int wall_unshare(const struct ns_ids *ids, struct error *err)
 {
     struct ns_map map = {.count = 1, .denies_setgroups = true};
 
-    if (leave_root(err) < 0)
+    if (leave_root(ids, err) < 0)
         return -1;
     map.outside_uid = geteuid();
     map.outside_gid = getegid();
@@ -122,7 +122,8 @@ static int show_shares(const struct wall_options *options, struct error *err)
                  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
             return -1;
     }
-    return 0;
+    return options->grants->count ? grants_show(options->grants, PLACE "/share/" GRANTS_TAG, err)
+                                  : 0;
 }
 
 static int write_image(const struct buf *image, struct error *err)

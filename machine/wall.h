@@ -9,6 +9,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "machine/grants.h"
+#include "sandbox/ns.h"
 
 #define WALL_SHARES_MAX 8
 
@@ -27,12 +29,14 @@ struct wall_options {
     const struct buf *image;
     const struct wall_share *shares;
     size_t n_shares;
+    struct grants *grants;
     bool has_kvm;
 };
 
-/* In the process that starts it: as another user, if it is root, and in a new user namespace. The
- * next process that it forks is the first of a process namespace. */
-int wall_unshare(struct error *err);
+/* In the process that starts it: as another user, if it is root (`ids`, or else one that it
+ * chooses), and in a new user namespace. The next process that it forks is the first of a process
+ * namespace. */
+int wall_unshare(const struct ns_ids *ids, struct error *err);
 
 /* In that process: builds the root and enters it. It has every privilege in there still. */
 int wall_enter(const struct wall_options *options, struct error *err);

@@ -19,6 +19,14 @@
 #include "http/server.h"
 #include "store/store.h"
 
+/* The virtual machine of a server, for operators (vm/door.h). */
+struct machine_door {
+    void *user;
+    json_t *(*status)(void *user);
+    bool (*stop)(void *user); /* false: there was none */
+    int (*log)(void *user, struct buf *out, struct error *err);
+};
+
 struct api {
     const struct config *config;
     struct loop *loop;
@@ -50,7 +58,8 @@ struct api {
     bool has_console; /* there is a page at /console */
     char origin[96];  /* of the first address that it listens at; "": none */
     char started_at[DATE_SIZE];
-    struct store *store; /* what outlives runs; NULL: there is no place for it */
+    const struct machine_door *machine; /* NULL: programs run on this host */
+    struct store *store;                /* what outlives runs; NULL: there is no place for it */
 };
 
 extern const struct route api_approval_routes[];
@@ -58,6 +67,7 @@ extern const struct route api_audit_routes[];
 extern const struct route api_operator_routes[];
 extern const struct route api_console_routes[];
 extern const struct route api_doctor_routes[];
+extern const struct route api_machine_routes[];
 extern const struct route api_event_routes[];
 extern const struct route api_job_routes[];
 extern const struct route api_replica_routes[];

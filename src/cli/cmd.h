@@ -24,6 +24,7 @@ int cmd_fetch(int argc, char **argv);   /* not for people: upstream/host.c */
 int cmd_resolve(int argc, char **argv); /* not for people: base/resolve.h */
 int cmd_jobs(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
+int cmd_machine(int argc, char **argv);
 int cmd_console(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_run(int argc, char **argv);

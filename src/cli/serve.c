@@ -47,6 +47,7 @@
 #include "serve/routes.h"
 #include "store/replica.h"
 #include "vm/exchange.h"
+#include "vm/inside_proof.h"
 
 /* From the interrupt of what still runs to giving it up. */
 #define INTERRUPT_MS 5000
@@ -326,6 +327,8 @@ static int open_engine(struct serve *serve, struct error *err)
     struct sessions_options sessions;
 
     raise_descriptors();
+    if (config->is_inside_machine && inside_prove(err) < 0)
+        return -1;
     if (strcmp(config->machine, "no") != 0) {
         serve->exchanges = exchanges_new();
         if (!serve->exchanges)
@@ -506,6 +509,7 @@ static int open_api(struct serve *serve, struct error *err)
     if (durable_new(api, serve->back.engine.loop, &serve->durable, err) < 0)
         return -1;
     api->durable = serve->durable;
+    api->machine = serve->exchanges ? exchanges_door(serve->exchanges) : NULL;
     api->has_console = console_is_there(serve->back.config);
     return open_mcp(serve, err);
 }

@@ -43,6 +43,7 @@ const struct route *const serve_routes[] = {
     /* For operators and machines. */
     metrics_routes,
     api_replica_routes,
+    api_machine_routes,
     mcp_http_routes,
     mcp_sse_routes,
     api_meta_routes,

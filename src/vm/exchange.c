@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "base/http1.h"
 #include "base/task.h"
+#include "vm/door.h"
+#include "vm/grants.h"
 #include "vm/inside.h"
 #include "vm/keeper.h"
 
@@ -41,6 +43,7 @@ struct exchanges {
     struct loop *loop;
     struct pool *pool;
     struct keeper *keeper;
+    struct machine_door door;
     bool is_emulated;
     LIST_HEAD(exchange_list, exchange) list;
 };
@@ -183,11 +186,12 @@ static void on_connection(struct keeper_guest *guest, int fd, const struct error
         loop_timer_start(x->patience, (uint64_t)timeout_ms + GRACE_MS);
 }
 
-static int write_request(const struct run *run, struct buf *request, struct error *err)
+static int write_request(const struct keeper *keeper, const struct run *run, struct buf *request,
+                         struct error *err)
 {
     cleanup(buf_done) struct buf body = BUF_OF(REQUEST_MAX);
 
-    if (inside_request(run, &body, err) < 0)
+    if (keeper_check_grants(keeper, &run->terms, err) < 0 || inside_request(run, &body, err) < 0)
         return -1;
     if (buf_printf(request, err,
                    "POST /v1/run HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -221,7 +225,7 @@ static void start(void *user, struct run *run)
     x->patience = loop_timer(all->loop, on_patience, x);
     if (!x->patience)
         error_memory(&run->result.error);
-    if (x->patience && write_request(run, &x->request, &run->result.error) == 0)
+    if (x->patience && write_request(all->keeper, run, &x->request, &run->result.error) == 0)
         keeper_ask(all->keeper, &x->guest);
     else
         loop_work_post(all->loop, &x->failing, fail_now, x);
@@ -264,10 +268,17 @@ int exchanges_open(struct exchanges *exchanges, struct engine *engine, const str
     exchanges->loop = engine->loop;
     exchanges->pool = engine->pool;
     exchanges->is_emulated = strcmp(config->machine, "tcg") == 0;
-    if (keeper_new(engine->loop, config, &exchanges->keeper, err) < 0)
+    if (vm_grants_check_setting(config, err) < 0 ||
+        keeper_new(engine->loop, config, &exchanges->keeper, err) < 0)
         return -1;
+    machine_door_init(&exchanges->door, exchanges->keeper);
     keeper_start(exchanges->keeper);
     return 0;
+}
+
+const struct machine_door *exchanges_door(const struct exchanges *exchanges)
+{
+    return &exchanges->door;
 }
 
 void exchanges_free(struct exchanges *exchanges)

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 
 struct exchanges;
+struct machine_door; /* api/api.h */
 
 /* NULL: out of memory. */
 struct exchanges *exchanges_new(void);
@@ -17,6 +18,9 @@ const struct elsewhere *exchanges_elsewhere(const struct exchanges *exchanges);
 /* With the engine open. */
 int exchanges_open(struct exchanges *exchanges, struct engine *engine, const struct config *config,
                    struct error *err);
+
+/* For operators; opened. */
+const struct machine_door *exchanges_door(const struct exchanges *exchanges);
 
 /* After the pool. Accepts NULL. */
 void exchanges_free(struct exchanges *exchanges);

@@ -84,6 +84,16 @@ int inside_settings(const struct config *config, struct buf *out, struct error *
 
 /* --- requests --- */
 
+/* Each change to them would have to be judged outside, by the write broker: the guest's own is not
+ * believed. */
+static bool has_writable_grant(const struct run_terms *terms)
+{
+    for (size_t i = 0; i < terms->n_grants; i++)
+        if (terms->grants[i].mode != RUN_GRANT_RO)
+            return true;
+    return false;
+}
+
 static int check(const struct run *run, struct error *err)
 {
     const struct run_terms *terms = &run->terms;
@@ -92,9 +102,8 @@ static int check(const struct run *run, struct error *err)
         bool is_wanted;
         const char *what;
     } table[] = {
-        {terms->n_grants > 0, "granted directories (`allow`)"},
+        {has_writable_grant(terms), "directories that programs may change (`:rw`, `:cow`)"},
         {terms->net != NULL, "hosts (`net`)"},
-        {terms->workdir != NULL, "`workdir`"},
         {terms->environment != NULL, "environments other than `system`"},
         {terms->has_terminal, "terminals"},
         {terms->is_on_host, "isolation `process`"},
@@ -190,6 +199,25 @@ static int add_files(const struct run_program *program, json_t *body, struct err
     return 0;
 }
 
+static int add_grants(const struct run_terms *terms, json_t *body, struct error *err)
+{
+    json_t *list = json_array();
+
+    if (!list || json_object_set_new(body, "allow", list) < 0)
+        return error_memory(err);
+    for (size_t i = 0; i < terms->n_grants; i++) {
+        cleanup_free char *word = NULL;
+
+        if (asprintf(&word, "%s:ro", terms->grants[i].path) < 0) {
+            word = NULL;
+            return error_memory(err);
+        }
+        if (json_array_append_new(list, json_string(word)) < 0)
+            return error_set(err, E_UNSUPPORTED, "paths must be UTF-8 in a virtual machine");
+    }
+    return terms->workdir ? add(body, "workdir", json_string(terms->workdir), "`workdir`", err) : 0;
+}
+
 static int add_limit_rows(const struct run_limits *limits, json_t *body, struct error *err)
 {
     for (size_t i = 0; i < RUN_LIMIT_REQUEST_ROWS; i++) {
@@ -217,7 +245,7 @@ int inside_request(const struct run *run, struct buf *out, struct error *err)
         add(body, "language", json_string(languages[program->language].name), "", err) < 0 ||
         add(body, "profile", json_string(run->terms.profile), "the profile", err) < 0 ||
         add_limit_rows(&run->terms.limits, body, err) < 0 || add_env(&run->terms, body, err) < 0 ||
-        add_files(program, body, err) < 0)
+        add_files(program, body, err) < 0 || add_grants(&run->terms, body, err) < 0)
         return -1;
     if (program->args && add_args(program->args, body, err) < 0)
         return -1;

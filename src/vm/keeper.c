@@ -20,18 +20,25 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "sandbox/ns.h"
+#include "vm/check.h"
+#include "vm/grants.h"
 #include "vm/inside.h"
+#include "vm/log.h"
 #include "wire/fds.h"
 #include "wire/machine.h"
 
-#define WORDS_MAX     32
+/* Two for each directory, and for each place in them that is hidden. */
+#define WORDS_MAX     (40 + 2 * (MACHINE_GRANTS_MAX + MACHINE_HIDDEN_MAX))
 #define CONFIG_FD     4
 #define CONFIG_INSIDE "/etc/belljar-machine.toml"
 
 /* With every instruction translated, on a busy host. */
 #define BOOT_MS 300000
 
-enum keeper_state { KEEPER_DOWN, KEEPER_BOOTING, KEEPER_UP };
+/* After a machine that did not start: doubled each time, until one is up. */
+#define RETRY_MS     1000
+#define RETRY_MS_MAX 60000
 
 TAILQ_HEAD(keeper_guests, keeper_guest);
 
@@ -46,6 +53,13 @@ struct keeper {
     struct loop_work answering;
     struct keeper_guests guests;
     bool is_first; /* it is started although nobody waits */
+    struct vm_log *log;
+    struct vm_grants *grants; /* of the machine, or of the last one; NULL: there was none */
+    uint64_t started_ns, up_ns, retry_ns;
+    unsigned n_failed; /* starts since one was up */
+    uint64_t n_runs, n_starts;
+    struct error failure; /* the last one; E_NONE: there was none */
+    uint64_t failure_ns;
 };
 
 static bool is_emulated(const struct config *config)
@@ -101,7 +115,8 @@ static void answer_all(void *arg)
         cleanup_error struct error err = {0};
         int fd = -1;
 
-        (void)connect_guest(keeper, &fd, &err);
+        if (connect_guest(keeper, &fd, &err) == 0)
+            keeper->n_runs++;
         tell(&keeper->guests, TAILQ_FIRST(&keeper->guests), fd, &err);
     }
 }
@@ -128,8 +143,57 @@ static void fail(struct keeper *keeper, const struct error *err)
 {
     LOG_EVENT(LOG_ERROR, "machine", {"message", error_message(err)},
               {"hint", err->hint, .is_left_out = !err->hint});
+    error_done(&keeper->failure);
+    error_copy(&keeper->failure, err);
+    keeper->failure_ns = loop_now_ns();
     forget(keeper);
     refuse_all(keeper, err);
+}
+
+/* It was never up: with the same host and settings the next one will most likely not be either. */
+static void fail_to_start(struct keeper *keeper, const struct error *why)
+{
+    uint64_t delay_ms = RETRY_MS;
+    struct error err = {0};
+
+    for (unsigned i = 0; i < keeper->n_failed && delay_ms < RETRY_MS_MAX; i++)
+        delay_ms *= 2;
+    if (delay_ms > RETRY_MS_MAX)
+        delay_ms = RETRY_MS_MAX;
+    keeper->n_failed++;
+    keeper->retry_ns = loop_now_ns() + delay_ms * 1000000;
+    error_copy(&err, why);
+    err.code = E_UNSUPPORTED;
+    error_wrap(&err, "the virtual machine of this server does not start");
+    if (!err.hint)
+        error_hint(&err, "run `belljar doctor` and `belljar machine build` on the server's host");
+    fail(keeper, &err);
+    error_done(&err);
+}
+
+static void end(struct keeper *keeper, const struct error *err)
+{
+    if (keeper->state == KEEPER_BOOTING)
+        fail_to_start(keeper, err);
+    else
+        fail(keeper, err);
+}
+
+/* Until the next attempt. */
+static bool is_too_early(struct keeper *keeper)
+{
+    uint64_t now = loop_now_ns();
+    struct error err = {0};
+
+    if (!keeper->n_failed || now >= keeper->retry_ns)
+        return false;
+    error_copy(&err, &keeper->failure);
+    err.code = E_UNSUPPORTED;
+    error_wrap(&err, "no new attempt for %llu s",
+               (unsigned long long)((keeper->retry_ns - now) / 1000000000 + 1));
+    refuse_all(keeper, &err);
+    error_done(&err);
+    return true;
 }
 
 /* Its last words are bytes of a stranger, and printable. */
@@ -156,6 +220,8 @@ static void on_packet(void *arg)
         LOG_EVENT(LOG_INFO, "machine", {"message", "the virtual machine is up"});
         loop_timer_stop(keeper->patience);
         keeper->state = KEEPER_UP;
+        keeper->up_ns = loop_now_ns();
+        keeper->n_failed = 0;
         answer_all(keeper);
         return;
     }
@@ -163,7 +229,7 @@ static void on_packet(void *arg)
         read_failure(packet + 1, (size_t)n - 1, &err);
     else
         error_set(&err, E_SYSTEM, "the virtual machine has ended");
-    fail(keeper, &err);
+    end(keeper, &err);
 }
 
 static void on_patience(void *arg)
@@ -171,27 +237,47 @@ static void on_patience(void *arg)
     cleanup_error struct error err = {0};
 
     error_set(&err, E_SYSTEM, "the virtual machine is not up after %d s", BOOT_MS / 1000);
-    fail(arg, &err);
+    end(arg, &err);
 }
 
 struct start {
     char **words;
-    int control, config;
+    int control, config, log;
+    const struct vm_grants *grants;
 };
+
+/* Beyond all numbers that the machine is given. */
+#define ASIDE 64
+
+/* In the child: each of them gets its number. */
+static bool pass_grants(const struct vm_grants *grants)
+{
+    int aside[MACHINE_GRANTS_MAX];
+    size_t count = vm_grants_count(grants);
+
+    for (size_t i = 0; i < count; i++)
+        if ((aside[i] = fcntl(vm_grants_fd(grants, i), F_DUPFD, ASIDE)) < 0)
+            return false;
+    for (size_t i = 0; i < count; i++)
+        if (dup2(aside[i], MACHINE_GRANTS + (int)i) < 0)
+            return false;
+    return syscall(SYS_close_range, (unsigned)(MACHINE_GRANTS + count), ~0U, 0U) == 0;
+}
 
 /* In the child, which shares our memory until it executes. */
 static int become_machine(void *arg)
 {
     static char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
     const struct start *start = arg;
-    int control = fcntl(start->control, F_DUPFD, 16), config = fcntl(start->config, F_DUPFD, 16);
-    int null = open("/dev/null", O_RDWR);
+    int control = fcntl(start->control, F_DUPFD, ASIDE),
+        config = fcntl(start->config, F_DUPFD, ASIDE);
+    int log = fcntl(start->log, F_DUPFD, ASIDE), null = open("/dev/null", O_RDWR);
 
     child_reset_signals();
-    if (control < 0 || config < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
-        dup2(null, 2) < 0 || dup2(control, MACHINE_CONTROL) < 0 || dup2(config, CONFIG_FD) < 0 ||
-        syscall(SYS_close_range, CONFIG_FD + 1U, ~0U, 0U) < 0 || setsid() < 0 || chdir("/") < 0 ||
-        prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+    if (control < 0 || config < 0 || log < 0 || null < 0 || dup2(null, 0) < 0 ||
+        dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(control, MACHINE_CONTROL) < 0 ||
+        dup2(config, CONFIG_FD) < 0 || dup2(log, MACHINE_LOG) < 0 || !pass_grants(start->grants) ||
+        setsid() < 0 || chdir("/") < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         return 1;
     (void)execve(start->words[0], start->words, environment);
     return 1;
@@ -242,7 +328,35 @@ static int own_program(char path[PATH_MAX], struct error *err)
     return 0;
 }
 
-static int add_all(const struct keeper *keeper, struct words *words, struct error *err)
+static int add_grants(const struct keeper *keeper, const struct ns_ids *ids, struct words *words,
+                      struct error *err)
+{
+    const char *path;
+
+    for (size_t i = 0; i < vm_grants_count(keeper->grants); i++) {
+        cleanup_free char *word = NULL;
+
+        if (asprintf(&word, "%zu=%s", MACHINE_GRANTS + i, vm_grants_path(keeper->grants, i)) < 0) {
+            word = NULL;
+            return error_memory(err);
+        }
+        if (add(words, "--grant", err) < 0 || add(words, word, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; (path = vm_grants_hidden(keeper->grants, i)); i++)
+        if (add(words, "--hide", err) < 0 || add(words, path, err) < 0)
+            return -1;
+    if (geteuid() != 0)
+        return 0;
+    if (add(words, "--ids", err) < 0 || words->n == WORDS_MAX ||
+        asprintf(&words->list[words->n], "%u:%u", ids->uid_base, ids->gid_base) < 0)
+        return error_memory(err);
+    words->n++;
+    return 0;
+}
+
+static int add_all(const struct keeper *keeper, const struct ns_ids *ids, struct words *words,
+                   struct error *err)
 {
     cleanup_free char *profiles = paths_data("policies", err), *beside = NULL;
     const struct config *config = keeper->config;
@@ -254,7 +368,7 @@ static int add_all(const struct keeper *keeper, struct words *words, struct erro
     if (!beside)
         return error_memory(err);
     (void)snprintf(copy, sizeof(copy), CONFIG_INSIDE "=/proc/self/fd/%d", CONFIG_FD);
-    if (add(words, keeper->program, err) < 0 ||
+    if (add(words, keeper->program, err) < 0 || add(words, "--log", err) < 0 ||
         (is_emulated(config) && add(words, "--emulate", err) < 0) ||
         add_number(words, "--memory", config->machine_memory_mb, err) < 0 ||
         add_number(words, "--cpus", config->machine_cpus, err) < 0 ||
@@ -262,50 +376,69 @@ static int add_all(const struct keeper *keeper, struct words *words, struct erro
         add(words, "--share", err) < 0 || add(words, "/usr", err) < 0 ||
         add_share(words, profiles, err) < 0 || add_share(words, beside, err) < 0 ||
         (*config->policies_dir && (add_share(words, config->policies_dir, err) < 0)) ||
-        add(words, "--file", err) < 0 || add(words, copy, err) < 0 || add(words, "--", err) < 0 ||
-        add(words, program, err) < 0 || add(words, "serve", err) < 0 ||
-        add(words, "--inside-machine", err) < 0 || add(words, "--no-auth", err) < 0 ||
-        add(words, "--config", err) < 0)
+        add_grants(keeper, ids, words, err) < 0 || add(words, "--file", err) < 0 ||
+        add(words, copy, err) < 0 || add(words, "--", err) < 0 || add(words, program, err) < 0 ||
+        add(words, "serve", err) < 0 || add(words, "--inside-machine", err) < 0 ||
+        add(words, "--no-auth", err) < 0 || add(words, "--config", err) < 0)
         return -1;
     return add(words, CONFIG_INSIDE, err);
 }
 
 /* The settings of the engine inside, as a file. */
-static int make_settings(const struct config *config, struct error *err)
+static int make_settings(const struct config *config, const struct vm_grants *grants,
+                         struct error *err)
 {
     cleanup(buf_done) struct buf text = BUF_OF(MIB);
     cleanup_close int fd = memfd_create("settings", MFD_CLOEXEC);
 
     if (fd < 0)
         return error_errno(err, "memfd_create");
-    if (inside_settings(config, &text, err) < 0)
+    if (vm_grants_setting(grants, &text, err) < 0 || inside_settings(config, &text, err) < 0)
         return -1;
     if (file_write_all(fd, text.data, text.len) < 0)
         return error_errno(err, "write the settings");
     return take_fd(fd);
 }
 
+/* Opens the directories that the machine is given, and chooses whose processes it has. */
+static int choose_grants(struct keeper *keeper, struct ns_ids *ret_ids, struct error *err)
+{
+    vm_grants_free(keeper->grants);
+    keeper->grants = NULL;
+    return ns_pick_ids(ret_ids, err) < 0
+               ? -1
+               : vm_grants_open(keeper->config, ret_ids, &keeper->grants, err);
+}
+
 static int boot(struct keeper *keeper, struct error *err)
 {
     cleanup(words_done) struct words words = {0};
-    cleanup_close int settings = make_settings(keeper->config, err), theirs = -1;
+    cleanup_close int settings = -1, theirs = -1;
     struct start start = {.words = words.list};
+    struct ns_ids ids;
     int pair[2];
 
-    if (settings < 0 || add_all(keeper, &words, err) < 0)
+    if (choose_grants(keeper, &ids, err) < 0 ||
+        (settings = make_settings(keeper->config, keeper->grants, err)) < 0 ||
+        add_all(keeper, &ids, &words, err) < 0 || vm_log_begin(keeper->log, err) < 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "socketpair");
     keeper->control = pair[0];
     start.control = theirs = pair[1];
     start.config = settings;
+    start.log = vm_log_fd(keeper->log);
+    start.grants = keeper->grants;
     keeper->pid = child_vfork(0, become_machine, &start);
     if (keeper->pid < 0)
         return error_errno(err, "start %s", keeper->program);
+    vm_grants_close_mounts(keeper->grants);
     keeper->watch = loop_watch_fd(keeper->loop, keeper->control, LOOP_READ, on_packet, keeper);
     if (!keeper->watch)
         return error_memory(err);
     keeper->state = KEEPER_BOOTING;
+    keeper->started_ns = loop_now_ns();
+    keeper->n_starts++;
     loop_timer_start(keeper->patience, BOOT_MS);
     LOG_EVENT(LOG_INFO, "machine", {"message", "starts a virtual machine"});
     return 0;
@@ -320,8 +453,9 @@ static void answer_or_boot(void *arg)
     bool is_wanted = keeper->is_first || !TAILQ_EMPTY(&keeper->guests);
 
     keeper->is_first = false;
-    if (keeper->state == KEEPER_DOWN && is_wanted && boot(keeper, &err) < 0)
-        fail(keeper, &err);
+    if (keeper->state == KEEPER_DOWN && is_wanted && !is_too_early(keeper) &&
+        boot(keeper, &err) < 0)
+        fail_to_start(keeper, &err);
     answer_all(keeper);
 }
 
@@ -355,56 +489,54 @@ void keeper_end(struct keeper *keeper)
     fail(keeper, &err);
 }
 
-/* Its output, and its exit status. */
-static int read_check(char **words, struct buf *out, struct error *err)
+bool keeper_stop(struct keeper *keeper)
 {
-    cleanup_close int from = -1, to = -1;
-    int pipes[2], status;
-    pid_t pid;
+    cleanup_error struct error err = {0};
+    bool is_running = keeper->state != KEEPER_DOWN;
 
-    if (pipe2(pipes, O_CLOEXEC) < 0)
-        return error_errno(err, "pipe");
-    from = pipes[0];
-    to = pipes[1];
-    pid = fork();
-    if (pid == 0) {
-        child_reset_signals();
-        if (dup2(to, 1) < 0)
-            _exit(1);
-        (void)execv(words[0], words);
-        _exit(127);
-    }
-    if (pid < 0)
-        return error_errno(err, "fork");
-    close_fd(&to);
-    (void)buf_read_fd(out, from, NULL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    keeper->n_failed = 0; /* the operator has mended something, perhaps */
+    if (!is_running)
+        return false;
+    LOG_EVENT(LOG_INFO, "machine", {"message", "an operator stops the virtual machine"});
+    error_set(&err, E_BUSY, "an operator has stopped the virtual machine");
+    error_hint(&err, "the next run starts another one");
+    forget(keeper);
+    refuse_all(keeper, &err);
+    return true;
 }
 
-int keeper_check(bool emulated, struct error *err)
+int keeper_check_grants(const struct keeper *keeper, const struct run_terms *terms,
+                        struct error *err)
 {
-    cleanup(buf_done) struct buf out = BUF_OF(4096);
-    cleanup_free char *program = paths_program("belljar-machine", err);
-    char *words[] = {program, "--check", emulated ? "--emulate" : NULL, NULL};
-    int r;
-
-    if (!program)
-        return -1;
-    if (access(program, X_OK) < 0) {
-        error_set(err, E_UNSUPPORTED, "belljar-machine is not installed");
-        return error_hint(err, "install Belljar again");
-    }
-    r = read_check(words, &out, err);
-    if (r == 0)
+    if (keeper->state == KEEPER_DOWN) /* the next machine is given what there is then */
         return 0;
-    if (r > 0) {
-        read_failure(buf_str(&out),
-                     out.len && out.data[out.len - 1] == '\n' ? out.len - 1 : out.len, err);
-        err->code = E_UNSUPPORTED;
+    return vm_grants_check(keeper->grants, terms, err);
+}
+
+void keeper_facts(const struct keeper *keeper, struct keeper_facts *ret_facts)
+{
+    *ret_facts = (struct keeper_facts){
+        .state = keeper->state,
+        .is_emulated = is_emulated(keeper->config),
+        .memory_mb = keeper->config->machine_memory_mb,
+        .cpus = keeper->config->machine_cpus,
+        .pid = keeper->pid,
+        .n_runs = keeper->n_runs,
+        .n_starts = keeper->n_starts,
+        .failure = keeper->failure.code == E_NONE ? NULL : &keeper->failure,
+        .failure_ns = keeper->failure_ns,
+    };
+    if (keeper->state == KEEPER_UP) {
+        ret_facts->up_ns = keeper->up_ns;
+        ret_facts->boot_ns = keeper->up_ns - keeper->started_ns;
     }
-    return -1;
+    if (keeper->state == KEEPER_DOWN && keeper->n_failed)
+        ret_facts->retry_ns = keeper->retry_ns;
+}
+
+int keeper_log(const struct keeper *keeper, struct buf *out, struct error *err)
+{
+    return vm_log_text(keeper->log, out, err);
 }
 
 int keeper_new(struct loop *loop, const struct config *config, struct keeper **ret_keeper,
@@ -412,7 +544,7 @@ int keeper_new(struct loop *loop, const struct config *config, struct keeper **r
 {
     struct keeper *keeper;
 
-    if (keeper_check(is_emulated(config), err) < 0)
+    if (machine_check(is_emulated(config), err) < 0)
         return error_wrap(err, "no virtual machine");
     keeper = calloc(1, sizeof(*keeper));
     if (!keeper)
@@ -422,7 +554,8 @@ int keeper_new(struct loop *loop, const struct config *config, struct keeper **r
     keeper->program = paths_program("belljar-machine", err);
     keeper->init = paths_program("belljar-machine-init", err);
     keeper->patience = loop_timer(loop, on_patience, keeper);
-    if (!keeper->program || !keeper->init || !keeper->patience) {
+    keeper->log = vm_log_new();
+    if (!keeper->program || !keeper->init || !keeper->patience || !keeper->log) {
         keeper_free(keeper);
         return err->code == E_NONE ? error_memory(err) : -1;
     }
@@ -438,6 +571,9 @@ void keeper_free(struct keeper *keeper)
         forget(keeper);
     loop_work_cancel(&keeper->answering);
     loop_watch_free(keeper->patience);
+    vm_log_free(keeper->log);
+    vm_grants_free(keeper->grants);
+    error_done(&keeper->failure);
     free(keeper->program);
     free(keeper->init);
     free(keeper);

@@ -1,6 +1,7 @@
 """A virtual machine as belljar starts one, for tests: its connections, and what it is made of on the host."""
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -21,7 +22,8 @@ CONFIG = 'trail = "off"\npreload = []\nsocket = "/run/belljar.sock"\nauth = "non
 def missing(build):
     """Why there can be no machine, or None."""
     done = subprocess.run([build / "belljar-machine", "--check", "--emulate"], capture_output=True, text=True)
-    return None if done.returncode == 0 else done.stdout.strip().replace("\n", ": ")
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    return next((": ".join(line[2:]) for line in lines if line[1] != "there"), None)
 
 
 def until(what, seconds=20):
@@ -59,6 +61,22 @@ def name_of(pid):
         return ""
 
 
+def cgroups(pids):
+    """Directories of those processes' cgroups, but for that of this process."""
+    found = set()
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+        except OSError:
+            continue
+        found |= {line.split(":", 2)[2] for line in lines}
+    return found - {line.split(":", 2)[2] for line in Path("/proc/self/cgroup").read_text().splitlines()}
+
+
+def is_cgroup(path):
+    return any(root.joinpath(path.lstrip("/")).is_dir() for root in [Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*")])
+
+
 def is_there(pid):
     try:
         return stat_fields(pid)[0] != "Z"
@@ -69,25 +87,49 @@ def is_there(pid):
 class Server:
     """`belljar serve` with a machine."""
 
-    def __init__(self, build):
+    def __init__(self, build, uid=None, memory=None):
+        """`uid`: an ordinary user's. `memory`: all that each of its processes may have, in bytes."""
         self.files = tempfile.TemporaryDirectory(prefix="belljar-machine-")
         self.state = Path(self.files.name)
         os.chmod(self.state, 0o755)
+        self.build = build
+        self.granted = self.state / "granted"
+        (self.granted / ".config" / "belljar").mkdir(parents=True)  # as in a home directory
+        (self.granted / ".config" / "belljar" / "token").write_text("of-belljar")
+        (self.granted / "text").write_text("of the host")
+        (self.granted / "private").write_text("of its owner")
+        (self.granted / "private").chmod(0o600)
+        self.replaced = self.state / "replaced"
+        self.replaced.mkdir()
         policies = self.state / "policies"
         policies.mkdir()
         for profile in (ROOT / "policies").glob("*.toml"):
             (policies / profile.name).write_text(profile.read_text())
         (policies / "sealed.toml").write_text('inherits = "standard"\n[isolation]\nrequire = ["machine", "seccomp"]\n')
-        (self.state / "config.toml").write_text(f'machine = "tcg"\npreload = []\npolicies_dir = "{policies}"\n')
+        self.settings = self.state / "config.toml"
+        self.settings.write_text(
+            f'machine = "tcg"\npreload = []\npolicies_dir = "{policies}"\nallow = ["{self.granted}", "{self.replaced}"]\n'
+        )
+        for path in [self.state, *self.state.rglob("*")] if uid else []:
+            os.chown(path, uid, uid)
+
+        def become():
+            if memory:
+                resource.setrlimit(resource.RLIMIT_AS, (memory, resource.RLIM_INFINITY))
+            if uid:
+                os.setgroups([])
+                os.setresgid(uid, uid, uid)
+                os.setresuid(uid, uid, uid)
+
         self.socket = self.state / "http.sock"
         self.log = self.state / "log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [build / "belljar", "serve", "--config", self.state / "config.toml", "--listen", "127.0.0.1:0",
+                [build / "belljar", "serve", "--config", self.settings, "--listen", "127.0.0.1:0",
                  "--socket", self.socket],
                 env={"PATH": "/usr/bin:/bin", "HOME": self.files.name, "XDG_STATE_HOME": self.files.name,
                      "XDG_RUNTIME_DIR": self.files.name, "XDG_CONFIG_HOME": self.files.name},
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=become,
             )  # fmt: skip
         assert until(self.socket.exists), self.log.read_text()
         self.token = (self.state / "belljar" / "token").read_text().strip()
@@ -112,7 +154,15 @@ class Server:
         return connection
 
     def qemu(self):
-        return next((pid for pid in descendants(self.process.pid) if name_of(pid).startswith("qemu")), None)
+        return self.find("qemu")
+
+    def find(self, name):
+        return next((pid for pid in descendants(self.process.pid) if name_of(pid).startswith(name)), None)
+
+    def machine(self, *words):
+        """`belljar machine` about this server."""
+        return subprocess.run([self.build / "belljar", "machine", *words, "--socket", self.socket, "--token-file",
+                               self.state / "belljar" / "token"], capture_output=True, text=True, timeout=60)  # fmt: skip
 
     def trail(self):
         lines = [line for file in sorted(self.state.rglob("*.jsonl")) for line in file.read_text().splitlines()]

@@ -5,10 +5,13 @@ The first machine serves most of them. The last line is "N passed, N failed". Wi
 says why.
 """
 import argparse
+import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -287,6 +290,113 @@ def test_what_a_machine_cannot_give_is_refused_by_name(server):
         assert status in (403, 501) and word in answer["error"]["message"], (status, answer)
 
 
+def test_a_granted_directory_is_read(server):
+    code = f"""
+import os
+print(open("text").read(), os.getcwd(), sorted(os.listdir("{server.granted}")))
+for name in ("new", "text"):
+    try:
+        open(name, "w")
+    except OSError as error:
+        print(error.strerror)
+"""
+    answer = run(server, code, allow=[f"{server.granted}:ro"])
+    lines = answer["stdout"].splitlines()
+    assert lines[0] == f"of the host {server.granted} ['.config', 'private', 'text']", answer
+    assert lines[1:] == ["Read-only file system"] * 2, answer
+    assert (server.granted / "text").read_text() == "of the host"
+    answer = run(server, f"import os\nprint(os.path.exists('{server.granted}'))", allow=[])
+    assert answer["stdout"] == "False\n", answer
+
+
+def test_what_changes_in_a_granted_directory_is_seen(server):
+    read = lambda: run(server, "print(open('later').read())", allow=[f"{server.granted}:ro"])["stdout"]  # noqa: E731
+    assert read() == ""
+    (server.granted / "later").write_text("came later")
+    assert until(lambda: read() == "came later\n", 30)
+
+
+def test_belljars_own_places_are_not_in_a_granted_directory(server):
+    answer = run(server, "import os\nprint(os.listdir('.config/belljar'))", allow=[f"{server.granted}:ro"])
+    assert answer["stdout"] == "[]\n", answer
+    # Nor for whoever is root in the guest: QEMU and virtiofsd do not have them.
+    for pid in machines.descendants(server.process.pid):
+        shares = Path(f"/proc/{pid}/root/share/granted")
+        if machines.name_of(pid).startswith("qemu"):
+            assert [os.listdir(place / ".config" / "belljar") for place in shares.glob("*/") if (place / "text").exists()] == [[]]
+
+
+def test_every_granted_directory_is_read_only_around_qemu(server):
+    mounts = [line.split() for line in Path(f"/proc/{server.qemu()}/mountinfo").read_text().splitlines()]
+    granted = [fields for fields in mounts if fields[4].startswith("/share/granted")]
+    assert len(granted) == 4, granted
+    for fields in granted:
+        assert {"ro", "nosuid", "nodev"} <= set(fields[5].split(",")), fields
+
+
+def test_a_place_of_belljars_own_that_is_new_is_not_shown(server):
+    place = server.replaced / ".config" / "belljar"
+    assert run(server, "print(1)", allow=[f"{server.replaced}:ro"])["stdout"] == "1\n"
+    place.mkdir(parents=True)
+    status, answer = call(server, "POST", "/v1/run", {"code": "print(1)", "allow": [f"{server.replaced}:ro"]})
+    assert status == 501 and "Belljar's own" in answer["error"]["message"], (status, answer)
+    place.rmdir()
+
+
+def test_a_directory_in_the_place_of_a_granted_one_is_refused(server):
+    server.replaced.rename(server.state / "moved")
+    server.replaced.mkdir()
+    (server.replaced / "text").write_text("another")
+    status, answer = call(server, "POST", "/v1/run", {"code": "print(1)", "allow": [f"{server.replaced}:ro"]})
+    assert status == 501 and str(server.replaced) in answer["error"]["message"], (status, answer)
+    assert server.machine("stop").returncode == 0
+    assert run(server, "print(open('text').read())", allow=[f"{server.replaced}:ro"])["stdout"] == "another\n"
+
+
+def test_directories_that_programs_may_change_are_refused_by_name(server):
+    settings = server.settings.read_text()
+    server.settings.write_text(settings.replace(f'"{server.granted}"', f'"{server.granted}:rw"'))
+    os.kill(server.process.pid, signal.SIGHUP)
+    body = {"code": "open('new', 'w')", "allow": [f"{server.granted}:rw"]}
+    status, answer = until(lambda: (told := call(server, "POST", "/v1/run", body))[0] != 403 and told)
+    assert status == 501 and ":rw" in answer["error"]["message"], (status, answer)
+    body["allow"] = [f"{server.granted}:cow"]
+    status, answer = call(server, "POST", "/v1/run", body)
+    assert status >= 400, (status, answer)
+    assert not (server.granted / "new").exists()
+    server.settings.write_text(settings)
+    os.kill(server.process.pid, signal.SIGHUP)
+    assert until(lambda: call(server, "POST", "/v1/run", body)[0] == 403)
+
+
+def test_an_operator_sees_and_stops_the_machine(server):
+    before = json.loads(server.machine("status", "--json").stdout)
+    assert before["state"] == "up" and before["kind"] == "tcg" and before["server_pid"] == server.process.pid, before
+    assert before["qemu_pid"] == server.qemu() and before["resident_bytes"] > 1 << 20 and before["runs"] > 0, before
+    assert "up for" in server.machine("status").stdout
+    log = server.machine("log").stdout
+    assert "machine: ready" in log and all(c in "\n\t" or " " <= c <= "~" for c in log), log
+    assert server.machine("stop").returncode == 0
+    assert until(lambda: not machines.is_there(before["qemu_pid"]))
+    assert json.loads(server.machine("status", "--json").stdout)["state"] == "stopped"
+    assert server.machine("stop").returncode == 1
+    assert "machine: ready" in server.machine("log").stdout, "the log of a machine that has ended is lost"
+    assert run(server, "print('again')")["stdout"] == "again\n"
+    after = json.loads(server.machine("status", "--json").stdout)
+    assert after["starts"] == before["starts"] + 1 and after["qemu_pid"] != before["qemu_pid"], after
+
+
+def test_only_operators_see_the_machine(server):
+    status, answer = call(server, "POST", "/v1/tokens", {"name": "guest"})
+    assert status == 201, answer
+    token = answer["token"]
+    for method, path in (("GET", "/v1/machine"), ("GET", "/v1/machine/log"), ("POST", "/v1/machine/stop")):
+        connection = server.connect()
+        send(connection, method, path, None, token)
+        status, body = receive(connection)
+        assert status == 403, (path, status, body)
+
+
 def test_many_runs_at_once_get_their_own_answers(server):
     connections = [server.connect() for _ in range(8)]
     for number, connection in enumerate(connections):
@@ -308,23 +418,136 @@ def test_qemu_is_killed_in_a_run_of_a_server(server):
     assert server.qemu() not in (None, first)
 
 
+def kill_in_a_run(server, pid):
+    """The answer to a run in which a process of the host is killed."""
+    connection = server.connect()
+    send(connection, "POST", "/v1/run", {"code": "import time\ntime.sleep(300)", "timeout_s": 300}, server.token)
+    assert until(lambda: "belljar_runs_running 1" in call(server, "GET", "/metrics")[1].decode())
+    os.kill(pid, signal.SIGKILL)
+    return receive(connection)
+
+
+def test_virtiofsd_is_killed_in_a_run(server):
+    assert run(server, "print(1)")["stdout"] == "1\n"
+    everything = machines.descendants(server.find("belljar-machine"))
+    status, body = kill_in_a_run(server, server.find("virtiofsd"))
+    assert status == 500 and b"virtual machine" in body, (status, body)
+    assert until(lambda: not any(map(machines.is_there, everything))), everything
+    assert run(server, "print('again')")["stdout"] == "again\n"
+
+
+def test_belljar_machine_is_killed_in_a_run(server):
+    everything = machines.descendants(server.find("belljar-machine"))
+    status, body = kill_in_a_run(server, everything[1])
+    assert status == 500 and b"virtual machine" in body, (status, body)
+    assert until(lambda: not any(map(machines.is_there, everything))), everything
+    assert run(server, "print('again')")["stdout"] == "again\n"
+
+
+def test_the_listener_is_killed(server):
+    """The machine goes on, or ends with its server: nothing of it is left without one."""
+    everything = machines.descendants(server.find("belljar-machine"))
+    listener = server.find("belljar-listener")
+    os.kill(listener, signal.SIGKILL)
+    assert until(lambda: not machines.is_there(listener))
+    try:
+        ended = server.process.wait(10) is not None
+    except subprocess.TimeoutExpired:
+        ended = False
+    if ended:
+        assert until(lambda: not any(map(machines.is_there, everything))), everything
+    else:
+        assert all(map(machines.is_there, everything)), everything
+
+
 def test_a_server_is_killed(server):
     """Last of this server."""
     everything = machines.descendants(server.process.pid)
-    assert any(machines.name_of(pid).startswith("qemu") for pid in everything), everything
+    groups, mounts = machines.cgroups(everything), own_mounts()
     server.process.kill()
     server.process.wait()
     assert until(lambda: not any(map(machines.is_there, everything))), everything
+    assert until(lambda: not any(map(machines.is_cgroup, groups))), groups
+    assert own_mounts() == mounts
+    assert not [line for line in mounts if "/share/" in line], mounts
+
+
+# --- servers of their own ---
+
+
+def test_a_machine_that_cannot_start_refuses_runs_until_it_can(build):
+    # The guest has 2 GB, and QEMU may not have as much.
+    with machines.Server(build, memory=2 << 30) as server:
+        status, answer = call(server, "POST", "/v1/run", {"code": "print(1)"})
+        assert status == 501 and answer["error"]["code"] == "unsupported", (status, answer)
+        assert "does not start" in answer["error"]["message"] and answer["error"]["hint"], answer
+        told = json.loads(server.machine("status", "--json").stdout)
+        assert told["state"] == "stopped" and told["last_failure"]["message"] and told["starts"] >= 1, told
+        # Not again for each run.
+        for _ in range(20):
+            assert call(server, "POST", "/v1/run", {"code": "print(1)"})[0] == 501
+        assert json.loads(server.machine("status", "--json").stdout)["starts"] <= told["starts"] + 2
+        resource.prlimit(server.process.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        server.machine("stop")  # nothing runs; the next attempt may be made at once
+        answer = run(server, "print(1)", profile="sealed")
+        assert answer["stdout"] == "1\n" and "machine" in answer["layers"], answer
+
+
+def test_a_server_of_an_ordinary_user(build):
+    if os.geteuid() != 0:
+        return
+    with machines.Server(build, uid=54321) as server:
+        answer = run(server, "print(open('text').read())\nopen('new', 'w')", allow=[f"{server.granted}:ro"])
+        assert answer["stdout"] == "of the host\n" and "Read-only" in answer["stderr"] + str(answer["error"]), answer
+        answer = run(server, "import os\nprint(os.listdir('.config/belljar'))", allow=[f"{server.granted}:ro"])
+        assert answer["stdout"] == "[]\n", answer
+        uids = {Path(f"/proc/{pid}/status").read_text().split("Uid:\t")[1].split()[0] for pid in machines.descendants(server.process.pid)}
+        assert uids == {"54321"}, uids
+
+
+def test_an_operator_proves_that_machines_work(build):
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as settings:
+        settings.write("preload = []\n")
+        settings.flush()
+        done = subprocess.run([build / "belljar", "machine", "build", "--machine", "tcg", "--json", "--config", settings.name],
+                              capture_output=True, text=True, timeout=machines.BOOT_SECONDS * 2)  # fmt: skip
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    told = json.loads(done.stdout)
+    assert told["kind"] == "tcg" and told["boot_s"] > 0 and told["kernel"] in os.listdir("/lib/modules"), told
+    assert not WALLS - set(told["layers"]), told
+
+
+def test_a_guest_engine_that_is_killed_ends_its_machine(build):
+    script = (f"{build}/belljar serve --no-auth --config /etc/config.toml & until [ -S /run/belljar.sock ]; do sleep 0.1; done;"
+              " sleep 5; kill -9 $!; wait $!")  # fmt: skip
+    with machines.Machine(build, ["/usr/bin/bash", "-c", script]) as machine:
+        boot(machine)
+        connection = machine.connect()
+        send(connection, "POST", "/v1/run", {"code": "import time\ntime.sleep(300)", "timeout_s": 300})
+        everything = list(machine.processes())
+        packet = machine.packet()
+        assert packet.startswith(b"f") and b"ended with exit status 137" in packet, packet
+        assert until(lambda: not any(map(machines.is_there, everything))), everything
 
 
 SERVER = [
     test_a_server_runs_programs_in_its_machine, test_a_profile_that_requires_a_machine_runs_there, test_a_server_asks_for_tokens,
     test_everything_of_a_request_gets_there, test_failures_are_told_as_elsewhere, test_long_output_has_its_middle_cut_out,
     test_output_is_masked_and_counted, test_the_trail_is_the_servers, test_what_a_machine_cannot_give_is_refused_by_name,
-    test_many_runs_at_once_get_their_own_answers, test_qemu_is_killed_in_a_run_of_a_server, test_a_server_is_killed,
+    test_a_granted_directory_is_read, test_what_changes_in_a_granted_directory_is_seen,
+    test_belljars_own_places_are_not_in_a_granted_directory, test_every_granted_directory_is_read_only_around_qemu,
+    test_a_place_of_belljars_own_that_is_new_is_not_shown, test_a_directory_in_the_place_of_a_granted_one_is_refused,
+    test_an_operator_sees_and_stops_the_machine, test_only_operators_see_the_machine,
+    test_directories_that_programs_may_change_are_refused_by_name, test_many_runs_at_once_get_their_own_answers,
+    test_qemu_is_killed_in_a_run_of_a_server, test_virtiofsd_is_killed_in_a_run, test_belljar_machine_is_killed_in_a_run,
+    test_the_listener_is_killed, test_a_server_is_killed,
 ]  # fmt: skip
 
-ALONE = [test_whoever_started_it_is_killed, test_a_command_that_ends_is_told]
+ALONE = [
+    test_whoever_started_it_is_killed, test_a_command_that_ends_is_told, test_a_guest_engine_that_is_killed_ends_its_machine,
+    test_a_machine_that_cannot_start_refuses_runs_until_it_can, test_a_server_of_an_ordinary_user,
+    test_an_operator_proves_that_machines_work,
+]
 
 
 def attempt(test, argument, failed):

@@ -12,7 +12,6 @@
 #include "base/limits.h"
 #include "base/terminal_text.h"
 #include "cli/cmd.h"
-#include "vm/keeper.h"
 
 struct arguments {
     const char *config;
@@ -116,7 +115,9 @@ static int examine(struct doctor *doctor, const struct arguments *request, struc
     doctor_probe(doctor);
     doctor_host_read(&doctor->host);
     doctor_pythons_read(&doctor->pythons);
-    (void)keeper_check(strcmp(doctor->config->machine, "tcg") == 0, &doctor->machine_error);
+    (void)machine_check(strcmp(doctor->config->machine, "tcg") == 0, &doctor->machine_error);
+    (void)machine_parts(strcmp(doctor->config->machine, "tcg") == 0, doctor->machine_parts,
+                        &doctor->n_machine_parts, NULL);
     return request->is_json ? tell_machine(doctor, err) : tell_person(doctor, err);
 }
 

@@ -15,6 +15,7 @@
 #include "cli/doctor/prove.h"
 #include "engine/engine.h"
 #include "engine/pythons.h"
+#include "vm/check.h"
 #include "wire/message.h"
 
 /* --- doctor_layers.c: the layers and the rule of the grade --- */
@@ -95,9 +96,11 @@ struct doctor {
     struct doctor_pythons pythons;
     bool has_proof; /* the escape suite was asked for */
     bool can_run;
-    bool is_on_host;            /* the level `process` was asked for */
-    uint32_t layers;            /* of the sandboxes that ran */
-    struct error error;         /* why nothing runs */
+    bool is_on_host;    /* the level `process` was asked for */
+    uint32_t layers;    /* of the sandboxes that ran */
+    struct error error; /* why nothing runs */
+    struct machine_part machine_parts[MACHINE_PARTS_MAX];
+    size_t n_machine_parts;
     struct error machine_error; /* why there can be no virtual machine; E_NONE: there can */
     struct error strict_error;  /* why `strict` does not, when `open` does */
 };

@@ -147,20 +147,35 @@ int doctor_json_proof(json_t *report, const struct prove_totals *proof, struct e
     return json_object_set_new(report, "proof", object) < 0 ? error_memory(err) : 0;
 }
 
+static json_t *parts_json(const struct doctor *doctor)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < doctor->n_machine_parts; i++) {
+        const struct machine_part *part = &doctor->machine_parts[i];
+
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:b, s:s, s:o}", "name", part->name, "is_there",
+                            (int)part->is_there, "text", part->text, "hint",
+                            json_string_or_null(*part->hint ? part->hint : NULL)));
+    }
+    return list;
+}
+
 json_t *doctor_json(const struct doctor *doctor, struct error *err)
 {
     enum doctor_grade grade = doctor_grade(doctor->can_run, doctor->layers);
     const struct doctor_host *host = &doctor->host;
     json_t *object = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:i, s:b}, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:n}",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:i, s:b}, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}",
         "grade", doctor_grade_name(grade), "meaning",
         doctor_grade_meaning(grade, doctor->is_on_host), "layers", layers_json(doctor), "cgroup",
         cgroup_json(doctor), "python", python_json(doctor), "kernel", kernel_json(host), "user",
         "uid", (int)host->uid, "is_root", host->uid == 0, "cores", (int)host->cores, "memory",
         memory_json(host), "sandboxes", room_json(host), "error", error_json(&doctor->error),
         "strict_error", error_json(&doctor->strict_error), "machine_error",
-        error_json(&doctor->machine_error), "next", json_string_or_null(doctor_next(doctor)),
-        "proof");
+        error_json(&doctor->machine_error), "machine_parts", parts_json(doctor), "next",
+        json_string_or_null(doctor_next(doctor)), "proof");
 
     if (!object)
         error_memory(err);

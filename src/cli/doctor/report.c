@@ -272,12 +272,27 @@ static int add_machine(const struct page *p)
         return add_line(p, "", "virtual machines without KVM: no isolation by hardware, for tests");
     if (error->code == E_NONE)
         return add_line(p, "",
-                        strcmp(kind, "no") == 0
-                            ? "the parts of `belljar serve --machine kvm` are here; not tested"
-                            : "programs of servers run in one, with KVM");
+                        strcmp(kind, "no") == 0 ? "the parts of `belljar serve --machine kvm` are "
+                                                  "here; `belljar machine build` tests them"
+                                                : "programs of servers run in one, with KVM");
     if (terminal_line(error_message(error), strlen(error_message(error)), p->out, p->err) < 0)
         return -1;
     return add_line(p, error->hint ? ": " : "", error->hint ? error->hint : "");
+}
+
+/* The parts of a machine: where each is, or how to install it. */
+static int add_machine_parts(const struct page *p)
+{
+    for (size_t i = 0; i < p->doctor->n_machine_parts; i++) {
+        const struct machine_part *part = &p->doctor->machine_parts[i];
+        char text[sizeof(part->name) + sizeof(part->text) + sizeof(part->hint) + 16];
+
+        (void)snprintf(text, sizeof(text), "%s: %s%s%s", part->name, part->text,
+                       *part->hint ? ": " : "", part->hint);
+        if (add_label(p, "") < 0 || add_line(p, "", text) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int add_strict(const struct page *p)
@@ -299,8 +314,8 @@ static int add_next(const struct page *p)
 int doctor_report(const struct doctor *doctor, bool has_color, struct buf *out, struct error *err)
 {
     static int (*const parts[])(const struct page *) = {
-        add_grade,  add_failure, add_layers,  add_kernel, add_room, add_cgroup,
-        add_python, add_pythons, add_machine, add_strict, add_next,
+        add_grade,  add_failure, add_layers,  add_kernel,        add_room,   add_cgroup,
+        add_python, add_pythons, add_machine, add_machine_parts, add_strict, add_next,
     };
     const struct page page = {doctor, doctor_grade(doctor->can_run, doctor->layers), has_color, out,
                               err};
