@@ -112,10 +112,11 @@ JUPYTER = [
     case("markdown of an object", "class A:\n    def _repr_markdown_(self): return '# x'\nA()", form="text/markdown", strict=True),
     case("display", "display('a', 'b')\n3", value="3", strict=True),
     case("printing to a text", "import io, contextlib\nb = io.StringIO()\nwith contextlib.redirect_stdout(b):\n    print('x')", "print(repr(b.getvalue()))", out="'x\\n'\n", strict=True),
-    case("a replaced output is told of", "import sys, io\nold, sys.stdout = sys.stdout, io.StringIO()", "print('gone')", has="sys.stdout is an object of type _io.StringIO since cell 1", strict=True),
+    case("a replaced output is told of", "import sys, io\nold, sys.stdout = sys.stdout, io.StringIO()", "print('gone')", out="", has="sys.stdout is an object of type _io.StringIO since cell 1", strict=True),
     case("a replaced output comes back", "import sys, io\nold = sys.stdout\nsys.stdout = b = io.StringIO()", "print('kept')", "sys.stdout = old\nprint(repr(b.getvalue()))", out="'kept\\n'\n", strict=True),
     case("an output that was left replaced is usual again", "import sys, io\ndef quiet(): sys.stdout = io.StringIO()", "quiet()", "print('heard')", out="heard\n", strict=True),
     case("a closed output", "import sys\nsys.stdout.close()", "print('heard')", out="heard\n", strict=True),
+    case("a detached output", "import sys\nsys.stdout.detach()", "print('heard')", out="heard\n", strict=True),
     case("a descriptor that was redirected", "import os\nos.dup2(os.open('/dev/null', os.O_WRONLY), 1)", "print('heard')", out="heard\n"),
     case("doctest", "def f():\n    '''\n    >>> 1 + 1\n    2\n    '''\nimport doctest\ndoctest.testmod().failed", "print('heard')", out="heard\n", strict=True),
 ]  # fmt: skip
