@@ -386,13 +386,15 @@ static void add_ends_of_lines(struct text *t, struct span s)
             text_add_str(t, "\n");
 }
 
-/* 1: something was translated; 0: nothing; -1: a line is not known, or memory is short. */
+/* 1: something was translated; 0: nothing; -1: memory is short. A line that is not known stays as
+ * it is, so that the error of the program is in that line. */
 static int translate(struct span rest, struct text *t)
 {
     struct notebook_state s = {0};
     int found = 0, r = 0;
 
-    while (rest.len && r >= 0) {
+    while (rest.len && !t->failed) {
+        size_t len = t->len;
         bool begins = notebook_begins_cell(rest);
         struct span line = notebook_take_line(&rest), begin = notebook_trim(line);
 
@@ -407,8 +409,10 @@ static int translate(struct span rest, struct text *t)
                     ? notebook_add_cell(t, notebook_after(begin, 2), &rest)
                     : add_line(t, line);
             r = span_starts_with(begin, "%%") && r == 0 ? 1 : r;
+            if (r < 0)
+                t->len = len;
         }
-        if (r == 0 && !begins) {
+        if (r <= 0 && !begins) {
             text_add(t, line.data, line.len);
             notebook_scan_line(&s, line);
         } else if (r > 0) {
@@ -417,7 +421,7 @@ static int translate(struct span rest, struct text *t)
         }
         text_add_str(t, "\n");
     }
-    return r < 0 || t->failed ? -1 : found;
+    return t->failed ? -1 : found;
 }
 
 bool notebook_has_prompt(struct span source)

@@ -232,12 +232,26 @@ static void begin_measure(struct text *t, const char *kind, struct span options)
     text_add_str(t, ", ");
 }
 
-/* `%timeit f(x)`. Statements go into a function, on a line of their own. */
-static int add_measure(struct text *t, const char *kind, struct span indent, struct span rest)
+/* `%time !command`, `%timeit %run f.py`: the Python of what is measured, in `t`; other text as it
+ * is. */
+static struct span measured(struct text *t, struct span indent, struct span rest)
 {
-    struct span options = take_options(&rest, strcmp(kind, "timeit") == 0 ? "nrp" : "lsTD");
+    struct span line = notebook_after(rest, 1), name;
 
-    rest = notebook_before_comment(rest);
+    if (!rest.len || !strchr("!%", rest.data[0]))
+        return rest;
+    name = (struct span){line.data, notebook_name_length(line)};
+    if (rest.data[0] == '!')
+        notebook_add_call(t, "shell", notebook_trim(line));
+    else if (notebook_add_value(t, indent, name, notebook_trim(notebook_after(line, name.len))) < 0)
+        return rest;
+    return t->failed ? rest : (struct span){t->data, t->len};
+}
+
+/* `%timeit f(x)`. Statements go into a function, on a line of their own. */
+static int add_measure(struct text *t, const char *kind, struct span indent, struct span options,
+                       struct span rest)
+{
     if (!rest.len)
         return -1;
     if (is_python(rest, Py_eval_input)) {
@@ -282,7 +296,6 @@ static void add_line_end(struct text *t, struct span indent)
 /* `%time x = f()`, `%time f()` with its value, and `%time` of a cell. */
 static void add_time(struct text *t, struct span indent, struct span rest)
 {
-    rest = notebook_before_comment(rest);
     if (!rest.len) {
         text_add_str(t, "_notebook('time')");
     } else if (is_python(rest, Py_eval_input)) {
@@ -332,6 +345,23 @@ static void add_own_magic(struct text *t, const char *function, struct span name
     notebook_add_command(t, rest);
 }
 
+static int add_measured(struct text *t, struct span indent, struct span name, struct span rest)
+{
+    bool is_time = span_is(name, "time");
+    struct span options = is_time ? (struct span){rest.data, 0}
+                                  : take_options(&rest, span_is(name, "timeit") ? "nrp" : "lsTD");
+    struct text inner = {0};
+    int r = 0;
+
+    rest = measured(&inner, indent, notebook_before_comment(rest));
+    if (is_time)
+        add_time(t, indent, rest);
+    else
+        r = add_measure(t, span_is(name, "prun") ? "prun" : "timeit", indent, options, rest);
+    PyMem_RawFree(inner.data);
+    return r;
+}
+
 int notebook_add_value(struct text *t, struct span indent, struct span name, struct span rest)
 {
     for (size_t i = 0; i < COUNT(places); i++)
@@ -344,11 +374,9 @@ int notebook_add_value(struct text *t, struct span indent, struct span name, str
         text_add_str(t, ")");
         return 0;
     }
-    if (span_is(name, "timeit") || span_is(name, "prun"))
-        return add_measure(t, name.data[0] == 't' ? "timeit" : "prun", indent, rest);
-    if (span_is(name, "time")) {
-        add_time(t, indent, rest);
-    } else if (span_is(name, "magic") || span_is(name, "quickref")) {
+    if (span_is(name, "timeit") || span_is(name, "prun") || span_is(name, "time"))
+        return add_measured(t, indent, name, rest);
+    if (span_is(name, "magic") || span_is(name, "quickref")) {
         notebook_add_call(t, "lsmagic", name);
     } else if (one_of(name, texts)) {
         text_add_str(t, "_notebook('");
