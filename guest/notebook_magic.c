@@ -233,9 +233,10 @@ static void begin_measure(struct text *t, const char *kind, struct span options)
 }
 
 /* `%time !command`, `%timeit %run f.py`: the Python of what is measured, in `t`; other text as it
- * is. */
+ * is, and so is a measurement: there is no end of them that a line can hold in each other. */
 static struct span measured(struct text *t, struct span indent, struct span rest)
 {
+    static const char *const measures[] = {"time", "timeit", "prun", NULL};
     struct span line = notebook_after(rest, 1), name;
 
     if (!rest.len || !strchr("!%", rest.data[0]))
@@ -243,9 +244,16 @@ static struct span measured(struct text *t, struct span indent, struct span rest
     name = (struct span){line.data, notebook_name_length(line)};
     if (rest.data[0] == '!')
         notebook_add_call(t, "shell", notebook_trim(line));
-    else if (notebook_add_value(t, indent, name, notebook_trim(notebook_after(line, name.len))) < 0)
+    else if (one_of(name, measures) ||
+             notebook_add_value(t, indent, name, notebook_trim(notebook_after(line, name.len))) < 0)
         return rest;
     return t->failed ? rest : (struct span){t->data, t->len};
+}
+
+static void add_line_end(struct text *t, struct span indent)
+{
+    text_add_str(t, NOTEBOOK_EXTRA_LINE);
+    text_add(t, indent.data, indent.len);
 }
 
 /* `%timeit f(x)`. Statements go into a function, on a line of their own. */
@@ -263,12 +271,11 @@ static int add_measure(struct text *t, const char *kind, struct span indent, str
     }
     if (!is_python(rest, Py_file_input))
         return -1;
-    text_add_str(t, "def _measured():\n");
-    text_add(t, indent.data, indent.len);
+    text_add_str(t, "def _measured():");
+    add_line_end(t, indent);
     text_add_str(t, " ");
     text_add(t, rest.data, rest.len);
-    text_add_str(t, "\n");
-    text_add(t, indent.data, indent.len);
+    add_line_end(t, indent);
     begin_measure(t, kind, options);
     text_add_str(t, "_measured))");
     return 0;
@@ -285,12 +292,6 @@ static bool is_simple_statement(struct span s)
     is = !line.failed && is_python((struct span){line.data, line.len}, Py_file_input);
     PyMem_RawFree(line.data);
     return is;
-}
-
-static void add_line_end(struct text *t, struct span indent)
-{
-    text_add_str(t, "\n");
-    text_add(t, indent.data, indent.len);
 }
 
 /* `%time x = f()`, `%time f()` with its value, and `%time` of a cell. */
@@ -473,14 +474,15 @@ static int add_measured_cell(struct text *t, const char *kind, struct span rest,
     if (rest.len && !is_python(rest, Py_file_input))
         return -1;
     text_add(t, rest.data, rest.len);
-    text_add_str(t, rest.len ? "\ndef _measured():\n" : "def _measured():\n");
+    text_add_str(t, rest.len ? NOTEBOOK_EXTRA_LINE : "");
+    text_add_str(t, "def _measured():\n");
     while (body.len) {
         struct span line = notebook_take_line(&body);
 
         text_add_str(t, s.quote || !notebook_trim(line).len ? "" : " ");
         notebook_scan_line(&s, line);
         text_add(t, line.data, line.len);
-        text_add_str(t, "\n");
+        text_add_str(t, body.len ? "\n" : NOTEBOOK_EXTRA_LINE);
     }
     begin_measure(t, kind, options);
     text_add_str(t, "_measured))");
