@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/span.h"
 #include "guest/notebook_internal.h"
 
 void text_add(struct text *t, const char *data, size_t len)
@@ -185,6 +186,7 @@ static struct span question(struct span line)
         name.len--;
     while (name.len && name.data[0] == '?')
         name = notebook_after(name, 1);
+    name = notebook_trim(name);
     if (!name.len && line.len == 1)
         return span_of("%"); /* `?` alone: what there is */
     if (name.len == line.len || !name.len)
@@ -211,16 +213,11 @@ void notebook_add_question(struct text *t, struct span name, bool is_long)
     text_add_str(t, ")))");
 }
 
-static bool begins_with(struct span s, const char *word)
-{
-    return s.len >= strlen(word) && memcmp(s.data, word, strlen(word)) == 0;
-}
-
 /* A notebook takes it for a command without a sign in front. */
 static bool is_bare_command(struct span line)
 {
-    return begins_with(line, "pip install ") || begins_with(line, "pip3 install ") ||
-           begins_with(line, "conda install ");
+    return span_starts_with(line, "pip install ") || span_starts_with(line, "pip3 install ") ||
+           span_starts_with(line, "conda install ");
 }
 
 /* `name = %magic`. A statement that is measured is a function before the assignment, on lines of
@@ -278,7 +275,7 @@ static int add_line(struct text *t, struct span line)
         notebook_add_call(t, "shell", begin);
     else if (begin.data[0] == '%')
         return notebook_add_magic(t, indent, notebook_after(begin, 1)) < 0 ? -1 : 1;
-    else if (begins_with(begin, "!!"))
+    else if (span_starts_with(begin, "!!"))
         notebook_add_call(t, "lines", notebook_trim(notebook_after(begin, 2)));
     else
         notebook_add_call(t, "shell", notebook_trim(notebook_after(begin, 1)));
@@ -318,13 +315,13 @@ static size_t prompt_length(struct span text)
 {
     size_t n = strlen("In [");
 
-    if (begins_with(text, ">>>") || begins_with(text, "..."))
-        return begins_with(text, "...:") ? 4 : 3;
-    if (!begins_with(text, "In ["))
+    if (span_starts_with(text, ">>>") || span_starts_with(text, "..."))
+        return span_starts_with(text, "...:") ? 4 : 3;
+    if (!span_starts_with(text, "In ["))
         return 0;
     while (n < text.len && isdigit((unsigned char)text.data[n]))
         n++;
-    return begins_with(notebook_after(text, n), "]:") ? n + 2 : 0;
+    return span_starts_with(notebook_after(text, n), "]:") ? n + 2 : 0;
 }
 
 static void look_at_first(struct frame_of_cell *f, struct span line)
@@ -334,7 +331,7 @@ static void look_at_first(struct frame_of_cell *f, struct span line)
     if (f->is_known || !text.len)
         return;
     f->is_known = true;
-    f->has_prompts = begins_with(text, ">>> ") || (text.data[0] == 'I' && prompt_length(text));
+    f->has_prompts = span_starts_with(text, ">>> ") || (text.data[0] == 'I' && prompt_length(text));
     f->indent = (struct span){line.data, (size_t)(text.data - line.data)};
 }
 
@@ -389,13 +386,15 @@ static void add_ends_of_lines(struct text *t, struct span s)
             text_add_str(t, "\n");
 }
 
-/* 1: something was translated; 0: nothing; -1: a line is not known, or memory is short. */
+/* 1: something was translated; 0: nothing; -1: memory is short. A line that is not known stays as
+ * it is, so that the error of the program is in that line. */
 static int translate(struct span rest, struct text *t)
 {
     struct notebook_state s = {0};
     int found = 0, r = 0;
 
-    while (rest.len && r >= 0) {
+    while (rest.len && !t->failed) {
+        size_t len = t->len;
         bool begins = notebook_begins_cell(rest);
         struct span line = notebook_take_line(&rest), begin = notebook_trim(line);
 
@@ -406,12 +405,14 @@ static int translate(struct span rest, struct text *t)
         } else if (!s.quote && !s.depth && !s.continues) {
             if (is_command(begin))
                 line = take_command(line, &rest);
-            r = begin.len > 2 && begins_with(begin, "%%") && !question(begin).len
+            r = begin.len > 2 && span_starts_with(begin, "%%") && !question(begin).len
                     ? notebook_add_cell(t, notebook_after(begin, 2), &rest)
                     : add_line(t, line);
-            r = begins_with(begin, "%%") && r == 0 ? 1 : r;
+            r = span_starts_with(begin, "%%") && r == 0 ? 1 : r;
+            if (r < 0)
+                t->len = len;
         }
-        if (r == 0 && !begins) {
+        if (r <= 0 && !begins) {
             text_add(t, line.data, line.len);
             notebook_scan_line(&s, line);
         } else if (r > 0) {
@@ -420,13 +421,13 @@ static int translate(struct span rest, struct text *t)
         }
         text_add_str(t, "\n");
     }
-    return r < 0 || t->failed ? -1 : found;
+    return t->failed ? -1 : found;
 }
 
 bool notebook_has_prompt(struct span source)
 {
     source = notebook_trim(source);
-    return begins_with(source, "In [") && prompt_length(source);
+    return span_starts_with(source, "In [") && prompt_length(source);
 }
 
 char *notebook_translate(struct span source)
@@ -454,7 +455,7 @@ static bool is_argument(struct span rest)
     if (!rest.data || !rest.len)
         return true;
     for (size_t i = 0; words[i]; i++)
-        if (begins_with(rest, words[i]))
+        if (span_starts_with(rest, words[i]))
             return false;
     if (memmem(rest.data, rest.len, "&&", 2) || memchr(rest.data, ';', rest.len))
         return false; /* a script, which is Bash as a whole */

@@ -19,8 +19,12 @@
 #define NOTEBOOK_CELL "# %% In ["
 
 /* Returns the program without such lines, which PyMem_RawFree() frees, or NULL: there are none, or
- * one is not known. */
+ * none is known. */
 char *notebook_translate(struct span source);
+
+/* The lines of its tree, or of the SyntaxError that is set if that is NULL, get the numbers that
+ * they have in the program. */
+void notebook_renumber(PyObject *tree, const char *translation);
 
 /* The program begins with `In [3]: `. */
 bool notebook_has_prompt(struct span source);

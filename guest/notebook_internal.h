@@ -18,6 +18,10 @@ struct text {
 void text_add(struct text *t, const char *data, size_t len);
 void text_add_str(struct text *t, const char *s);
 
+/* The end of a line that the program does not have. White space is no part of Python there, and a
+ * text in a literal has no such character. */
+#define NOTEBOOK_EXTRA_LINE "\f\n"
+
 /* As a literal of Python. */
 void text_add_literal(struct text *t, struct span s);
 

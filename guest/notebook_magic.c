@@ -6,20 +6,16 @@
 
 #include <Python.h>
 
+#include "base/span.h"
 #include "guest/notebook.h"
 #include "guest/notebook_internal.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static bool span_equals(struct span s, const char *word)
-{
-    return s.len == strlen(word) && memcmp(s.data, word, s.len) == 0;
-}
-
 static bool one_of(struct span s, const char *const *words)
 {
     for (; *words; words++)
-        if (span_equals(s, *words))
+        if (span_is(s, *words))
             return true;
     return false;
 }
@@ -236,12 +232,34 @@ static void begin_measure(struct text *t, const char *kind, struct span options)
     text_add_str(t, ", ");
 }
 
-/* `%timeit f(x)`. Statements go into a function, on a line of their own. */
-static int add_measure(struct text *t, const char *kind, struct span indent, struct span rest)
+/* `%time !command`, `%timeit %run f.py`: the Python of what is measured, in `t`; other text as it
+ * is, and so is a measurement: there is no end of them that a line can hold in each other. */
+static struct span measured(struct text *t, struct span indent, struct span rest)
 {
-    struct span options = take_options(&rest, strcmp(kind, "timeit") == 0 ? "nrp" : "lsTD");
+    static const char *const measures[] = {"time", "timeit", "prun", NULL};
+    struct span line = notebook_after(rest, 1), name;
 
-    rest = notebook_before_comment(rest);
+    if (!rest.len || !strchr("!%", rest.data[0]))
+        return rest;
+    name = (struct span){line.data, notebook_name_length(line)};
+    if (rest.data[0] == '!')
+        notebook_add_call(t, "shell", notebook_trim(line));
+    else if (one_of(name, measures) ||
+             notebook_add_value(t, indent, name, notebook_trim(notebook_after(line, name.len))) < 0)
+        return rest;
+    return t->failed ? rest : (struct span){t->data, t->len};
+}
+
+static void add_line_end(struct text *t, struct span indent)
+{
+    text_add_str(t, NOTEBOOK_EXTRA_LINE);
+    text_add(t, indent.data, indent.len);
+}
+
+/* `%timeit f(x)`. Statements go into a function, on a line of their own. */
+static int add_measure(struct text *t, const char *kind, struct span indent, struct span options,
+                       struct span rest)
+{
     if (!rest.len)
         return -1;
     if (is_python(rest, Py_eval_input)) {
@@ -253,31 +271,48 @@ static int add_measure(struct text *t, const char *kind, struct span indent, str
     }
     if (!is_python(rest, Py_file_input))
         return -1;
-    text_add_str(t, "def _measured():\n");
-    text_add(t, indent.data, indent.len);
+    text_add_str(t, "def _measured():");
+    add_line_end(t, indent);
     text_add_str(t, " ");
     text_add(t, rest.data, rest.len);
-    text_add_str(t, "\n");
-    text_add(t, indent.data, indent.len);
+    add_line_end(t, indent);
     begin_measure(t, kind, options);
     text_add_str(t, "_measured))");
     return 0;
 }
 
-/* `%time x = f()`, `%time f()` with its value, and `%time` of a cell. */
-static void add_time(struct text *t, struct span rest)
+/* It may stand behind another statement on a line: it is no `for`, `if` or `def`. */
+static bool is_simple_statement(struct span s)
 {
-    rest = notebook_before_comment(rest);
+    struct text line = {0};
+    bool is;
+
+    text_add_str(&line, "0; ");
+    text_add(&line, s.data, s.len);
+    is = !line.failed && is_python((struct span){line.data, line.len}, Py_file_input);
+    PyMem_RawFree(line.data);
+    return is;
+}
+
+/* `%time x = f()`, `%time f()` with its value, and `%time` of a cell. */
+static void add_time(struct text *t, struct span indent, struct span rest)
+{
     if (!rest.len) {
         text_add_str(t, "_notebook('time')");
     } else if (is_python(rest, Py_eval_input)) {
         text_add_str(t, "(_notebook('time'), (");
         text_add(t, rest.data, rest.len);
         text_add_str(t, "), _notebook('end'))[1]");
-    } else {
+    } else if (is_simple_statement(rest)) {
         text_add_str(t, "_notebook('time'); ");
         text_add(t, rest.data, rest.len);
         text_add_str(t, "; _notebook('end')");
+    } else {
+        text_add_str(t, "_notebook('time')");
+        add_line_end(t, indent);
+        text_add(t, rest.data, rest.len);
+        add_line_end(t, indent);
+        text_add_str(t, "_notebook('end')");
     }
 }
 
@@ -311,10 +346,27 @@ static void add_own_magic(struct text *t, const char *function, struct span name
     notebook_add_command(t, rest);
 }
 
+static int add_measured(struct text *t, struct span indent, struct span name, struct span rest)
+{
+    bool is_time = span_is(name, "time");
+    struct span options = is_time ? (struct span){rest.data, 0}
+                                  : take_options(&rest, span_is(name, "timeit") ? "nrp" : "lsTD");
+    struct text inner = {0};
+    int r = 0;
+
+    rest = measured(&inner, indent, notebook_before_comment(rest));
+    if (is_time)
+        add_time(t, indent, rest);
+    else
+        r = add_measure(t, span_is(name, "prun") ? "prun" : "timeit", indent, options, rest);
+    PyMem_RawFree(inner.data);
+    return r;
+}
+
 int notebook_add_value(struct text *t, struct span indent, struct span name, struct span rest)
 {
     for (size_t i = 0; i < COUNT(places); i++)
-        if (span_equals(name, places[i].name)) {
+        if (span_is(name, places[i].name)) {
             notebook_add_call(t, places[i].kind, rest);
             return 0;
         }
@@ -323,11 +375,9 @@ int notebook_add_value(struct text *t, struct span indent, struct span name, str
         text_add_str(t, ")");
         return 0;
     }
-    if (span_equals(name, "timeit") || span_equals(name, "prun"))
-        return add_measure(t, name.data[0] == 't' ? "timeit" : "prun", indent, rest);
-    if (span_equals(name, "time")) {
-        add_time(t, rest);
-    } else if (span_equals(name, "magic") || span_equals(name, "quickref")) {
+    if (span_is(name, "timeit") || span_is(name, "prun") || span_is(name, "time"))
+        return add_measured(t, indent, name, rest);
+    if (span_is(name, "magic") || span_is(name, "quickref")) {
         notebook_add_call(t, "lsmagic", name);
     } else if (one_of(name, texts)) {
         text_add_str(t, "_notebook('");
@@ -341,7 +391,7 @@ int notebook_add_value(struct text *t, struct span indent, struct span name, str
         text_add_str(t, "', open(");
         notebook_add_command(t, rest);
         text_add_str(t, ")))");
-    } else if (span_equals(name, "run")) {
+    } else if (span_is(name, "run")) {
         notebook_add_call(t, "run", rest);
     } else if (one_of(name, programs)) {
         notebook_add_call(t, "shell",
@@ -372,12 +422,12 @@ int notebook_add_magic(struct text *t, struct span indent, struct span line)
         text_add_str(t, "pass");
         return 0;
     }
-    if (span_equals(name, "pylab")) {
+    if (span_is(name, "pylab")) {
         text_add_str(t, "import numpy, numpy as np, matplotlib.pyplot as plt");
         return 0;
     }
     if (one_of(name, questions) && is_python(rest, Py_eval_input)) {
-        notebook_add_question(t, rest, span_equals(name, "pinfo2") || span_equals(name, "psource"));
+        notebook_add_question(t, rest, span_is(name, "pinfo2") || span_is(name, "psource"));
         return 0;
     }
     return notebook_add_value(t, indent, name, rest);
@@ -424,14 +474,15 @@ static int add_measured_cell(struct text *t, const char *kind, struct span rest,
     if (rest.len && !is_python(rest, Py_file_input))
         return -1;
     text_add(t, rest.data, rest.len);
-    text_add_str(t, rest.len ? "\ndef _measured():\n" : "def _measured():\n");
+    text_add_str(t, rest.len ? NOTEBOOK_EXTRA_LINE : "");
+    text_add_str(t, "def _measured():\n");
     while (body.len) {
         struct span line = notebook_take_line(&body);
 
         text_add_str(t, s.quote || !notebook_trim(line).len ? "" : " ");
         notebook_scan_line(&s, line);
         text_add(t, line.data, line.len);
-        text_add_str(t, "\n");
+        text_add_str(t, body.len ? "\n" : NOTEBOOK_EXTRA_LINE);
     }
     begin_measure(t, kind, options);
     text_add_str(t, "_measured))");
@@ -488,15 +539,15 @@ int notebook_add_cell(struct text *t, struct span line, struct span *code)
     size_t n = line.len && line.data[0] == '!' ? 1 : notebook_name_length(line);
     struct span name = {line.data, n}, rest = notebook_trim(notebook_after(line, n)), body;
 
-    if (span_equals(name, "capture")) {
+    if (span_is(name, "capture")) {
         add_text_call(t, "capture", rest);
         return 0;
     }
-    if (span_equals(name, "time") || one_of(name, harmless)) {
-        text_add_str(t, span_equals(name, "time") ? "_notebook('time')" : "pass");
+    if (span_is(name, "time") || one_of(name, harmless)) {
+        text_add_str(t, span_is(name, "time") ? "_notebook('time')" : "pass");
         return 0;
     }
-    if (span_equals(name, "timeit") || span_equals(name, "prun"))
+    if (span_is(name, "timeit") || span_is(name, "prun"))
         return add_measured_cell(t, name.data[0] == 't' ? "timeit" : "prun", rest, code);
     body = take_cell(code);
     if (is_defined("cell_magics", name)) {
@@ -504,23 +555,23 @@ int notebook_add_cell(struct text *t, struct span line, struct span *code)
         text_add_str(t, ", ");
         text_add_literal(t, body);
         text_add_str(t, body.len && body.data[body.len - 1] != '\n' ? " '\\n')" : ")");
-    } else if (span_equals(name, "debug")) {
+    } else if (span_is(name, "debug")) {
         add_text_call(t, "debug", body);
     } else if (one_of(name, with_lines)) {
         add_text_call(t, "lines", body);
-    } else if ((one_of(name, shells) && !rest.len && !span_equals(name, "sh")) ||
-               (span_equals(name, "script") && span_equals(rest, "bash"))) {
+    } else if ((one_of(name, shells) && !rest.len && !span_is(name, "sh")) ||
+               (span_is(name, "script") && span_is(rest, "bash"))) {
         add_text_call(t, "script", body);
-    } else if (span_equals(name, "script") && rest.len) {
+    } else if (span_is(name, "script") && rest.len) {
         if (notebook_add_script(t, span_of(""), rest, body) < 0)
             return -1;
     } else if (one_of(name, shells) || one_of(name, others)) {
-        if (notebook_add_script(t, span_equals(name, "python") ? span_of("python3") : name, rest,
+        if (notebook_add_script(t, span_is(name, "python") ? span_of("python3") : name, rest,
                                 body) < 0)
             return -1;
-    } else if (span_equals(name, "complete")) { /* a prompt asks how a text may go on */
+    } else if (span_is(name, "complete")) { /* a prompt asks how a text may go on */
         add_text_call(t, "complete", body);
-    } else if ((span_equals(name, "writefile") || span_equals(name, "file")) && rest.len) {
+    } else if ((span_is(name, "writefile") || span_is(name, "file")) && rest.len) {
         add_file(t, rest, body);
     } else if (add_form(t, name, body) < 0) {
         return -1;

@@ -4,12 +4,14 @@
 
 #include <Python.h>
 
+#include "base/span.h"
 #include "guest/notebook_internal.h"
 
-/* `--out NAME`, `--err NAME`, `--no-raise-error`: they stand anywhere on the line. */
+/* `--out NAME`, `--err NAME`, `--no-raise-error`, `--bg`: they stand anywhere on the line. */
 struct options {
     struct span out, err; /* names that get what is printed */
     bool may_fail;
+    bool is_background; /* it goes on after the cell, and what it prints is lost */
 };
 
 static struct span take_word(struct span *rest)
@@ -46,13 +48,12 @@ static int take_options(struct span rest, struct options *o, struct text *left)
 
         if (is_option(word, "--out", &rest, &o->out) || is_option(word, "--err", &rest, &o->err))
             continue;
-        if (is_option(word, "--raise-error", &rest, &none))
+        if (span_is(word, "--raise-error") || is_option(word, "--proc", &rest, &none))
             continue;
-        if (word.len == strlen("--no-raise-error") &&
-            memcmp(word.data, "--no-raise-error", word.len) == 0) {
-            o->may_fail = true;
+        o->may_fail |= span_is(word, "--no-raise-error");
+        o->is_background |= span_is(word, "--bg");
+        if (span_is(word, "--no-raise-error") || span_is(word, "--bg"))
             continue;
-        }
         text_add_str(left, " ");
         text_add(left, word.data, word.len);
     }
@@ -62,14 +63,17 @@ static int take_options(struct span rest, struct options *o, struct text *left)
                : 0;
 }
 
-static void add_command(struct text *t, struct span command, struct span body)
+static void add_command(struct text *t, struct span command, struct span body, bool is_background)
 {
     bool has_end = body.len && body.data[body.len - 1] == '\n';
 
     notebook_add_command(t, command);
     text_add_str(t, " + ");
-    text_add_literal(t, span_of(" <<'__END_OF_CELL__'\n"));
+    text_add_literal(t, span_of(is_background ? " <<'__END_OF_CELL__' >/dev/null 2>&1 &\n"
+                                              : " <<'__END_OF_CELL__'\n"));
+    text_add_str(t, " "); /* quotes of an empty text would join those beside it */
     text_add_literal(t, body);
+    text_add_str(t, " ");
     text_add_literal(t, span_of(has_end ? "__END_OF_CELL__\n" : "\n__END_OF_CELL__\n"));
 }
 
@@ -113,7 +117,8 @@ int notebook_add_script(struct text *t, struct span program, struct span rest, s
         text_add(&command, program.data, program.len);
         text_add(&command, left.data ? left.data : "", left.len);
         begin_call(t, &o);
-        add_command(t, notebook_trim((struct span){command.data, command.len}), body);
+        add_command(t, notebook_trim((struct span){command.data, command.len}), body,
+                    o.is_background);
         end_call(t, &o);
         r = command.failed ? -1 : 0;
         PyMem_RawFree(command.data);

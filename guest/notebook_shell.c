@@ -139,28 +139,6 @@ static PyObject *fail_cell(int status, const char *command)
     return done;
 }
 
-/* `must_work`: a cell that fails ends the program, a line does not. */
-PyObject *notebook_run_shell(const char *command, bool must_work)
-{
-    pid_t pid;
-    int status;
-
-    if (notebook_check_shell() < 0)
-        return NULL;
-    notebook_flush("stdout");
-    notebook_flush("stderr");
-    pid = start(command, -1, -1);
-    if (pid < 0)
-        return PyErr_SetFromErrno(PyExc_OSError);
-    status = wait_for(pid);
-    if (status < 0)
-        return NULL;
-    if (status && must_work)
-        return fail_cell(status, command);
-    tell_status(status, command);
-    return Py_NewRef(Py_None);
-}
-
 /* Reads up to the limit; the rest is read and forgotten, so that the command ends. */
 static int read_all(int fd, char *data, size_t *len)
 {
@@ -238,38 +216,107 @@ static PyObject *stream_text(int fd)
     return text || PyErr_Occurred() ? text : PyErr_NoMemory();
 }
 
-/* `%%bash --out a --err b`: (text or None, text or None). */
-PyObject *notebook_run_for_streams(PyObject *what)
+/* Gives what the command has written to the streams that are wanted, None for the others. Returns
+ * its status, or -1 with an exception. */
+static int run_for_texts(const char *command, const int wants[2], PyObject *texts[2])
 {
-    int wants[2], must_work, fds[2] = {-1, -1}, status = -1;
-    PyObject *texts[2] = {NULL, NULL}, *both = NULL;
-    const char *command;
+    int fds[2] = {-1, -1}, status = -1;
     pid_t pid = -1;
 
-    if (!PyArg_ParseTuple(what, "sppp", &command, &wants[0], &wants[1], &must_work) ||
-        notebook_check_shell() < 0)
-        return NULL;
-    notebook_flush("stdout");
-    notebook_flush("stderr");
     if (stream_file(wants[0], &fds[0]) == 0 && stream_file(wants[1], &fds[1]) == 0)
         pid = start(command, fds[0], fds[1]);
     if (pid < 0)
         (void)PyErr_SetFromErrno(PyExc_OSError);
     else
         status = wait_for(pid);
-    if (status > 0 && must_work)
-        (void)fail_cell(status, command);
-    else if (status >= 0)
-        tell_status(status, command);
     for (size_t i = 0; i < 2; i++) {
-        if (!PyErr_Occurred())
-            texts[i] = stream_text(fds[i]);
+        if (status >= 0 && !(texts[i] = stream_text(fds[i])))
+            status = -1;
         if (fds[i] >= 0)
             (void)close(fds[i]);
     }
-    if (texts[0] && texts[1])
+    return status;
+}
+
+/* `%%bash --out a --err b`: (text or None, text or None). */
+PyObject *notebook_run_for_streams(PyObject *what)
+{
+    PyObject *texts[2] = {NULL, NULL}, *both = NULL;
+    int wants[2], must_work, status;
+    const char *command;
+
+    if (!PyArg_ParseTuple(what, "sppp", &command, &wants[0], &wants[1], &must_work) ||
+        notebook_check_shell() < 0)
+        return NULL;
+    notebook_flush("stdout");
+    notebook_flush("stderr");
+    status = run_for_texts(command, wants, texts);
+    if (status > 0 && must_work) {
+        (void)fail_cell(status, command);
+    } else if (status >= 0) {
+        tell_status(status, command);
         both = PyTuple_Pack(2, texts[0], texts[1]);
+    }
     Py_XDECREF(texts[0]);
     Py_XDECREF(texts[1]);
     return both;
+}
+
+/* A command whose output goes where `sys.stdout` and `sys.stderr` do not lead to the program's own:
+ * %%capture, redirect_stdout(). */
+static bool is_redirected(const char *name, int fd)
+{
+    PyObject *out = PySys_GetObject(name);
+    int now = out && out != Py_None ? PyObject_AsFileDescriptor(out) : fd;
+
+    PyErr_Clear(); /* it has no descriptor */
+    return now != fd;
+}
+
+static int write_text(const char *name, PyObject *text)
+{
+    PyObject *out = PySys_GetObject(name);
+
+    return text == Py_None || !out ? 0 : PyFile_WriteObject(text, out, Py_PRINT_RAW);
+}
+
+static int run_redirected(const char *command, const int wants[2])
+{
+    PyObject *texts[2] = {NULL, NULL};
+    int status = run_for_texts(command, wants, texts);
+
+    if (status >= 0 && (write_text("stdout", texts[0]) < 0 || write_text("stderr", texts[1]) < 0))
+        status = -1;
+    Py_XDECREF(texts[0]);
+    Py_XDECREF(texts[1]);
+    return status;
+}
+
+static int run_plainly(const char *command)
+{
+    pid_t pid = start(command, -1, -1);
+
+    if (pid < 0)
+        (void)PyErr_SetFromErrno(PyExc_OSError);
+    return pid < 0 ? -1 : wait_for(pid);
+}
+
+/* `must_work`: a cell that fails ends the program, a line does not. */
+PyObject *notebook_run_shell(const char *command, bool must_work)
+{
+    const int wants[2] = {is_redirected("stdout", STDOUT_FILENO),
+                          is_redirected("stderr", STDERR_FILENO)};
+    int status;
+
+    if (notebook_check_shell() < 0)
+        return NULL;
+    notebook_flush("stdout");
+    notebook_flush("stderr");
+    status = wants[0] || wants[1] ? run_redirected(command, wants) : run_plainly(command);
+    if (status < 0)
+        return NULL;
+    if (status && must_work)
+        return fail_cell(status, command);
+    tell_status(status, command);
+    return Py_NewRef(Py_None);
 }

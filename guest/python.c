@@ -400,6 +400,7 @@ static PyObject *parse_program(struct program *program)
     Py_XDECREF(value);
     Py_XDECREF(tb);
     tree = parse(span_of(text), program->file);
+    notebook_renumber(tree, text);
     PyMem_RawFree(text);
     return tree;
 }

@@ -21,6 +21,8 @@ static struct stream {
 
 #define STREAMS (sizeof(streams) / sizeof(streams[0]))
 
+static int notes = STDERR_FILENO; /* where a cell is told of what it did to its streams */
+
 PyObject *streams_new(int fd, const char *mode)
 {
     PyObject *raw =
@@ -44,7 +46,8 @@ bool streams_is_usable(PyObject *file, const char *method)
     if (!file || file == Py_None || !PyObject_HasAttrString(file, method))
         return false;
     closed = PyObject_GetAttrString(file, "closed");
-    result = closed != Py_True;
+    /* One without the attribute is usable, one that was detached from its buffer is not. */
+    result = closed ? closed != Py_True : (bool)PyErr_ExceptionMatches(PyExc_AttributeError);
     Py_XDECREF(closed);
     PyErr_Clear();
     return result;
@@ -87,6 +90,7 @@ static void heal(struct stream *s, int kept)
 
 void streams_begin_cell(int kept_out, int kept_err)
 {
+    notes = kept_err;
     heal(&streams[0], kept_out);
     heal(&streams[1], kept_err);
 }
@@ -122,7 +126,7 @@ static void look(struct stream *s, const struct wire_cell *cell)
     bool is_named = memmem(cell->code.data, cell->code.len, s->name, strlen(s->name)) != NULL;
 
     if (leads_elsewhere(s->fd, s->kept))
-        (void)dprintf(s->kept,
+        (void)dprintf(notes,
                       "belljar: this cell redirected descriptor %d; the next one has it back\n",
                       s->fd);
     if (!s->ours || now == s->ours || !streams_is_usable(now, "write")) {
@@ -130,7 +134,7 @@ static void look(struct stream *s, const struct wire_cell *cell)
         return;
     }
     if (now != s->foreign && !is_named) {
-        (void)dprintf(s->kept,
+        (void)dprintf(notes,
                       "belljar: sys.%s was left replaced by an object of type %s; the next cell "
                       "has the usual one\n",
                       s->name, Py_TYPE(now)->tp_name);
@@ -144,7 +148,7 @@ static void look(struct stream *s, const struct wire_cell *cell)
         return;
     }
     (void)dprintf(
-        s->kept,
+        notes,
         "belljar: sys.%s is an object of type %s since cell %u, and gets what cells print; "
         "`sys.%s = sys.%s` ends that\n",
         s->name, Py_TYPE(now)->tp_name, s->since, s->name, s->original);

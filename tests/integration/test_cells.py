@@ -7,6 +7,7 @@ import cells
 import mcp
 import prompt
 import serving
+import websocket
 
 ALL = cells.JUPYTER + cells.HABITS
 CASES = [pytest.param(case, id=case.name.replace(" ", "-")) for case in ALL]
@@ -110,6 +111,18 @@ def test_habits_at_the_door_of_coderunner(door):
     for code in ("", "```python\n```", "# nothing"):
         answer = door.post("/execute", {"command": code, "session_id": id}).json
         assert (answer["status"], answer["stdout"]) == ("success", ""), (code, answer)
+
+
+def test_habits_at_the_door_of_jupyter(door):
+    id = door.post("/jupyter/api/kernels", {"name": "python3"}).json["id"]
+    with websocket.Kernel(door, id, is_binary=False) as kernel:
+        for code, wanted in HABITS:
+            said = kernel.run(code)
+            words = "".join(websocket.text(said, stream) for stream in ("stdout", "stderr"))
+            assert wanted in words if wanted else "not shown" not in words, (code, said)
+        assert not websocket.of(kernel.run("3 * 3;"), "execute_result")
+        for code in ("", "# nothing"):
+            assert websocket.of(kernel.run(code), "execute_reply")[0]["status"] == "ok"
 
 
 def test_habits_in_a_notebook_that_is_run(who):
