@@ -235,7 +235,7 @@ int display_bundle_shows_itself(PyObject *object)
 {
     PyObject *done;
 
-    if (!has_method(object, "_ipython_display_"))
+    if (object == Py_None || !has_method(object, "_ipython_display_"))
         return 0;
     done = PyObject_CallMethod(object, "_ipython_display_", NULL);
     Py_XDECREF(done);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "guest/main_module.h"
 #include "guest/policy/policy.h"
 #include "guest/python.h"
 #include "guest/versions.h"
@@ -373,7 +374,7 @@ int interpreter_set_script(struct span path, bool is_first, struct error *err)
     PyObject *file = PyUnicode_DecodeFSDefaultAndSize(path.data, (Py_ssize_t)path.len);
     PyObject *dir =
         PyUnicode_DecodeFSDefaultAndSize(len ? path.data : "/", len ? (Py_ssize_t)len : 1);
-    PyObject *globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *globals = main_module_names();
     int r = file && dir ? PyDict_SetItemString(globals, "__file__", file) : -1;
 
     if (r == 0)
@@ -408,7 +409,7 @@ int interpreter_install_packages(struct error *err)
 int interpreter_name_session(struct error *err)
 {
     const char *id = getenv("SESSION_ID");
-    PyObject *globals = id ? PyModule_GetDict(PyImport_AddModule("__main__")) : NULL;
+    PyObject *globals = id ? main_module_names() : NULL;
     PyObject *value = id ? PyUnicode_DecodeFSDefault(id) : NULL;
     int r = !id ? 0 : value ? PyDict_SetItemString(globals, "session_id", value) : -1;
 

@@ -10,6 +10,7 @@
 
 #include <Python.h>
 
+#include "guest/main_module.h"
 #include "guest/notebook.h"
 #include "guest/notebook_internal.h"
 #include "guest/policy/policy.h"
@@ -180,7 +181,7 @@ static PyObject *compile_cell(const char *text, const char *name)
 PyObject *notebook_run_text(const char *text)
 {
     static unsigned n_texts;
-    PyObject *globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *globals = main_module_names();
     PyObject *code, *value = NULL;
     char name[64];
 

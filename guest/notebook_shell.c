@@ -11,6 +11,7 @@
 
 #include <Python.h>
 
+#include "guest/main_module.h"
 #include "guest/notebook_internal.h"
 #include "guest/policy/policy.h"
 #include "guest/user_packages.h"
@@ -96,7 +97,7 @@ static int wait_for(pid_t pid)
 /* As in IPython, the next line finds it in `_exit_code`. */
 static void keep_status(int status)
 {
-    PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *names = main_module_names();
     PyObject *code = PyLong_FromLong(WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
 
     if (!code || PyDict_SetItemString(names, "_exit_code", code) < 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "guest/main_module.h"
 #include "guest/policy/policy.h"
 
 /* The file that was made, for the process that made it. */
@@ -45,7 +46,7 @@ static void make(const char *path, struct span code)
 int program_file_set(struct span code)
 {
     static const char *const words[] = {"__file__", "spawn", "forkserver", NULL};
-    PyObject *globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *globals = main_module_names();
     const char *name = policy_filename();
     PyObject *file;
     char path[160];
@@ -63,7 +64,9 @@ int program_file_set(struct span code)
 
 void program_file_remove(void)
 {
-    if (made[0] && getpid() == maker)
+    if (!made[0])
+        return;
+    if (getpid() == maker)
         (void)unlink(made);
     made[0] = '\0';
 }

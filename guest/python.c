@@ -7,6 +7,7 @@
 
 #include <opcode.h>
 
+#include "base/cleanup.h"
 #include "guest/call.h"
 #include "guest/cell_loop.h"
 #include "guest/display.h"
@@ -15,6 +16,7 @@
 #include "guest/history.h"
 #include "guest/interpreter.h"
 #include "guest/library.h"
+#include "guest/main_module.h"
 #include "guest/notebook.h"
 #include "guest/policy/policy.h"
 #include "guest/program_file.h"
@@ -28,6 +30,20 @@
 /* builtins.compile and ast.Expression as they were before any program could replace them. */
 static PyObject *compile_function, *expression_type;
 
+/* The code of a program without statements. */
+static PyObject *nothing;
+
+/* Of nodes of a tree and of streams, which are read in every run. By a new text each time no field
+ * would be in the interpreter's cache of attributes, and each would be put into it. */
+enum field { FIELD_BODY, FIELD_FUNC, FIELD_ID, FIELD_VALUE, FIELD_FLUSH };
+static struct {
+    const char *text;
+    PyObject *name;
+} fields[] = {
+    [FIELD_BODY] = {"body", NULL},   [FIELD_FUNC] = {"func", NULL},   [FIELD_ID] = {"id", NULL},
+    [FIELD_VALUE] = {"value", NULL}, [FIELD_FLUSH] = {"flush", NULL},
+};
+
 int python_prepare(void)
 {
     PyObject *ast;
@@ -37,9 +53,13 @@ int python_prepare(void)
     ast = report_module("_ast");
     expression_type = ast ? PyObject_GetAttrString(ast, "Expression") : NULL;
     Py_XDECREF(ast);
-    return compile_function && expression_type && display_prepare() == 0 &&
-                   library_prepare() == 0 && notebook_prepare() == 0 && cell_loop_prepare() == 0 &&
-                   typed_input_load() == 0
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (!(fields[i].name = PyUnicode_InternFromString(fields[i].text)))
+            return -1;
+    nothing = Py_CompileString("", "<string>", Py_file_input);
+    return compile_function && expression_type && nothing && main_module_prepare() == 0 &&
+                   display_prepare() == 0 && library_prepare() == 0 && notebook_prepare() == 0 &&
+                   cell_loop_prepare() == 0 && typed_input_load() == 0
                ? policy_prepare()
                : -1;
 }
@@ -80,6 +100,11 @@ static PyObject *parse(struct span source, const char *file)
     return tree;
 }
 
+static PyObject *get_field(PyObject *node, enum field field)
+{
+    return PyObject_GetAttr(node, fields[field].name);
+}
+
 static bool is_node(PyObject *node, const char *kind)
 {
     const char *name = strrchr(Py_TYPE(node)->tp_name, '.');
@@ -93,9 +118,9 @@ static bool is_call_of_print(PyObject *expression)
     bool result = false;
 
     if (is_node(expression, "Call"))
-        function = PyObject_GetAttrString(expression, "func");
+        function = get_field(expression, FIELD_FUNC);
     if (function)
-        id = PyObject_GetAttrString(function, "id");
+        id = get_field(function, FIELD_ID);
     if (id && PyUnicode_Check(id))
         result = PyUnicode_CompareWithASCIIString(id, "print") == 0;
     Py_XDECREF(function);
@@ -108,7 +133,7 @@ static bool is_call_of_print(PyObject *expression)
  * own. NULL, without an error: it is not one. */
 static PyObject *take_last_expression(PyObject *tree)
 {
-    PyObject *body = PyObject_GetAttrString(tree, "body");
+    PyObject *body = get_field(tree, FIELD_BODY);
     PyObject *value, *result = NULL;
     Py_ssize_t n;
 
@@ -119,7 +144,7 @@ static PyObject *take_last_expression(PyObject *tree)
         goto out;
     if (!is_node(PyList_GET_ITEM(body, n - 1), "Expr"))
         goto out;
-    value = PyObject_GetAttrString(PyList_GET_ITEM(body, n - 1), "value");
+    value = get_field(PyList_GET_ITEM(body, n - 1), FIELD_VALUE);
     if (value)
         result = PyObject_CallOneArg(expression_type, value);
     if (result && PyList_SetSlice(body, n - 1, n, NULL) < 0)
@@ -165,7 +190,7 @@ static void remember_source(const struct program *program)
     if (cache && PyDict_Check(cache) && entry)
         (void)PyDict_SetItemString(cache, program->file, entry);
     /* inspect looks for classes in the file of their module. */
-    path = PyDict_GetItemString(PyModule_GetDict(PyImport_AddModule("__main__")), "__file__");
+    path = PyDict_GetItemString(main_module_names(), "__file__");
     if (cache && PyDict_Check(cache) && entry && path && PyUnicode_CheckExact(path))
         (void)PyDict_SetItem(cache, path, entry);
     Py_XDECREF(module);
@@ -292,15 +317,14 @@ static PyObject *keep_captured(struct program *program, PyObject *value)
 
 static int execute(struct program *program)
 {
-    PyObject *main_module = PyImport_AddModule("__main__");
-    PyObject *globals = PyModule_GetDict(main_module);
+    PyObject *globals = main_module_names();
     PyObject *before = PyDict_GetItemString(globals, "result");
     PyObject *value;
 
     Py_XINCREF(before);
     if (program->is_cell && !program->is_hidden)
         history_add_input(globals, program->number, program->code);
-    value = evaluate(program->body, globals);
+    value = program->body == nothing ? Py_NewRef(Py_None) : evaluate(program->body, globals);
     if (value && program->last) {
         Py_DECREF(value);
         value = evaluate(program->last, globals);
@@ -330,15 +354,26 @@ static int execute(struct program *program)
     return 0;
 }
 
+static bool has_no_statements(PyObject *tree)
+{
+    PyObject *body = get_field(tree, FIELD_BODY);
+    bool is_empty = body && PyList_Check(body) && PyList_GET_SIZE(body) == 0;
+
+    Py_XDECREF(body);
+    PyErr_Clear();
+    return is_empty;
+}
+
 static int compile_program(struct program *program, PyObject *tree)
 {
     PyObject *last_tree = take_last_expression(tree);
     PyObject *expression;
 
     if (!PyErr_Occurred())
-        program->body = compile_tree(program, tree, "exec");
+        program->body = last_tree && has_no_statements(tree) ? Py_NewRef(nothing)
+                                                             : compile_tree(program, tree, "exec");
     if (program->body && last_tree) {
-        expression = PyObject_GetAttrString(last_tree, "body");
+        expression = get_field(last_tree, FIELD_BODY);
         program->last_prints = expression && is_call_of_print(expression);
         Py_XDECREF(expression);
         program->last = compile_tree(program, last_tree, "eval");
@@ -380,7 +415,7 @@ static int fail(const struct program *program, const char *message)
 static PyObject *parse_program(struct program *program)
 {
     struct span source = policy_source_text(program->code);
-    PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *names = main_module_names();
     char *text = notebook_has_prompt(source) ? notebook_translate(source)
                  : program->is_cell          ? notebook_translate_bare(source, names)
                                              : NULL;
@@ -444,7 +479,7 @@ static bool is_notebook(struct span code)
  * a notebook calls what it gives. */
 static int hide_notebook(const struct program *program)
 {
-    PyObject *globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *globals = main_module_names();
     PyObject *builtins = PyDict_GetItemString(globals, "__builtins__");
 
     if (builtins && PyModule_Check(builtins))
@@ -748,7 +783,8 @@ int python_cell(const struct wire_cell *cell, int control)
 static void flush(const char *name)
 {
     PyObject *file = PySys_GetObject(name);
-    PyObject *result = file && file != Py_None ? PyObject_CallMethod(file, "flush", NULL) : NULL;
+    PyObject *result =
+        file && file != Py_None ? PyObject_CallMethodNoArgs(file, fields[FIELD_FLUSH].name) : NULL;
 
     PyErr_Clear();
     Py_XDECREF(result);

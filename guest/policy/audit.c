@@ -677,7 +677,8 @@ int policy_audit_prepare(void)
     if (is_added)
         return 0;
     is_added = PySys_AddAuditHook(hook, NULL) == 0;
-    return is_added ? 0 : -1;
+    /* Here for the C library, which looks up at its first use what it needs for it. */
+    return is_added ? policy_files_begin() : -1;
 }
 
 int policy_seal(const struct policy *policy)

@@ -160,10 +160,15 @@ static struct {
     char name[48];
     bool exists;
 } known[KNOWN];
+static bool is_any_known;
 
+/* Nothing is written where there is nothing to forget: it would be a page of the child's own. */
 void policy_forget_modules(void)
 {
+    if (!is_any_known)
+        return;
     memset(known, 0, sizeof(known));
+    is_any_known = false;
 }
 
 bool policy_module_exists(struct span module)
@@ -182,6 +187,7 @@ bool policy_module_exists(struct span module)
         memcpy(known[place].name, name.data, name.len);
         known[place].name[name.len] = '\0';
         known[place].exists = exists;
+        is_any_known = true;
     }
     return known[place].exists;
 }

@@ -9,9 +9,12 @@
  * All of this changes one process that serves one program and then ends.
  */
 #include "guest/policy/internal.h"
+
+#include "guest/main_module.h"
 #include "guest/versions.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The real things, kept in the zygote before any program could touch them. */
@@ -146,7 +149,7 @@ bool policy_attribute_is_copied(struct span name)
 /* unittest looks at every name of the program. Its builtins are those that it has anyway. */
 static bool is_program_module(PyObject *object)
 {
-    return PyModule_Check(object) && object == PyImport_AddModule("__main__");
+    return PyModule_Check(object) && object == main_module();
 }
 
 bool policy_name_is_given(const struct policy *policy, struct span name)
@@ -554,6 +557,27 @@ static int replace_method(PyTypeObject *type, PyMethodDef *def)
  * page that a child would then have to copy. */
 static PyObject *spare_builtins;
 
+/* The guarded functions of libraries, made in advance as well. */
+static struct {
+    PyObject *name, *function;
+} of_libraries[4];
+
+static int make_for_libraries(void)
+{
+    static PyMethodDef *const defs[] = {&getattr_def, &setattr_def, &delattr_def};
+
+    of_libraries[0].name = PyUnicode_InternFromString("__import__");
+    of_libraries[0].function = policy_guard_import_new();
+    for (size_t i = 0; i < COUNT_OF(defs); i++) {
+        of_libraries[i + 1].name = PyUnicode_InternFromString(defs[i]->ml_name);
+        of_libraries[i + 1].function = PyCFunction_New(defs[i], NULL);
+    }
+    for (size_t i = 0; i < COUNT_OF(of_libraries); i++)
+        if (!of_libraries[i].name || !of_libraries[i].function)
+            return -1;
+    return 0;
+}
+
 /* The guards of methods stand from the beginning and let everything pass until a policy is sealed:
  * changing a type later would touch every type derived from it, in every child. */
 static int guard_methods(PyObject *strings)
@@ -587,6 +611,28 @@ static int guard_fork_exec(void)
     Py_XDECREF(guard);
     Py_XDECREF(module);
     return r;
+}
+
+/* The dictionary behind os.environ, and the variable below as bytes: setting it by the way that
+ * programs take runs functions of the library, which write to forty pages. */
+static struct {
+    PyObject *dict, *name, *value;
+} variables;
+
+#define JOBLIB_NAME  "JOBLIB_MULTIPROCESSING"
+#define JOBLIB_VALUE "0"
+
+static void find_variables(void)
+{
+    PyObject *os = PyDict_GetItemString(PyImport_GetModuleDict(), "os");
+    PyObject *environ = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
+
+    variables.dict = environ ? PyObject_GetAttrString(environ, "_data") : NULL;
+    variables.name = PyBytes_FromString(JOBLIB_NAME);
+    variables.value = PyBytes_FromString(JOBLIB_VALUE);
+    if (variables.dict && !PyDict_CheckExact(variables.dict))
+        Py_CLEAR(variables.dict);
+    PyErr_Clear();
 }
 
 int policy_guard_prepare(void)
@@ -628,7 +674,9 @@ int policy_guard_prepare(void)
     real_attrgetter_call = attrgetter->tp_call;
     real_methodcaller_call = methodcaller->tp_call;
     spare_builtins = PyDict_Copy(builtins);
-    if (!spare_builtins || guard_methods(strings) < 0 || guard_fork_exec() < 0)
+    find_variables();
+    if (!spare_builtins || make_for_libraries() < 0 || guard_methods(strings) < 0 ||
+        guard_fork_exec() < 0)
         return -1;
     Py_DECREF(strings);
     return 0;
@@ -705,6 +753,23 @@ static int dress(const struct policy *policy, PyObject *globals, PyObject *built
     return r;
 }
 
+static int set_joblib_variable(PyObject *loaded)
+{
+    PyObject *os, *environ, *zero;
+    int r;
+
+    if (variables.dict && variables.name && variables.value)
+        return PyDict_SetItem(variables.dict, variables.name, variables.value) < 0
+                   ? -1
+                   : setenv(JOBLIB_NAME, JOBLIB_VALUE, 1);
+    os = PyDict_GetItemString(loaded, "os");
+    environ = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
+    zero = PyUnicode_FromString(JOBLIB_VALUE);
+    r = environ && zero ? PyMapping_SetItemString(environ, JOBLIB_NAME, zero) : -1;
+    Py_XDECREF(zero);
+    return r;
+}
+
 /* joblib, and so n_jobs of sklearn, works in one process where processes are refused. It looks at
  * the variable when it is imported, and may have been. */
 static int keep_joblib_from_processes(void)
@@ -712,11 +777,7 @@ static int keep_joblib_from_processes(void)
     static const char *const modules[] = {"joblib._multiprocessing_helpers", "joblib.parallel",
                                           "joblib._parallel_backends"};
     PyObject *loaded = PyImport_GetModuleDict();
-    PyObject *os = PyDict_GetItemString(loaded, "os");
-    PyObject *variables = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
-    PyObject *zero = PyUnicode_FromString("0");
-    int r =
-        variables && zero ? PyMapping_SetItemString(variables, "JOBLIB_MULTIPROCESSING", zero) : -1;
+    int r = set_joblib_variable(loaded);
 
     for (size_t i = 0; r == 0 && i < COUNT_OF(modules); i++) {
         PyObject *module = PyDict_GetItemString(loaded, modules[i]);
@@ -724,25 +785,22 @@ static int keep_joblib_from_processes(void)
         if (module && PyModule_Check(module))
             r = PyDict_SetItemString(PyModule_GetDict(module), "mp", Py_None);
     }
-    Py_XDECREF(zero);
     return r;
 }
 
 int policy_guard_install(const struct policy *policy)
 {
     static bool is_installed;
-    PyObject *main_module = PyImport_AddModule("__main__");
+    PyObject *names = main_module_names();
     PyObject *builtins = PyEval_GetBuiltins();
 
-    if (!main_module || !builtins)
+    if (!names || !builtins)
         return -1;
-    if (!is_installed && (put(builtins, "__import__", policy_guard_import_new()) < 0 ||
-                          put(builtins, "getattr", PyCFunction_New(&getattr_def, NULL)) < 0 ||
-                          put(builtins, "setattr", PyCFunction_New(&setattr_def, NULL)) < 0 ||
-                          put(builtins, "delattr", PyCFunction_New(&delattr_def, NULL)) < 0))
-        return -1;
+    for (size_t i = 0; !is_installed && i < COUNT_OF(of_libraries); i++)
+        if (PyDict_SetItem(builtins, of_libraries[i].name, of_libraries[i].function) < 0)
+            return -1;
     is_installed = true;
     if (!(policy->powers & POWER_PROCESSES) && keep_joblib_from_processes() < 0)
         return -1;
-    return dress(policy, PyModule_GetDict(main_module), builtins);
+    return dress(policy, names, builtins);
 }

@@ -25,8 +25,8 @@ struct stock {
     struct zygote_client
         *zygotes[POOL_ZYGOTES_MAX]; /* make new sandboxes in turn; NULL between two */
     size_t n_zygotes;               /* so many there should be */
-    size_t turn;
-    struct box **idle; /* room for `options.size` of them, the latest last */
+    size_t turn;                    /* the place whose turn it is */
+    struct box **idle;              /* room for `options.size` of them, the latest last */
     size_t n_idle, n_hot_idle;
     size_t n_making, n_hot_making; /* for the stock and for orders */
     size_t n_ordered;              /* of these, for orders */
@@ -131,8 +131,9 @@ void pool_open_zygotes(struct pool *pool);
 int pool_start_zygotes(struct pool *pool, struct error *err);
 
 /* The one that makes the next sandbox of the stock: one that is ready, if there is any. NULL: there
- * is none just now. */
-struct zygote_client *pool_next_zygote(struct stock *stock);
+ * is none just now. It is the same one until pool_end_turn() says that it has made one. */
+struct zygote_client *pool_next_zygote(const struct stock *stock);
+void pool_end_turn(struct stock *stock, const struct zygote_client *zygote);
 
 /* It makes sandboxes for the stock, and no other one has taken its place. */
 bool stock_has_zygote(const struct stock *stock, const struct zygote_client *zygote);

@@ -259,6 +259,7 @@ int pool_make_box(struct pool *pool, struct stock *stock, struct zygote_client *
     stock->n_making++;
     stock->n_hot_making += spec->touch;
     pool->made++;
+    pool_end_turn(stock, zygote);
     return 0;
 }
 

@@ -18,12 +18,12 @@ bool stock_has_zygote(const struct stock *stock, const struct zygote_client *zyg
     return false;
 }
 
-struct zygote_client *pool_next_zygote(struct stock *stock)
+struct zygote_client *pool_next_zygote(const struct stock *stock)
 {
     struct zygote_client *found = NULL;
 
     for (size_t i = 0; i < stock->n_zygotes; i++) {
-        struct zygote_client *z = stock->zygotes[stock->turn++ % stock->n_zygotes];
+        struct zygote_client *z = stock->zygotes[(stock->turn + i) % stock->n_zygotes];
 
         if (z && zygote_client_is_ready(z))
             return z;
@@ -32,14 +32,36 @@ struct zygote_client *pool_next_zygote(struct stock *stock)
     return found;
 }
 
-/* Its place in its stock, or NULL. */
-static struct zygote_client **place_of(struct pool *pool, const struct zygote_client *zygote)
+void pool_end_turn(struct stock *stock, const struct zygote_client *zygote)
+{
+    for (size_t i = 0; i < stock->n_zygotes; i++)
+        if (stock->zygotes[i] == zygote)
+            stock->turn = (i + 1) % stock->n_zygotes;
+}
+
+/* The stock that it makes sandboxes for, and its place there, or NULL. */
+static struct stock *stock_of(struct pool *pool, const struct zygote_client *zygote,
+                              struct zygote_client ***ret_place)
 {
     for (size_t i = 0; i < pool->n_stocks; i++)
         for (size_t j = 0; j < pool->stocks[i].n_zygotes; j++)
-            if (pool->stocks[i].zygotes[j] == zygote)
-                return &pool->stocks[i].zygotes[j];
+            if (pool->stocks[i].zygotes[j] == zygote) {
+                *ret_place = &pool->stocks[i].zygotes[j];
+                return &pool->stocks[i];
+            }
     return NULL;
+}
+
+/* But for the one at that place. */
+static bool are_others_ready(const struct stock *stock, struct zygote_client *const *place)
+{
+    for (size_t i = 0; i < stock->n_zygotes; i++) {
+        const struct zygote_client *z = stock->zygotes[i];
+
+        if (&stock->zygotes[i] != place && !(z && zygote_client_is_ready(z)))
+            return false;
+    }
+    return true;
 }
 
 /* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run
@@ -49,16 +71,20 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
     struct pool *pool = owner;
     bool was_ready = zygote_client_python_version(zygote) != NULL;
     struct extra_zygote *side = extra_zygotes_find(&pool->sides, zygote);
-    struct zygote_client **place = place_of(pool, zygote);
+    struct zygote_client **place = NULL;
+    const struct stock *stock = stock_of(pool, zygote, &place);
     struct error gone = {0}, again = {0};
     struct box *box;
 
     error_set(&gone, E_SYSTEM, "the zygote of the session is gone");
     while ((box = zygote_client_any_box(zygote)))
         box_on_gone(box, err);
-    if (place) {
+    if (stock) {
+        const struct zygote_client *other;
+
         *place = NULL;
-        if (!was_ready)
+        other = pool_next_zygote(stock);
+        if (!was_ready && !(other && zygote_client_is_ready(other)))
             pool_fail_queue(pool, NULL, err);
     } else if (side) {
         extra_zygote_forget(side);
@@ -144,7 +170,8 @@ static void recycle(struct pool *pool, struct stock *stock, struct zygote_client
     struct zygote_client *z = *at;
     struct error err = {0};
 
-    if (!z || !place || !zygote_client_is_ready(z))
+    /* Those that were started together grow old together: one must be there meanwhile. */
+    if (!z || !place || !zygote_client_is_ready(z) || !are_others_ready(stock, at))
         return;
     if (!(o->zygote_max_runs && zygote_client_spawned(z) >= o->zygote_max_runs) &&
         !(o->zygote_max_ms &&

@@ -257,6 +257,61 @@ IN_SCENE(a_zygote_that_dies_leaves_the_others_at_work, .size = 2, .zygotes = 2)
     assert_int_equal(zygote_client_pid(zygotes[1]), other);
 }
 
+/* One at a time, as a steady stream of runs has them made. */
+IN_SCENE(zygotes_of_a_kind_make_equally_many, .size = 1, .zygotes = 2)
+{
+    struct zygote_client *const *zygotes = s->pool->stocks[STOCK_FULL].zygotes;
+    uint64_t first, second;
+
+    scene_wait(s, all_zygotes_are_ready);
+    scene_wait(s, scene_stock_is_full);
+    for (int i = 0; i < 6; i++) {
+        scene_submit(s, "print('hi')");
+        scene_wait(s, scene_all_done);
+        scene_wait(s, scene_stock_is_full);
+    }
+    /* Looking whose turn it is takes it from nobody. */
+    assert_ptr_equal(pool_next_zygote(&s->pool->stocks[STOCK_FULL]),
+                     pool_next_zygote(&s->pool->stocks[STOCK_FULL]));
+    first = zygote_client_spawned(zygotes[0]);
+    second = zygote_client_spawned(zygotes[1]);
+    assert_true(first <= second + 1 && second <= first + 1);
+}
+
+IN_SCENE(a_zygote_that_does_not_start_fails_no_run_of_the_others, .zygotes = 2, .max_active = 1)
+{
+    struct zygote_client *const *zygotes = s->pool->stocks[STOCK_FULL].zygotes;
+
+    scene_wait(s, all_zygotes_are_ready);
+    killed = zygote_client_pid(zygotes[0]);
+    assert_int_equal(kill(killed, SIGKILL), 0);
+    scene_wait(s, its_end_is_known);
+    scene_submit(s, "import time; time.sleep(0.5); print('hi')");
+    scene_submit(s, "print('hi')"); /* waits */
+    killed = zygote_client_pid(zygotes[0]);
+    assert_false(zygote_client_is_ready(zygotes[0]));
+    assert_int_equal(kill(killed, SIGKILL), 0);
+    scene_wait(s, its_end_is_known);
+    scene_wait(s, scene_all_done);
+    scene_assert_ran(&s->tickets[0], "hi\n");
+    scene_assert_ran(&s->tickets[1], "hi\n");
+}
+
+/* All were started at once and grow old at once. */
+IN_SCENE(old_zygotes_are_replaced_one_after_the_other, .size = 4, .zygotes = 2)
+{
+    scene_wait(s, all_zygotes_are_ready);
+    scene_wait(s, scene_stock_is_full);
+    s->pool->options.zygote_max_ms = 1;
+    pool_recycle(s->pool);
+    s->pool->options.zygote_max_ms = 0;
+    assert_true(zygote_client_is_ready(pool_next_zygote(&s->pool->stocks[STOCK_FULL])));
+    assert_false(all_zygotes_are_ready(s));
+    scene_submit(s, "print('hi')");
+    scene_wait(s, scene_all_done);
+    scene_wait(s, all_zygotes_are_ready);
+}
+
 static bool is_active_beyond_two(struct scene *s)
 {
     assert_true(scene_level(s).active <= 2);
