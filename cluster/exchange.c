@@ -551,7 +551,7 @@ void exchange_tick(struct exchange *x, uint64_t now)
         fail(x, 500, "system", "out of memory", "try again in a moment");
         return;
     }
-    if (x->is_part && !(x->has_answer && fan_is_stream(x->fan)) && now > x->asked_ns + PART_NS) {
+    if (x->is_part && !fan_lasts(x) && now > x->asked_ns + PART_NS) {
         stream_say_word(&x->stream, FRAME_RESET, RESET_CANCELLED);
         fan_end_part(x, true);
         return;
