@@ -55,7 +55,8 @@ struct member {
     struct beat beat;
     uint64_t instance_before; /* two processes with one name take turns */
     uint64_t heard_ns;
-    uint64_t late_ns; /* when it was first heard, or again after a gap */
+    uint64_t unreached_ns; /* since when the bus delivers it nothing, though it is heard; or 0 */
+    uint64_t late_ns;      /* when it was first heard, or again after a gap */
     int64_t sent; /* fresh work that was offered to it since it said how much room it has, less what
                    * has ended */
 };

@@ -82,8 +82,7 @@
  *   AGAIN    both     the next one  none: frames from it on are missing; send them again
  *   STATE    both     the next one  none: what the sender would send next; answered by ACK, AGAIN
  *                                   or, by whoever does not know the exchange, RESET
- *   RESET    both     0             u32 reason: the exchange is over, and what was begun is
- * cancelled
+ *   RESET    both     0             u32 reason: the exchange is over, what was begun is cancelled
  *
  * OPEN, GO, HEAD and DATA are numbered, each direction from 0. A sender keeps what was not
  * acknowledged, at most CLUSTER_WINDOW bytes, and then waits: so a slow client stops the program. A

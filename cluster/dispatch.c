@@ -413,6 +413,8 @@ int exchange_dispatch_body(struct exchange *x)
     }
     if (x->target.who == ROUTE_FRESH && key.data && key.len <= KEY_MAX)
         return dispatch_key(x, key);
+    if (x->target.who == ROUTE_BATCH && body && spread_batch(x, body))
+        return 0;
     if (x->target.who == ROUTE_UNSURE &&
         route_node_of((struct span){word, strlen(word)}, x->target.node)) {
         x->target.is_session = true;
@@ -425,6 +427,15 @@ int exchange_dispatch_body(struct exchange *x)
     }
     x->is_fresh = true;
     return exchange_offer_next(x);
+}
+
+/* A short one is cut and spread over nodes. All of one with a key goes to one node, which knows
+ * then what has run under it. */
+static bool is_to_be_cut(const struct http_head *head)
+{
+    return head->framing == HTTP_LENGTH && head->length <= COLLECT_BYTES &&
+           !http_head_get(head, "idempotency-key").data &&
+           !http_head_get(head, "belljar-batch-part").data;
 }
 
 /* Of records: `before` or `after`. Lists of jobs go on behind an id, which all nodes can compare.
@@ -490,6 +501,14 @@ int exchange_dispatch(struct exchange *x)
         exchange_refuse(x, 501, "unsupported", "a gateway does not change what each node keeps",
                         "send it to the engine of each node");
         return -1;
+    case ROUTE_BATCH:
+        if (is_to_be_cut(x->head)) {
+            x->phase = EXCHANGE_READS;
+            x->collects = true;
+            return 0;
+        }
+        x->target.who = ROUTE_FRESH;
+        /* fallthrough */
     case ROUTE_FRESH:
         x->is_fresh = true;
         key = http_head_get(x->head, "idempotency-key");
@@ -505,7 +524,8 @@ int exchange_dispatch(struct exchange *x)
     }
 }
 
-int exchange_begin_part(struct fan *fan, const struct http_head *head, const char *node)
+int exchange_begin_part(struct fan *fan, const struct http_head *head, const char *node,
+                        struct span body)
 {
     struct exchange *x = exchange_make(fan_gateway(fan), NULL);
 
@@ -516,5 +536,9 @@ int exchange_begin_part(struct fan *fan, const struct http_head *head, const cha
     x->head = head;
     x->is_body_over = true;
     set_node(x, node);
+    if (body.len && evbuffer_add_reference(x->pending, body.data, body.len, NULL, NULL) < 0) {
+        exchange_free(x);
+        return -1;
+    }
     return offer(x);
 }

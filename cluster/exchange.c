@@ -14,6 +14,9 @@
 /* A node that takes longer for its part of a list is left out, which the answer says. */
 #define PART_NS (5000 * MS)
 
+/* For so long the bus may deliver a node nothing before that is logged. */
+#define UNREACHED_NS (10000 * MS)
+
 static const struct http_limits limits = {CLUSTER_PAYLOAD_MAX, HTTP_HEADERS_MAX, "long", "many"};
 
 /* --- life --- */
@@ -373,8 +376,10 @@ static void take_verdict(struct exchange *x, uint32_t word)
     enum frame_verdict verdict = word & VERDICT_MASK;
     struct member *m = members_find(&x->gateway->nodes, x->node);
 
-    if (m)
+    if (m) {
         member_has_room(m, word >> VERDICT_ROOM_SHIFT);
+        m->unreached_ns = 0;
+    }
     LOG_EVENT(LOG_DEBUG, "verdict", {"node", x->node}, {"verdict", .number = verdict});
     if (x->phase != EXCHANGE_OFFERED)
         return;
@@ -527,12 +532,32 @@ void exchange_lose(struct exchange *x)
              "it may have run in part; check before you send it again");
 }
 
+/* The bus has no way to a node that is heard all the same. On its way back to the bus a node is so
+ * for a moment; a server that has reloaded its users may stay so. */
+static void note_unreached(const struct exchange *x)
+{
+    struct member *m = members_find(&x->gateway->nodes, x->node);
+    uint64_t now = loop_now_ns();
+
+    if (!m)
+        return;
+    if (!m->unreached_ns)
+        m->unreached_ns = now;
+    if (now < m->unreached_ns + UNREACHED_NS)
+        return;
+    m->unreached_ns = now; /* and is said again after as long */
+    LOG_EVENT(LOG_WARNING, "node", {"node", x->node},
+              {"message", "the node is heard, and the bus delivers it no requests"},
+              {"hint", "on that machine: `systemctl restart belljar-nats`"});
+}
+
 void exchange_no_responders(struct exchange *x)
 {
     bool is_new = x->phase == EXCHANGE_OFFERED || (!x->has_answer && x->stream.next_in == 0);
 
     if (!is_new)
         return; /* heartbeats tell */
+    note_unreached(x);
     if (x->phase == EXCHANGE_OFFERED || !gateway_knows(x->gateway, x->node))
         exchange_lose(x);
     /* Else it is on its way back to the bus, and is asked again. */
@@ -551,7 +576,7 @@ void exchange_tick(struct exchange *x, uint64_t now)
         fail(x, 500, "system", "out of memory", "try again in a moment");
         return;
     }
-    if (x->is_part && !(x->has_answer && fan_is_stream(x->fan)) && now > x->asked_ns + PART_NS) {
+    if (x->is_part && !fan_lasts(x) && now > x->asked_ns + PART_NS) {
         stream_say_word(&x->stream, FRAME_RESET, RESET_CANCELLED);
         fan_end_part(x, true);
         return;

@@ -153,6 +153,8 @@ void fan_take_head(struct exchange *x, int status)
     part->status = status;
     if (x->fan->follow)
         follow_take_head(x->fan, part, x);
+    else if (x->fan->spread)
+        spread_take_head(x->fan, part, x);
 }
 
 bool fan_take_data(struct exchange *x, const void *data, size_t len)
@@ -161,26 +163,32 @@ bool fan_take_data(struct exchange *x, const void *data, size_t len)
 
     if (x->fan->follow)
         return follow_take_data(x->fan, part, data, len);
+    if (x->fan->spread)
+        return spread_take_data(x->fan, part, data, len);
     if (!x->fan->is_find && buf_add(&part->body, data, len, NULL) < 0)
         part->is_lost = true;
     return true;
 }
 
-bool fan_is_stream(const struct fan *fan)
+bool fan_lasts(const struct exchange *x)
 {
-    return fan->follow != NULL;
+    return (x->fan->follow && x->has_answer) || x->fan->spread;
 }
 
 void fan_tick(struct fan *fan, uint64_t now_ns)
 {
     if (fan->follow)
         follow_tick(fan, now_ns);
+    else if (fan->spread)
+        spread_tick(fan, now_ns);
 }
 
 void fan_drained(struct fan *fan)
 {
     if (fan->follow)
         follow_drained(fan);
+    else if (fan->spread)
+        spread_drained(fan);
 }
 
 void fan_note_no_engine(struct exchange *x)
@@ -199,6 +207,8 @@ void fan_end_part(struct exchange *x, bool is_lost)
     exchange_free(x);
     if (fan->follow)
         follow_end_part(fan, part);
+    else if (fan->spread)
+        spread_end_part(fan, part);
     else
         finish(fan);
 }
@@ -230,7 +240,7 @@ static void begin(struct fan *fan)
         buf_init(&part->body, LIST_ANSWER_BYTES);
     }
     for (size_t i = 0; i < fan->n_parts; i++)
-        if (exchange_begin_part(fan, &fan->head, fan->parts[i].node) < 0 &&
+        if (exchange_begin_part(fan, &fan->head, fan->parts[i].node, (struct span){0}) < 0 &&
             !fan->parts[i].is_over) {
             fan->parts[i].is_over = fan->parts[i].is_lost = true;
             fan->n_over++;
@@ -298,5 +308,6 @@ void fan_free(struct fan *fan)
     for (size_t i = 0; i < fan->n_parts; i++)
         buf_done(&fan->parts[i].body);
     follow_free(fan->follow);
+    spread_free(fan->spread);
     free(fan);
 }

@@ -5,6 +5,7 @@
 #include "cluster/list_merge.h"
 
 struct follow;
+struct spread;
 
 struct part {
     char node[13];
@@ -18,6 +19,7 @@ struct fan {
     struct exchange *x; /* who began it */
     bool is_find;
     struct follow *follow; /* it is a stream of events; or NULL */
+    struct spread *spread; /* it is a batch; or NULL */
     struct http_head head;
     char target[1024];
     struct part parts[CLUSTER_NAMES_MAX];
@@ -58,3 +60,16 @@ void follow_end_part(struct fan *fan, struct part *part);
 void follow_tick(struct fan *fan, uint64_t now_ns);
 void follow_drained(struct fan *fan);
 void follow_free(struct follow *follow); /* accepts NULL */
+
+/* --- spread.c: a fan whose parts are shares of a batch --- */
+
+void spread_take_head(struct fan *fan, const struct part *part, struct exchange *x);
+
+/* False: the client is behind, and the node is to wait. */
+bool spread_take_data(struct fan *fan, struct part *part, const void *data, size_t len);
+
+/* The fan may be gone after these three, with its exchange. */
+void spread_end_part(struct fan *fan, struct part *part);
+void spread_tick(struct fan *fan, uint64_t now_ns);
+void spread_drained(struct fan *fan);
+void spread_free(struct spread *spread); /* accepts NULL */

@@ -271,7 +271,7 @@ static void open_feed(struct fan *fan, struct part *part)
     feed->over_ns = 0;
     feed->is_open = feed->is_broken = false;
     set_last_id(fan, part->node);
-    if (exchange_begin_part(fan, &fan->head, part->node) == 0 || part->is_over)
+    if (exchange_begin_part(fan, &fan->head, part->node, (struct span){0}) == 0 || part->is_over)
         return;
     part->is_over = part->is_lost = true;
     feed->over_ns = loop_now_ns();

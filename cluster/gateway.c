@@ -61,15 +61,15 @@ static bool serves(const json_t *list, const char *wanted)
     return !list || !*wanted || beat_lists(list, wanted);
 }
 
-static bool is_ready(const struct gateway *gateway, const struct exchange *x,
-                     const struct member *m, uint64_t now)
+bool gateway_is_ready(const struct gateway *gateway, const struct exchange *x,
+                      const struct member *m)
 {
     struct span label = http_head_get(x->head, "belljar-node-label");
     char word[64];
 
     (void)gateway;
-    if (m->beat.is_draining || !m->beat.has_engine || now > m->heard_ns + CLUSTER_LOST_MS * MS ||
-        was_tried(x, m->beat.name))
+    if (m->beat.is_draining || !m->beat.has_engine ||
+        loop_now_ns() > m->heard_ns + CLUSTER_LOST_MS * MS || was_tried(x, m->beat.name))
         return false;
     if (!serves(m->beat.profiles, x->profile) || !serves(m->beat.environments, x->environment))
         return false;
@@ -101,7 +101,7 @@ void gateway_note_end(struct gateway *gateway, const char *node)
         m->sent--;
 }
 
-static int64_t room_of(const struct member *m)
+int64_t gateway_room(const struct member *m)
 {
     return m->beat.room - m->sent;
 }
@@ -109,11 +109,10 @@ static int64_t room_of(const struct member *m)
 struct member *gateway_choose(struct gateway *gateway, const struct exchange *x)
 {
     struct member *ready[CLUSTER_NAMES_MAX], *m, *first, *second;
-    uint64_t now = loop_now_ns();
     size_t n = 0, i, k;
 
     TAILQ_FOREACH(m, &gateway->nodes.list, link) {
-        if (is_ready(gateway, x, m, now))
+        if (gateway_is_ready(gateway, x, m))
             ready[n++] = m;
     }
     if (n < 2)
@@ -122,19 +121,19 @@ struct member *gateway_choose(struct gateway *gateway, const struct exchange *x)
     k = (size_t)(next_random(gateway) % (n - 1));
     first = ready[i];
     second = ready[k + (k >= i)];
-    return room_of(second) > room_of(first) ? second : first;
+    return gateway_room(second) > gateway_room(first) ? second : first;
 }
 
 /* Rendezvous: the highest of the nodes' numbers for that name. */
 struct member *gateway_home(struct gateway *gateway, const struct exchange *x)
 {
     struct member *best = NULL, *m;
-    uint64_t now = loop_now_ns(), most = 0;
+    uint64_t most = 0;
 
     TAILQ_FOREACH(m, &gateway->nodes.list, link) {
         uint64_t hash = UINT64_C(14695981039346656037);
 
-        if (!is_ready(gateway, x, m, now))
+        if (!gateway_is_ready(gateway, x, m))
             continue;
         for (const char *at = x->key; *at; at++)
             hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);

@@ -104,6 +104,11 @@ struct gateway {
 /* A node for fresh work that was not tried, or NULL: of two by chance, the roomier one. */
 struct member *gateway_choose(struct gateway *gateway, const struct exchange *x);
 
+/* Whether a node may be given that work now, and the runs that it has room for. */
+bool gateway_is_ready(const struct gateway *gateway, const struct exchange *x,
+                      const struct member *m);
+int64_t gateway_room(const struct member *m);
+
 /* Whether a node has said which profiles or environments it serves: then bodies are read first. */
 bool gateway_places(const struct gateway *gateway);
 
@@ -162,9 +167,10 @@ int exchange_offer_next(struct exchange *x);
  * gone. */
 int exchange_find_job(struct exchange *x);
 
-/* For a fan: one request to that node, whose answer the fan collects. -1: it was not sent, and the
- * fan has been told, or there is no memory. */
-int exchange_begin_part(struct fan *fan, const struct http_head *head, const char *node);
+/* For a fan: one request to that node, whose answer the fan collects. `body` outlives it. -1: it
+ * was not sent, and the fan has been told, or there is no memory. */
+int exchange_begin_part(struct fan *fan, const struct http_head *head, const char *node,
+                        struct span body);
 
 /* What a fan has found out: the node that has the name, or NULL if no node has it. */
 void exchange_found(struct exchange *x, const char *node);
@@ -180,8 +186,12 @@ void fan_find(struct exchange *x, const char *target);
 /* The streams of events of all nodes as one. The same. */
 int follow_events(struct exchange *x);
 
-/* Its parts are streams, which last. */
-bool fan_is_stream(const struct fan *fan);
+/* Cuts a batch, whose body has been collected, and spreads it over nodes. False: that is not
+ * possible now, and one node is to have it; else x has been dealt with. */
+bool spread_batch(struct exchange *x, const json_t *body);
+
+/* The part may take as long as it does. */
+bool fan_lasts(const struct exchange *part);
 
 /* Now and then; and when the client has read. It may be gone afterwards, with its exchange. */
 void fan_tick(struct fan *fan, uint64_t now_ns);

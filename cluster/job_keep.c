@@ -55,7 +55,11 @@ void job_keep_complain(struct job_keep *keep, const char *what, const struct err
     if (strcmp(text, keep->said) == 0)
         return;
     memcpy(keep->said, text, sizeof(text));
-    LOG_EVENT(LOG_WARNING, "jobs", {"message", text});
+    LOG_EVENT(LOG_WARNING, "jobs", {"message", text},
+              {"hint",
+               "if this stays, the server of the bus has lost its part of the stream: `systemctl "
+               "restart belljar-nats` on this machine; the others have all of it",
+               .is_left_out = !strstr(text, "stream not found")});
 }
 
 /* --- looking at the stream --- */

@@ -24,7 +24,7 @@ struct row {
 static const struct row rows[] = {
     {"POST", "/v1/run", ROUTE_FRESH, NULL},
     {"POST", "/v1/check", ROUTE_FRESH, NULL},
-    {"POST", "/v1/batch", ROUTE_FRESH, NULL},
+    {"POST", "/v1/batch", ROUTE_BATCH, NULL},
     {"POST", "/v1/jobs", ROUTE_FRESH, NULL},
     {"POST", "/v1/sessions", ROUTE_OPENS, "name"},
     {"POST", "/mcp", ROUTE_FRESH, NULL},

@@ -8,6 +8,7 @@ enum route_who {
     ROUTE_ANY,     /* every node has the same answer */
     ROUTE_FRESH,   /* work for whoever has room */
     ROUTE_OPENS,   /* the same, and the body may have a name that must not be used twice */
+    ROUTE_BATCH,   /* many runs: a share for each node that has room */
     ROUTE_NODE,    /* the node that it names */
     ROUTE_NAME,    /* a session by the name that its client chose */
     ROUTE_FIND,    /* the node that has it: its id names none */

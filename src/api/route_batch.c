@@ -13,6 +13,7 @@
 #include "api/api.h"
 #include "api/attachments.h"
 #include "api/batch_judge.h"
+#include "api/batch_part.h"
 #include "api/result.h"
 #include "base/cleanup.h"
 #include "base/error_json.h"
@@ -95,6 +96,7 @@ struct batch {
     enum form form;
     struct item *items;
     size_t count, first, done, running; /* nothing before `first` is pending */
+    size_t total;                       /* of `count`: those that run here */
     size_t window;
     size_t counts[VERDICTS];
     bool is_behind; /* its reader is */
@@ -188,7 +190,7 @@ static void put(struct batch *batch, const char *text, size_t len)
 static void put_object(struct batch *batch, const char *event, const json_t *object)
 {
     cleanup(buf_done) struct buf text = BUF_OF(SIZE_MAX / 2);
-    bool is_summary = batch->done == batch->count;
+    bool is_summary = batch->done == batch->total;
     int r = 0;
 
     if (batch->form == FORM_EVENTS)
@@ -225,7 +227,7 @@ static json_t *summary_json(const struct batch *batch)
         if (batch->counts[v])
             (void)json_object_set_new(counts, verdicts[v],
                                       json_integer((json_int_t)batch->counts[v]));
-    return json_pack("{s:I, s:o, s:f}", "total", (json_int_t)batch->count, "verdicts", counts,
+    return json_pack("{s:I, s:o, s:f}", "total", (json_int_t)batch->total, "verdicts", counts,
                      "wall_ms", (double)us / 1000);
 }
 
@@ -438,7 +440,7 @@ static void on_soon(void *arg)
             break;
         }
     }
-    if (batch->done == batch->count)
+    if (batch->done == batch->total)
         end_answer(batch);
     else if (!batch->is_behind && batch->running < batch->window && next_pending(batch))
         loop_timer_start(batch->soon, wait_ms);
@@ -509,8 +511,6 @@ static int check(const struct request *request, struct error *err)
     const json_t *runs = json_object_get(request->json, "runs"), *one;
     size_t i;
 
-    if (json_array_size(runs) == 0)
-        return error_set(err, E_INVALID, "`runs` is empty");
     json_array_foreach(runs, i, one)
     {
         if (check_item(request, one, err) < 0)
@@ -533,6 +533,29 @@ static size_t window_of(const struct request *request)
     if (wanted && (size_t)json_integer_value(wanted) < most)
         most = (size_t)json_integer_value(wanted);
     return own >= 1 && own < (double)most ? (size_t)own : most;
+}
+
+/* The share that the gateway has given to this machine, or all of it. Runs of others are done from
+ * the beginning. */
+static int take_part(struct batch *batch, struct batch_part *ret_part, struct error *err)
+{
+    const struct request *request = batch->request;
+    struct span text =
+        request->is_cluster ? request_header(request, BATCH_PART_HEADER) : (struct span){0};
+    bool *is_in = text.data ? calloc(batch->count, sizeof(*is_in)) : NULL;
+    int r = 0;
+
+    *ret_part = (struct batch_part){.total = batch->count};
+    if (text.data)
+        r = is_in ? batch_part_read(text, batch->count, is_in, ret_part, err) : error_memory(err);
+    for (size_t i = 0; r == 0 && is_in && i < batch->count; i++)
+        if (!is_in[i])
+            batch->items[i].state = DONE;
+    free(is_in);
+    batch->total = ret_part->total;
+    if (ret_part->at_once && ret_part->at_once < batch->window)
+        batch->window = ret_part->at_once;
+    return r;
 }
 
 static struct batch *new_batch(struct request *request)
@@ -566,19 +589,26 @@ static int open_batch(struct request *request, bool is_known, struct batch **ret
 {
     const struct api *api = request->api;
 
-    if (check(request, err) < 0)
-        return -1;
-    *ret_batch = new_batch(request);
-    if (!*ret_batch)
+    struct batch_part part;
+    struct batch *batch;
+    int r;
+
+    if (json_array_size(json_object_get(request->json, "runs")) == 0)
+        return error_set(err, E_INVALID, "`runs` is empty");
+    batch = new_batch(request);
+    if (!batch)
         return error_memory(err);
-    if (!request->idempotency.is_set || is_known)
-        return 0;
-    if (idempotency_add(api->idempotency, request->owner, &request->idempotency, NULL,
-                        loop_now_ns(), err) < 0) {
-        free_batch(*ret_batch);
-        return -1;
-    }
-    return 0;
+    r = take_part(batch, &part, err);
+    if (r == 0 && !part.is_checked)
+        r = check(request, err);
+    if (r == 0 && request->idempotency.is_set && !is_known)
+        r = idempotency_add(api->idempotency, request->owner, &request->idempotency, NULL,
+                            loop_now_ns(), err);
+    if (r < 0)
+        free_batch(batch);
+    else
+        *ret_batch = batch;
+    return r;
 }
 
 static void start_batch(struct request *request)

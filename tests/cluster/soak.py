@@ -477,6 +477,16 @@ class Soak:
             if thread.is_alive():
                 self.problem("a client hangs")
 
+    def restart_damaged_servers(self):
+        """nats-server 2.9 may lose its part of a stream when it is killed, says so, and does not repair it: the guide tells to restart it."""
+        for machine in self.cluster.machines:
+            if "Resetting stream cluster state" in machine.log("server"):
+                print(f"    the server of {machine.name} has lost its part of a stream: restarted")
+                self.count("damaged servers restarted")
+                machine.stop("server")
+                machine.start("server")
+                self.cluster.wait_ready()
+
     def check_names(self):
         """All gateways find the same session, or none of them any."""
         def answers(name):
@@ -584,6 +594,7 @@ def soak(seconds, seed, only=None):
         test = Soak(cluster, seed, only)
         test.load(seconds)
         cluster.wait_ready()
+        test.restart_damaged_servers()
         test.check_names()
         test.jobs.check()
         test.check_idle()
