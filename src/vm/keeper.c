@@ -46,6 +46,8 @@ struct keeper {
     struct loop_work answering;
     struct keeper_guests guests;
     bool is_first; /* it is started although nobody waits */
+    void (*on_end)(void *user);
+    void *user;
 };
 
 static bool is_emulated(const struct config *config)
@@ -129,6 +131,8 @@ static void fail(struct keeper *keeper, const struct error *err)
     LOG_EVENT(LOG_ERROR, "machine", {"message", error_message(err)},
               {"hint", err->hint, .is_left_out = !err->hint});
     forget(keeper);
+    if (keeper->on_end)
+        keeper->on_end(keeper->user);
     refuse_all(keeper, err);
 }
 
@@ -336,6 +340,17 @@ void keeper_ask(struct keeper *keeper, struct keeper_guest *guest)
     guest->is_waiting = true;
     TAILQ_INSERT_TAIL(&keeper->guests, guest, link);
     loop_work_post(keeper->loop, &keeper->answering, answer_or_boot, keeper);
+}
+
+bool keeper_is_up(const struct keeper *keeper)
+{
+    return keeper->state == KEEPER_UP;
+}
+
+void keeper_on_end(struct keeper *keeper, void (*fn)(void *user), void *user)
+{
+    keeper->on_end = fn;
+    keeper->user = user;
 }
 
 void keeper_leave(struct keeper *keeper, struct keeper_guest *guest)

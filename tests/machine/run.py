@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 import machines
+import sessions
 from machines import call, receive, run, send, until
 
 WALLS = {"user-namespace", "mount-namespace", "pid-namespace", "network-namespace", "private-root", "no-capabilities", "landlock",
@@ -279,7 +280,6 @@ def test_the_trail_is_the_servers(server):
 
 def test_what_a_machine_cannot_give_is_refused_by_name(server):
     for path, body, word in (
-        ("/v1/sessions", {}, "sessions"),
         ("/v1/run", {"code": "print(1)", "allow": ["/usr/share:ro"], "profile": "open"}, "allow"),
         ("/v1/run", {"code": "print(1)", "net": ["example.org"], "profile": "open"}, "net"),
     ):
@@ -321,7 +321,7 @@ SERVER = [
     test_a_server_runs_programs_in_its_machine, test_a_profile_that_requires_a_machine_runs_there, test_a_server_asks_for_tokens,
     test_everything_of_a_request_gets_there, test_failures_are_told_as_elsewhere, test_long_output_has_its_middle_cut_out,
     test_output_is_masked_and_counted, test_the_trail_is_the_servers, test_what_a_machine_cannot_give_is_refused_by_name,
-    test_many_runs_at_once_get_their_own_answers, test_qemu_is_killed_in_a_run_of_a_server, test_a_server_is_killed,
+    test_many_runs_at_once_get_their_own_answers, *sessions.TESTS, test_qemu_is_killed_in_a_run_of_a_server, test_a_server_is_killed,
 ]  # fmt: skip
 
 ALONE = [test_whoever_started_it_is_killed, test_a_command_that_ends_is_told]
