@@ -7,6 +7,7 @@
 
 #include "admit/quota.h"
 #include "api/api.h"
+#include "api/away_files.h"
 #include "api/granted_files.h"
 #include "api/upload.h"
 #include "base/cleanup.h"
@@ -239,8 +240,13 @@ static void list_files(struct request *request)
     static const struct task_steps steps = {.work = work_on_list, .done = end_file_task};
     const char *dir = request_query(request, "path");
     struct session *session = NULL;
-    char *path = find_granted(request, dir, &session);
+    char *path;
 
+    if (away_files_has(request)) {
+        away_files_list(request);
+        return;
+    }
+    path = find_granted(request, dir, &session);
     if (path) {
         granted_answer_list(request, session, path);
         return;
@@ -384,9 +390,14 @@ static void get_file(struct request *request)
     struct error err = {0};
     char path[PATH_MAX];
     struct session *session = NULL;
-    char *granted = find_granted(request, request->params[1], &session);
+    char *granted;
     int fd;
 
+    if (away_files_has(request)) {
+        away_files_get(request);
+        return;
+    }
+    granted = find_granted(request, request->params[1], &session);
     if (granted) {
         granted_answer_file(request, session, granted);
         return;
@@ -473,11 +484,14 @@ static int begin_put(struct request *request, struct error *err)
 {
     bool is_new = json_is_true(json_object_get(request->query, "new"));
     struct session *session = NULL;
-    char *granted = find_granted(request, request->params[1], &session);
+    char *granted;
     struct files_entry entry;
     char path[PATH_MAX];
     struct upload_order order;
 
+    if (away_files_has(request))
+        return away_files_begin_put(request, err);
+    granted = find_granted(request, request->params[1], &session);
     if (granted)
         return begin_granted(request, granted, is_new, err);
     session = find_path(request, path, err);
@@ -520,6 +534,10 @@ static void put_file(struct request *request)
     char path[PATH_MAX];
     uint64_t size = 0;
 
+    if (away_files_is_put(request)) {
+        away_files_put(request);
+        return;
+    }
     if (request->on_piece == on_granted_piece) {
         put_granted(request);
         return;
@@ -558,7 +576,10 @@ static void delete_file(struct request *request)
 {
     static const struct task_steps steps = {.work = work_on_deletion, .done = end_file_task};
 
-    begin_file_task(request, &steps);
+    if (away_files_has(request))
+        away_files_delete(request);
+    else
+        begin_file_task(request, &steps);
 }
 
 /* --- moving --- */
@@ -607,7 +628,10 @@ static void move_file(struct request *request)
 {
     static const struct task_steps steps = {.work = work_on_move, .done = end_file_task};
 
-    begin_file_task(request, &steps);
+    if (away_files_has(request))
+        away_files_move(request);
+    else
+        begin_file_task(request, &steps);
 }
 
 /* clang-format off */

@@ -14,6 +14,7 @@
     X(E_AUTH, "auth", 401, 77)               /* no token, or a wrong one */                        \
     X(E_DENIED, "denied", 403, 77)           /* policy said no */                                  \
     X(E_NOT_FOUND, "not_found", 404, 66)     /* no such session, file, tool */                     \
+    X(E_LOST, "session_lost", 410, 66)       /* the session is gone with its machine */            \
     X(E_BUSY, "busy", 429, 75)               /* no room now; retry later */                        \
     X(E_TOO_LARGE, "too_large", 413, 65)     /* a fixed limit was exceeded */                      \
     X(E_UNSUPPORTED, "unsupported", 501, 69) /* this host or kernel lacks it */                    \

@@ -23,6 +23,7 @@ struct approval;    /* calls/approval.h */
 struct box;         /* engine/box.h */
 struct box_command; /* engine/box_internal.h */
 struct call;        /* calls/call.h */
+struct elsewhere;   /* engine/elsewhere.h */
 struct pseudonyms;  /* mask/pseudonyms.h */
 struct masks;       /* engine/masking.h */
 struct store;       /* store/store.h */
@@ -88,10 +89,11 @@ struct run {
                         */
 
     /* --- the engine's own --- */
-    struct masks *masks;         /* of its engine: the pool fills it in */
-    struct pseudonyms *names;    /* of its session, or NULL: personal data has no names */
-    bool is_recorded;            /* its beginning is; its end is due */
-    struct box *box;             /* that it runs in, or NULL */
+    struct masks *masks;               /* of its engine: the pool fills it in */
+    struct pseudonyms *names;          /* of its session, or NULL: personal data has no names */
+    bool is_recorded;                  /* its beginning is; its end is due */
+    struct box *box;                   /* that it runs in, or NULL */
+    const struct elsewhere *elsewhere; /* that it runs in, or NULL */
     struct box_command *command; /* there, beside the kernels of a session; NULL: it is none */
 };
 

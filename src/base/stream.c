@@ -127,7 +127,9 @@ void run_stream_skip(struct run_stream *stream, uint64_t count)
     stream->spools = NULL;
     stream->head.limit = stream->head.len;
     stream->total += count;
-    stream->dropped += count;
+    stream->dropped += count + stream->tail.len;
+    buf_clear(&stream->tail);
+    stream->tail_start = 0;
 }
 
 /* Bytes at the start of the tail that only continue a character. */

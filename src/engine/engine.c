@@ -215,6 +215,7 @@ struct sessions_options engine_sessions(const struct engine *engine, const struc
         .max_total = (size_t)config->sessions_max,
         .max_per_owner = (size_t)config->sessions_max,
         .has_names = config_has_names(config),
+        .is_inside = config->is_inside_machine,
     };
 }
 

@@ -113,12 +113,9 @@ bool pool_is_ready(const struct pool *pool)
     return pool->options.elsewhere || (zygote && zygote_client_is_ready(zygote));
 }
 
-int pool_check_sessions(const struct pool *pool, struct error *err)
+const struct elsewhere *pool_elsewhere(const struct pool *pool)
 {
-    if (!pool->options.elsewhere)
-        return 0;
-    error_set(err, E_UNSUPPORTED, "there are no sessions in a virtual machine yet");
-    return error_hint(err, "run programs one by one, or use a server without `machine`");
+    return pool->options.elsewhere;
 }
 
 const struct zygote_client *pool_zygote(const struct pool *pool)

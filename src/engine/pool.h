@@ -12,21 +12,13 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/run.h"
+#include "engine/elsewhere.h"
 #include "engine/zygote_client.h"
 #include "sandbox/cgroup.h"
 
 struct brokers; /* engine/broker_client.h */
 struct pool;
 struct recorder; /* engine/recorder.h */
-
-/* Runs programs in place of the sandboxes of this host (src/vm). */
-struct elsewhere {
-    void *user;
-    /* The run is that one's until pool_finish(), which may be called from here. */
-    void (*start)(void *user, struct run *run);
-    /* Ends it: nothing more is done for it, and pool_finish() is not called. */
-    void (*cancel)(void *user, struct run *run);
-};
 
 struct pool_options {
     const struct elsewhere *elsewhere; /* NULL: programs run here. Outlives the pool */
@@ -144,8 +136,8 @@ void pool_level(const struct pool *pool, struct pool_level *ret_level);
 /* Programs can run at once. Elsewhere they wait for what they need there. */
 bool pool_is_ready(const struct pool *pool);
 
-/* E_UNSUPPORTED: programs run elsewhere, where there are none yet. */
-int pool_check_sessions(const struct pool *pool, struct error *err);
+/* NULL: programs run here. */
+const struct elsewhere *pool_elsewhere(const struct pool *pool);
 
 /* The zygote that makes sandboxes with the modules of `preload`; NULL between two. */
 const struct zygote_client *pool_zygote(const struct pool *pool);

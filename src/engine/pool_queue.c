@@ -300,18 +300,18 @@ static bool refuse_while_closing(struct pool *pool, struct pool_order *order)
     return true;
 }
 
-/* Sessions need their sandbox here. */
 static void go_elsewhere(struct pool *pool, struct pool_order *order)
 {
     struct error err = {0};
 
     if (!order->run) {
-        (void)pool_check_sessions(pool, &err);
+        error_set(&err, E_UNSUPPORTED, "this needs a sandbox outside of the virtual machine");
         pool_answer_error(pool, order, &err);
         return;
     }
     TAILQ_INSERT_TAIL(&pool->away, order, link);
     pool->n_active++;
+    order->run->elsewhere = pool->options.elsewhere;
     pool->options.elsewhere->start(pool->options.elsewhere->user, order->run);
 }
 
@@ -406,6 +406,7 @@ static void leave_away(struct pool *pool, struct pool_order *order)
 static void cancel_away(struct pool *pool, struct pool_order *order)
 {
     pool->options.elsewhere->cancel(pool->options.elsewhere->user, order->run);
+    order->run->elsewhere = NULL;
     leave_away(pool, order);
     pool_answer_cancelled(pool, order);
 }
@@ -414,6 +415,8 @@ void pool_cancel_away(struct pool *pool)
 {
     while (!TAILQ_EMPTY(&pool->away))
         cancel_away(pool, TAILQ_FIRST(&pool->away));
+    if (pool->options.elsewhere)
+        pool->options.elsewhere->settle(pool->options.elsewhere->user);
 }
 
 void pool_finish(struct pool *pool, struct run *run)
@@ -423,6 +426,7 @@ void pool_finish(struct pool *pool, struct run *run)
     if (!order)
         return;
     leave_away(pool, order);
+    run->elsewhere = NULL;
     pool_answer(pool, order);
 }
 
@@ -442,7 +446,9 @@ void pool_cancel(struct pool *pool, struct run *run)
 
 void pool_hold(struct run *run, bool is_held)
 {
-    if (run->command)
+    if (run->elsewhere)
+        run->elsewhere->hold(run->elsewhere->user, run, is_held);
+    else if (run->command)
         box_command_hold(run, is_held);
     else if (run->box && box_run(run->box) == run)
         box_hold(run->box, is_held);

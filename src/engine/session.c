@@ -67,8 +67,7 @@ struct session *sessions_find(struct sessions *sessions, const char *owner, cons
 
     if (key)
         return key->session;
-    error_set(err, E_NOT_FOUND, "there is no session with that name");
-    error_hint(err, "it may have ended; open a new one");
+    (void)sessions_say_lost(sessions, owner, name, err);
     return NULL;
 }
 
@@ -142,24 +141,36 @@ static void rest(struct session *s)
         loop_timer_start(s->idle, s->idle_ms);
 }
 
+static int hand_over(struct session *s, struct run *run, struct error *err)
+{
+    const struct box_context *context = NULL;
+
+    if (session_context_of(s, run, &context, err) < 0)
+        return -1;
+    run->elsewhere = s->away ? session_elsewhere(s) : NULL;
+    if (run->elsewhere) {
+        run->elsewhere->cell(s->away, run);
+        return 0;
+    }
+    run->box = s->box;
+    return box_cell(s->box, run, context, err);
+}
+
 /* The next cell, if there is one and the sandbox is free. */
 void session_go_on(struct session *s)
 {
     session_start_commands(s);
-    while (!s->current && s->n_queued && !session_copy_holds(s) && s->box &&
-           box_state(s->box) == BOX_KEPT && !s->is_closing) {
+    while (!s->current && s->n_queued && !session_copy_holds(s) && session_is_free(s) &&
+           !s->is_closing) {
         struct session_cell *cell = TAILQ_FIRST(&s->queue);
         struct run *run = cell->run;
-        const struct box_context *context = NULL;
         struct error err = {0};
 
         dequeue(s, cell);
         loop_timer_stop(s->idle);
         s->is_used = true;
         s->current = run;
-        run->box = s->box;
-        if (session_context_of(s, run, &context, &err) == 0 &&
-            box_cell(s->box, run, context, &err) == 0) {
+        if (hand_over(s, run, &err) == 0) {
             free(cell);
             return;
         }
@@ -168,7 +179,8 @@ void session_go_on(struct session *s)
         error_move(&run->result.error, &err);
         session_answer(s->table, cell);
     }
-    if (!s->current && !s->n_commands && s->box && !s->is_paused && !session_copy_holds(s))
+    if (!s->current && !s->n_commands && !session_is_starting(s) && !s->is_paused &&
+        !session_copy_holds(s))
         rest(s);
 }
 
@@ -235,9 +247,12 @@ int session_submit(struct session *s, struct run *run)
 
 bool session_interrupt(struct session *s)
 {
-    if (!s->current || !s->box)
+    if (!s->current || (!s->box && !s->away))
         return false;
-    box_cancel(s->box);
+    if (s->away)
+        session_elsewhere(s)->interrupt(s->away);
+    else
+        box_cancel(s->box);
     return true;
 }
 
@@ -286,14 +301,16 @@ int session_restart(struct session *s, enum run_language language, struct error 
 {
     if (session_check_restart(s, err) < 0)
         return -1;
-    if (s->box)
+    if (s->away)
+        session_restart_away(s, language);
+    else if (s->box)
         box_restart(s->box, language);
     return 0;
 }
 
 bool session_is_starting(const struct session *s)
 {
-    return !s->box || s->fork || s->seed;
+    return (!s->box && !s->is_away_open) || s->fork || s->seed;
 }
 
 pid_t session_pid(const struct session *s)
@@ -304,12 +321,12 @@ pid_t session_pid(const struct session *s)
 struct files *session_files(struct session *s)
 {
     s->is_used = true;
-    return !session_is_starting(s) ? box_files(s->box) : NULL;
+    return s->box && !session_is_starting(s) ? box_files(s->box) : NULL;
 }
 
 struct overlays *session_overlays(struct session *s)
 {
-    return !session_is_starting(s) ? box_overlays(s->box) : NULL;
+    return s->box && !session_is_starting(s) ? box_overlays(s->box) : NULL;
 }
 
 struct mask_context session_masks(const struct session *s)
@@ -416,7 +433,7 @@ void session_begin_end(struct session *s, const char *why)
 /* When nothing of it is left. */
 void session_finish_end(struct session *s)
 {
-    if (!s->is_closing || s->box || session_copy_lives(s))
+    if (!s->is_closing || s->box || s->away || session_copy_lives(s))
         return;
     (void)session_tell(s, "end", "why", s->why, NULL, NULL); /* it ends, whatever can be written */
     if (s->on_end)
@@ -437,6 +454,8 @@ void session_close(struct session *s, const char *why)
     session_copy_cancel(s);
     if (s->box)
         box_kill(s->box); /* on_gone follows */
+    else if (s->away)
+        session_elsewhere(s)->close(s->away); /* and here */
     else
         pool_cancel_order(s->table->pool, &s->order); /* on_no_box follows */
 }
@@ -459,18 +478,22 @@ static void on_idle(void *owner, struct box *box)
     (void)box;
 }
 
-static void on_done(void *owner, struct box *box, struct run *cell)
+void session_take_back(struct session *s, struct run *cell)
 {
-    struct session *s = owner;
-
-    (void)box;
     s->current = NULL;
     cell->box = NULL;
+    cell->elsewhere = NULL;
     s->cells++;
     if (s->is_closing)
         session_set_ended(s, &cell->result.error);
     session_answer_run(s->table, cell);
     session_go_on(s);
+}
+
+static void on_done(void *owner, struct box *box, struct run *cell)
+{
+    (void)box;
+    session_take_back(owner, cell);
 }
 
 /* Nothing was lost with its sandbox, and with a new one nobody need know: the zygote may have died
@@ -643,7 +666,8 @@ struct session *session_new(struct sessions *table, struct run_terms *terms,
     if (id_make(s->id, "ses_") == 0)
         s->name = strdup(options->name ? options->name : s->id);
     if (s->owner && s->idle && s->lifetime && s->name && !s->names == !table->options.has_names &&
-        run_terms_add_env(terms, "SESSION_ID", s->name, NULL) == 0 && link_session(s) == 0) {
+        (table->options.is_inside || run_terms_add_env(terms, "SESSION_ID", s->name, NULL) == 0) &&
+        link_session(s) == 0) {
         s->terms = *terms;
         *terms = (struct run_terms){0};
         s->order = (struct pool_order){
@@ -658,7 +682,18 @@ void session_order_box(struct session *s)
 {
     if (s->lifetime_ms)
         loop_timer_start(s->lifetime, s->lifetime_ms);
-    pool_order(s->table->pool, &s->order);
+    if (session_elsewhere(s))
+        session_open_away(s);
+    else
+        pool_order(s->table->pool, &s->order);
+}
+
+static int check_elsewhere(const struct sessions *table, const struct run_terms *terms,
+                           struct error *err)
+{
+    const struct elsewhere *elsewhere = pool_elsewhere(table->pool);
+
+    return elsewhere ? elsewhere->check(elsewhere->user, terms, err) : 0;
 }
 
 int sessions_open(struct sessions *table, struct run_terms *terms,
@@ -668,7 +703,7 @@ int sessions_open(struct sessions *table, struct run_terms *terms,
     cleanup(buf_done) struct buf evicted = BUF_OF(SESSION_EVICTED_MAX);
     struct session *s;
 
-    if (pool_check_sessions(table->pool, err) < 0 || session_check_name(table, options, err) < 0 ||
+    if (check_elsewhere(table, terms, err) < 0 || session_check_name(table, options, err) < 0 ||
         session_make_room(table, options, NULL, 1, &evicted, err) < 0)
         return -1;
     s = session_new(table, terms, options);
@@ -772,5 +807,6 @@ void sessions_free(struct sessions *table)
     while (!TAILQ_EMPTY(&table->done))
         deliver(table);
     loop_watch_free(table->soon);
+    sessions_forget_lost(table);
     free(table);
 }

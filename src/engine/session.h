@@ -52,6 +52,7 @@ struct sessions_options {
     /* Something of docs/guide/audit.md happened to one, and went well. Optional. */
     void (*on_event)(void *user, const struct session_event *event);
     void *user;
+    bool is_inside; /* a virtual machine: SESSION_ID is among the variables, as it is outside */
     bool
         has_names; /* personal data in them gets names, which are turned back (mask/pseudonyms.h) */
 };
@@ -198,6 +199,11 @@ pid_t session_pid(const struct session *session);
 /* Its /workspace (sandbox/files.h), or NULL while the session starts. What is changed this way is
  * not listed as a cell's doing. */
 struct files *session_files(struct session *session);
+
+/* The place of sessions instead of in sandboxes of this host (engine/elsewhere.h), or NULL. Its
+ * files are asked for there, of session_away(). NULL: it is starting. */
+const struct elsewhere *session_elsewhere(const struct session *session);
+struct away *session_away(struct session *session, struct error *err);
 
 /* The changes in its copy-on-write grants (sandbox/overlay.h), or NULL: it has none, or is still
  * starting. */

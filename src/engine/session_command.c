@@ -35,7 +35,8 @@ static int turn_back(const struct session *s, struct run *run, struct error *err
 
 void session_submit_command(struct session *s, struct session_cell *command)
 {
-    if (!session_take(s, command->run) ||
+    if (session_check_here(s, "commands in sessions", &command->run->result.error) < 0 ||
+        !session_take(s, command->run) ||
         turn_back(s, command->run, &command->run->result.error) < 0) {
         session_answer(s->table, command);
         return;

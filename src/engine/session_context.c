@@ -105,7 +105,7 @@ int session_open_context(struct session *s, enum run_language language, const ch
     struct session_context *c = free_slot(s, err);
     char path[PATH_MAX] = "";
 
-    if (!c || session_check_awake(s, err) < 0 ||
+    if (!c || session_check_here(s, "contexts", err) < 0 || session_check_awake(s, err) < 0 ||
         (directory && check_directory(s, directory, path, err) < 0))
         return -1;
     if (s->copy)

@@ -14,6 +14,8 @@ const struct files *session_need_files(struct session *session, struct error *er
 {
     const struct files *files = session_files(session);
 
+    if (!files && session_check_here(session, "this way to a session's files", err) < 0)
+        return NULL;
     if (!files) {
         error_set(err, E_BUSY, "the session is starting");
         error_hint(err, "try again in a moment");
@@ -177,4 +179,51 @@ int session_move_file(struct session *session, const char *from, const char *to,
     struct recorder_file event = {.event = "move", .path = from, .to = to};
 
     return act_slowly(session, &event, move, err);
+}
+
+/* --- elsewhere --- */
+
+static struct recorder_file event_of(const struct session_change *change)
+{
+    return (struct recorder_file){.event = change->event,
+                                  .owner = change->owner,
+                                  .session = change->session,
+                                  .path = change->path,
+                                  .to = *change->to ? change->to : NULL,
+                                  .bytes = change->bytes};
+}
+
+int session_change_begin(struct session_change *change, const struct session *session,
+                         const char *event, const uint8_t *digest, struct error *err)
+{
+    struct recorder_file told;
+    struct session_info info;
+
+    session_info(session, &info);
+    (void)snprintf(change->session, sizeof(change->session), "%s", info.id);
+    change->recorder = session->table->recorder;
+    change->owner = strdup(info.owner ? info.owner : "");
+    if (!change->owner)
+        return error_memory(err);
+    change->event = event;
+    told = event_of(change);
+    told.digest = digest;
+    if (recorder_file(change->recorder, &told, err) == 0)
+        return 0;
+    change->event = NULL;
+    return -1;
+}
+
+void session_change_failed(struct session_change *change, const struct error *err)
+{
+    struct recorder_file told = event_of(change);
+
+    if (change->event)
+        (void)tell_failure(change->recorder, &told, err);
+    change->event = NULL;
+}
+
+void session_change_done(struct session_change *change)
+{
+    free(change->owner);
 }

@@ -36,6 +36,24 @@ void session_write_abort(
 int session_delete_file(struct session *session, const char *path, bool is_recursive,
                         struct error *err);
 
+/* A change in a session that is elsewhere (engine/elsewhere.h), which is asked for there. */
+struct session_change {
+    const char *event; /* as in struct recorder_file; NULL: none is recorded */
+    struct recorder *recorder;
+    char *owner;
+    char session[ID_SIZE];
+    char path[PATH_MAX], to[PATH_MAX]; /* the latter: of "move" */
+    uint64_t bytes;                    /* of "write" */
+};
+
+/* Records it, before it takes effect. `digest`: of what is written, or NULL. */
+int session_change_begin(struct session_change *change, const struct session *session,
+                         const char *event, const uint8_t *digest, struct error *err);
+
+/* It came to nothing. */
+void session_change_failed(struct session_change *change, const struct error *err);
+void session_change_done(struct session_change *change);
+
 int session_make_directory(struct session *session, const char *path, struct error *err);
 
 /* As session_delete_file(): it may pause where a file is copied (files_move()). */

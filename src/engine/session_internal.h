@@ -41,10 +41,12 @@ struct session {
     char parent[ID_SIZE]; /* whose fork it is, or "" */
     char *name, *owner;
     struct key by_name, by_id;
-    struct run_terms terms;     /* of every cell */
-    struct pool_order order;    /* for its sandbox, which the pool answers */
-    struct box *box;            /* NULL until the pool has given one */
-    struct session_cells queue; /* that wait */
+    struct run_terms terms;          /* of every cell */
+    struct pool_order order;         /* for its sandbox, which the pool answers */
+    struct box *box;                 /* NULL until the pool has given one */
+    struct away *away;               /* in place of the two above (session_away.c), or NULL */
+    bool is_away_open, is_away_free; /* it stands there; it can take a cell */
+    struct session_cells queue;      /* that wait */
     size_t n_queued;
     struct run *current;
     struct session_cells commands; /* that wait for the sandbox, or for the end of a copy */
@@ -80,6 +82,14 @@ struct session {
     void *user;
 };
 
+/* A session that was lost, for whoever asks for it. */
+struct lost_session {
+    char id[ID_SIZE];
+    char *name, *owner;
+};
+
+#define LOST_SESSIONS 256
+
 struct sessions {
     struct loop *loop;
     struct pool *pool;
@@ -93,6 +103,8 @@ struct sessions {
     uint64_t marks;            /* of images that are counted (engine/memory_image.h) */
     struct masks *masks;       /* of the pool, which they outlive */
     struct session_cells done; /* their on_done is due */
+    struct lost_session lost[LOST_SESSIONS];
+    size_t n_lost; /* ever; the newest are kept */
     struct loop_watch *soon;
 };
 
@@ -149,6 +161,24 @@ void session_answer_run(const struct sessions *table, struct run *run);
 
 /* It ended with the session. */
 void session_set_ended(const struct session *s, struct error *err);
+
+/* A cell has had its turn, and its result is filled in. */
+void session_take_back(struct session *s, struct run *cell);
+
+/* --- session_away.c --- */
+
+/* E_UNSUPPORTED: sessions are elsewhere, where there is no such thing. */
+int session_check_here(const struct session *s, const char *what, struct error *err);
+
+/* Its place, here or elsewhere, can take a cell. */
+bool session_is_free(const struct session *s);
+void session_open_away(struct session *s);
+
+/* E_LOST: there was one of that name or id, and it was lost. E_NOT_FOUND: none is known. */
+int sessions_say_lost(const struct sessions *table, const char *owner, const char *name,
+                      struct error *err);
+void sessions_forget_lost(struct sessions *table);
+void session_restart_away(struct session *s, enum run_language language);
 
 /* --- session_command.c --- */
 

@@ -13,6 +13,8 @@ static int check_rest(const struct session *s, struct error *err)
 {
     if (s->is_closing)
         return error_set(err, E_NOT_FOUND, "the session has ended");
+    if (session_check_here(s, "pauses of sessions", err) < 0)
+        return -1;
     if (session_is_starting(s))
         return error_set(err, E_BUSY, "the session is starting");
     if (s->copy)

@@ -34,7 +34,8 @@ int session_connect(struct session *s, uint16_t port, box_connected_fn fn, void 
 {
     size_t index = 0;
 
-    if (find(s, port, &index, err) < 0 || session_check_awake(s, err) < 0)
+    if (session_check_here(s, "ports of sessions", err) < 0 || find(s, port, &index, err) < 0 ||
+        session_check_awake(s, err) < 0)
         return -1;
     if (!s->box || s->is_closing || !box_is_kept(s->box))
         return error_set(err, E_BUSY, "the session is starting");

@@ -8,8 +8,8 @@
 
 static bool is_idle(const struct session *s)
 {
-    return s->box && !s->current && !s->n_queued && !s->n_commands && !s->copy && !s->fork &&
-           !s->seed && !s->born;
+    return !session_is_starting(s) && !s->current && !s->n_queued && !s->n_commands && !s->copy &&
+           !s->fork && !s->seed && !s->born;
 }
 
 /* The owner's longest idle session, and the number of the owner's sessions. */

@@ -67,7 +67,9 @@ static void look(void *arg)
     const struct files *files = session ? session_files(session) : NULL;
     char id[ID_SIZE];
 
-    if (session && !files) {
+    if (session && session_elsewhere(session)) {
+        files = session_need_files(session, &err);
+    } else if (session && !files) {
         loop_timer_start(w->timer, LOOK_MS);
         return;
     }

@@ -1,80 +1,74 @@
+/* Runs and cells: one request and one stream of events for each. It ends with its connection. */
 #include "vm/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/event.h>
 
 #include "base/cleanup.h"
-#include "base/http1.h"
 #include "base/task.h"
-#include "vm/door.h"
+#include "engine/pool.h"
+#include "vm/events.h"
 #include "vm/grants.h"
 #include "vm/inside.h"
-#include "vm/keeper.h"
+#include "vm/internal.h"
 
-#define REQUEST_MAX ((size_t)192 << 20)
-
-/* Beyond the time limit of the run: for a sandbox, and for the answer. */
-#define GRACE_MS 120000
-
-/* Read in one turn. */
-#define PIECE_BYTES ((size_t)128 << 10)
+#define BODY_MAX ((size_t)192 << 20)
 
 struct exchange {
     LIST_ENTRY(exchange) link;
     struct exchanges *all;
     struct run *run;
-    struct keeper_guest guest;
-    struct bufferevent *socket;
+    void (*done)(void *user, struct run *run);
+    void *user;
+    struct ask *ask;
     struct loop_watch *patience;
     struct loop_work failing;
-    struct buf request;
-    struct http_response response;
-    struct buf body;
+    struct events_reader events;
+    struct inside_live live;
+    int status;
+    struct buf body; /* of the answer, or of its last event */
+    bool is_stream, has_last, is_sent, is_held;
+    bool is_busy, is_dropped; /* it hands on what came; it goes behind that */
     struct task reading;
-};
-
-struct exchanges {
-    struct elsewhere elsewhere;
-    struct loop *loop;
-    struct pool *pool;
-    struct keeper *keeper;
-    struct machine_door door;
-    bool is_emulated;
-    LIST_HEAD(exchange_list, exchange) list;
 };
 
 static void exchange_free(struct exchange *x)
 {
     (void)task_end(&x->reading);
     LIST_REMOVE(x, link);
-    keeper_leave(x->all->keeper, &x->guest);
+    ask_free(x->ask);
     loop_work_cancel(&x->failing);
     loop_watch_free(x->patience);
-    if (x->socket)
-        bufferevent_free(x->socket);
-    buf_done(&x->request);
+    events_done(&x->events);
+    inside_live_done(&x->live);
     buf_done(&x->body);
-    http_response_done(&x->response);
     free(x);
+}
+
+void exchange_drop(struct exchange *x)
+{
+    if (x && x->is_busy && !task_is_paused(&x->reading)) { /* from within what it hands on */
+        x->is_dropped = true;
+        task_cancel(&x->reading);
+    } else if (x) {
+        exchange_free(x);
+    }
 }
 
 /* Its result or error is filled in. */
 static void finish(struct exchange *x)
 {
-    struct pool *pool = x->all->pool;
+    void (*done)(void *user, struct run *run) = x->done;
     struct run *run = x->run;
+    void *user = x->user;
 
     exchange_free(x);
-    pool_finish(pool, run);
+    done(user, run);
 }
 
 static void fail(struct exchange *x, const struct error *err)
 {
+    error_done(&x->run->result.error);
     error_copy(&x->run->result.error, err);
     finish(x);
 }
@@ -86,61 +80,91 @@ static void work_on_answer(void *arg)
     struct exchange *x = arg;
 
     x->run->result.is_emulated = x->all->is_emulated;
-    inside_take_answer(x->run, x->response.head.status, buf_str(&x->body), x->body.len);
+    x->is_busy = true;
+    inside_take_answer(x->run, &x->live, x->status, buf_str(&x->body), x->body.len);
+    x->is_busy = false;
 }
 
 static void end_answer(void *arg)
 {
-    finish(arg);
+    struct exchange *x = arg;
+
+    if (x->is_dropped)
+        exchange_free(x);
+    else
+        finish(x);
 }
 
-static void take_answer(struct exchange *x)
+static int take_last(struct exchange *x, bool is_result, const char *data, size_t len,
+                     struct error *err)
 {
-    static const struct task_steps steps = {.work = work_on_answer, .done = end_answer};
+    x->has_last = true;
+    x->status = is_result ? 200 : 500;
+    return buf_add(&x->body, data, len, err);
+}
 
-    loop_timer_stop(x->patience);
-    bufferevent_free(take_ptr(x->socket));
-    task_begin(&x->reading, x->all->loop, &steps, x);
+static int on_run_event(void *user, const char *name, const char *data, size_t len,
+                        struct error *err)
+{
+    struct exchange *x = user;
+    bool is_result = strcmp(name, "result") == 0;
+    int r;
+
+    if (x->has_last)
+        return error_set(err, E_PROTOCOL, "an event behind the last one");
+    if (is_result || strcmp(name, "error") == 0)
+        return take_last(x, is_result, data, len, err);
+    x->is_busy = true;
+    r = inside_take_event(x->run, &x->live, name, data, len, err);
+    x->is_busy = false;
+    return x->is_dropped ? error_set(err, E_SYSTEM, "cancelled") : r;
+}
+
+static int on_head(void *user, const struct http_head *head, struct error *err)
+{
+    static const char events[] = "text/event-stream";
+    struct span type = http_head_get(head, "content-type");
+    struct exchange *x = user;
+
+    if (head->framing == HTTP_UNTIL_CLOSE || http_head_count(head, "content-type") > 1)
+        return http_malformed("its head", err);
+    x->status = head->status;
+    x->is_stream = head->status == 200 && type.data && type.len >= strlen(events) &&
+                   span_is_nocase((struct span){type.data, strlen(events)}, events);
+    return 0;
 }
 
 static int on_piece(void *user, const char *data, size_t len, struct error *err)
 {
     struct exchange *x = user;
 
-    return buf_add(&x->body, data, len, err);
+    return x->is_stream ? events_feed(&x->events, data, len, err)
+                        : buf_add(&x->body, data, len, err);
 }
 
-static void on_read(struct bufferevent *socket, void *arg)
+static void on_end(void *user)
 {
-    struct evbuffer *input = bufferevent_get_input(socket);
-    struct exchange *x = arg;
+    static const struct task_steps steps = {.work = work_on_answer, .done = end_answer};
     cleanup_error struct error err = {0};
-    size_t len;
+    struct exchange *x = user;
 
-    while ((len = evbuffer_get_contiguous_space(input)) > 0 && !x->response.is_over) {
-        const char *data = (const char *)evbuffer_pullup(input, (ssize_t)len);
-
-        if (http_response_feed(&x->response, data, len, on_piece, x, &err) < 0) {
-            error_wrap(&err, "the virtual machine's answer");
-            fail(x, &err);
-            return;
-        }
-        (void)evbuffer_drain(input, len);
-    }
-    if (x->response.is_over)
-        take_answer(x);
-}
-
-static void on_event(struct bufferevent *socket, short what, void *arg)
-{
-    cleanup_error struct error err = {0};
-
-    (void)socket;
-    if (what & BEV_EVENT_CONNECTED)
+    loop_timer_stop(x->patience);
+    if (!x->is_stream || (x->has_last && events_is_whole(&x->events))) {
+        task_begin(&x->reading, x->all->loop, &steps, x);
         return;
-    error_set(&err, E_SYSTEM, "the virtual machine ended while the program ran");
-    error_hint(&err, "the next run starts another one; run the program again if that does no harm");
-    fail(arg, &err);
+    }
+    error_set(&err, E_PROTOCOL, "the virtual machine's answer has no result");
+    fail(x, &err);
+}
+
+static void on_failed(void *user, const struct error *err)
+{
+    struct exchange *x = user;
+
+    if (x->is_dropped)
+        exchange_free(x);
+    else
+        fail(x, err);
 }
 
 /* A machine that is silent for so long is not one that we know how to end a run in. */
@@ -157,48 +181,39 @@ static void on_patience(void *arg)
 
 /* --- the request --- */
 
-static void on_connection(struct keeper_guest *guest, int fd, const struct error *err)
+static void start_patience(struct exchange *x)
 {
-    struct exchange *x = (struct exchange *)((char *)guest - offsetof(struct exchange, guest));
-    struct event_base *base = loop_base(x->all->loop);
     uint32_t timeout_ms = x->run->terms.limits.timeout_ms;
-    struct error memory = {0};
 
-    if (fd < 0) {
-        fail(x, err);
-        return;
-    }
-    x->socket = bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
-    if (!x->socket || bufferevent_write(x->socket, buf_str(&x->request), x->request.len) < 0) {
-        if (!x->socket)
-            (void)close(fd);
-        error_memory(&memory);
-        fail(x, &memory);
-        error_done(&memory);
-        return;
-    }
-    buf_done(&x->request);
-    x->run->result.handed_ns = loop_now_ns();
-    bufferevent_setcb(x->socket, on_read, NULL, on_event, x);
-    bufferevent_setwatermark(x->socket, EV_READ, 0, PIECE_BYTES);
-    (void)bufferevent_enable(x->socket, EV_READ | EV_WRITE);
-    if (timeout_ms)
+    if (timeout_ms && x->is_sent && !x->is_held)
         loop_timer_start(x->patience, (uint64_t)timeout_ms + GRACE_MS);
 }
 
-static int write_request(const struct keeper *keeper, const struct run *run, struct buf *request,
-                         struct error *err)
+static void on_sent(void *user)
 {
-    cleanup(buf_done) struct buf body = BUF_OF(REQUEST_MAX);
+    struct exchange *x = user;
 
-    if (keeper_check_grants(keeper, &run->terms, err) < 0 || inside_request(run, &body, err) < 0)
-        return -1;
-    if (buf_printf(request, err,
-                   "POST /v1/run HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-                   "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-                   body.len) < 0)
-        return -1;
-    return buf_add(request, body.data, body.len, err);
+    x->is_sent = true;
+    x->run->result.handed_ns = loop_now_ns();
+    start_patience(x);
+}
+
+/* While the client does not read, the program waits for it, and so do we. */
+void exchange_hold(void *user, struct run *run, bool is_held)
+{
+    struct exchanges *all = user;
+    struct exchange *x;
+
+    LIST_FOREACH(x, &all->list, link)
+        if (x->run == run)
+            break;
+    if (!x || !x->ask || x->is_held == is_held)
+        return;
+    x->is_held = is_held;
+    ask_hold(x->ask, is_held);
+    loop_timer_stop(x->patience);
+    if (!task_is_under_way(&x->reading))
+        start_patience(x);
 }
 
 /* Not while the caller is still submitting. */
@@ -207,28 +222,67 @@ static void fail_now(void *arg)
     finish(arg);
 }
 
-static void start(void *user, struct run *run)
+static int send_request(struct exchange *x, const char *path,
+                        int (*write)(const struct run *run, struct buf *out, struct error *err),
+                        struct error *err)
 {
-    struct exchanges *all = user;
+    static const struct ask_events events = {.on_head = on_head,
+                                             .on_piece = on_piece,
+                                             .on_end = on_end,
+                                             .on_failed = on_failed,
+                                             .on_sent = on_sent};
+    cleanup(buf_done) struct buf body = BUF_OF(BODY_MAX);
+    const struct ask_order order = {.method = "POST",
+                                    .path = path,
+                                    .headers = "Accept: text/event-stream\r\n",
+                                    .body = &body,
+                                    .is_eager = !*x->run->origin.session};
+
+    if (keeper_check_grants(x->all->keeper, &x->run->terms, err) < 0 ||
+        write(x->run, &body, err) < 0)
+        return -1;
+    x->ask = ask_new(x->all->loop, x->all->keeper, &order, &events, x);
+    return x->ask ? 0 : error_memory(err);
+}
+
+struct exchange *exchange_new(struct exchanges *all, struct run *run, const char *path,
+                              int (*body)(const struct run *run, struct buf *out,
+                                          struct error *err),
+                              void (*done)(void *user, struct run *run), void *user)
+{
     struct exchange *x = calloc(1, sizeof(*x));
 
-    if (!x) {
-        error_memory(&run->result.error);
-        pool_finish(all->pool, run);
-        return;
-    }
-    *x = (struct exchange){.all = all, .run = run, .guest = {.on_connection = on_connection}};
+    if (!x)
+        return NULL;
+    *x = (struct exchange){.all = all, .run = run, .done = done, .user = user};
     LIST_INSERT_HEAD(&all->list, x, link);
-    buf_init(&x->request, REQUEST_MAX + 4096);
     buf_init(&x->body, INSIDE_ANSWER_MAX);
-    http_response_init(&x->response);
+    events_init(&x->events, inside_event_limit, on_run_event, x);
     x->patience = loop_timer(all->loop, on_patience, x);
     if (!x->patience)
         error_memory(&run->result.error);
-    if (x->patience && write_request(all->keeper, run, &x->request, &run->result.error) == 0)
-        keeper_ask(all->keeper, &x->guest);
-    else
+    if (!x->patience || send_request(x, path, body, &run->result.error) < 0)
         loop_work_post(all->loop, &x->failing, fail_now, x);
+    return x;
+}
+
+/* --- runs --- */
+
+static void on_done(void *user, struct run *run)
+{
+    struct exchanges *all = user;
+
+    pool_finish(all->pool, run);
+}
+
+static void start(void *user, struct run *run)
+{
+    struct exchanges *all = user;
+
+    if (exchange_new(all, run, "/v1/run", inside_request, on_done, all))
+        return;
+    error_memory(&run->result.error);
+    pool_finish(all->pool, run);
 }
 
 /* The engine inside sees the end of the connection, and ends the run. */
@@ -239,7 +293,7 @@ static void cancel(void *user, struct run *run)
 
     LIST_FOREACH(x, &all->list, link)
         if (x->run == run) {
-            exchange_free(x);
+            exchange_drop(x);
             return;
         }
 }
@@ -253,7 +307,12 @@ struct exchanges *exchanges_new(void)
     if (!all)
         return NULL;
     LIST_INIT(&all->list);
-    all->elsewhere = (struct elsewhere){.user = all, .start = start, .cancel = cancel};
+    LIST_INIT(&all->aways);
+    LIST_INIT(&all->calls);
+    all->elsewhere =
+        (struct elsewhere){.user = all, .start = start, .cancel = cancel, .hold = exchange_hold};
+    away_fill(&all->elsewhere);
+    away_file_fill(&all->elsewhere);
     return all;
 }
 
@@ -262,16 +321,23 @@ const struct elsewhere *exchanges_elsewhere(const struct exchanges *exchanges)
     return &exchanges->elsewhere;
 }
 
+static void on_machine_end(void *user)
+{
+    away_lose_all(user);
+}
+
 int exchanges_open(struct exchanges *exchanges, struct engine *engine, const struct config *config,
                    struct error *err)
 {
     exchanges->loop = engine->loop;
     exchanges->pool = engine->pool;
+    exchanges->masks = engine->masks;
     exchanges->is_emulated = strcmp(config->machine, "tcg") == 0;
     if (vm_grants_check_setting(config, err) < 0 ||
         keeper_new(engine->loop, config, &exchanges->keeper, err) < 0)
         return -1;
     machine_door_init(&exchanges->door, exchanges->keeper);
+    keeper_on_end(exchanges->keeper, on_machine_end, exchanges);
     keeper_start(exchanges->keeper);
     return 0;
 }
@@ -285,6 +351,7 @@ void exchanges_free(struct exchanges *exchanges)
 {
     if (!exchanges)
         return;
+    away_free_all(exchanges);
     keeper_free(exchanges->keeper);
     free(exchanges);
 }

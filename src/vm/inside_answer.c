@@ -11,11 +11,10 @@
 #include "base/json.h"
 #include "base/layer.h"
 #include "base/loop.h"
-#include "base/stream.h"
 #include "engine/masking.h"
 #include "mask/kinds.h"
 #include "sandbox/files.h"
-#include "vm/inside.h"
+#include "vm/inside_internal.h"
 
 static const struct json_text_limits limits = {
     .bytes = INSIDE_ANSWER_MAX, .depth = 210, .allows_nul = true};
@@ -61,101 +60,6 @@ static void mask_texts(struct run *run)
         mask_in_place(run, &v->hint);
     }
     run_mask_denials(run, mask_denial);
-}
-
-static void mask_displays(struct run *run)
-{
-    for (size_t i = 0; i < run->result.n_displays; i++)
-        for (size_t n = 0; n < run->result.displays[i].n_forms; n++) {
-            struct run_form *form = &run->result.displays[i].forms[n];
-            struct span data = {form->data, form->len};
-            char *copy = NULL;
-
-            if (!mask_form(mask_context_of(run), text_span(form->mime), &data, &copy)) {
-                data.len = 0; /* no memory for it */
-            } else if (!copy) {
-                continue;
-            }
-            free(form->data);
-            form->data = copy ? copy : strdup("");
-            form->len = form->data ? data.len : 0;
-        }
-}
-
-/* --- output --- */
-
-static void give_out(struct run *run, bool is_stderr, struct clean_text text)
-{
-    struct run_stream *kept = is_stderr ? &run->result.err : &run->result.out;
-    struct run_event event = {.kind = is_stderr ? RUN_EVENT_STDERR : RUN_EVENT_STDOUT,
-                              .offset = kept->total,
-                              .data = clean_data(text),
-                              .len = clean_len(text)};
-
-    if (!clean_len(text))
-        return;
-    (void)run_stream_add(kept, text, NULL);
-    if (run->on_event)
-        run->on_event(run, &event);
-}
-
-/* The mark in a text whose middle is missing (run_stream_render()): where it is, or the end. What
- * is before it has at most `head` bytes, less a character that was cut. */
-static size_t find_mark(const char *text, size_t len, size_t head, size_t *ret_len,
-                        uint64_t *ret_dropped)
-{
-    static const char before[] = "\n… [", behind[] = " bytes dropped] …\n";
-    size_t from = head > 3 ? head - 3 : 0;
-    const char *at = from < len ? memmem(text + from, len - from, before, strlen(before)) : NULL;
-    const char *number = at ? at + strlen(before) : NULL;
-    char *end = NULL;
-    unsigned long long dropped = at ? strtoull(number, &end, 10) : 0;
-
-    *ret_len = 0;
-    if (!at || end == number || dropped > INT64_MAX ||
-        (size_t)(text + len - end) < strlen(behind) || memcmp(end, behind, strlen(behind)) != 0)
-        return len;
-    *ret_len = (size_t)(end - at) + strlen(behind);
-    *ret_dropped = dropped;
-    return (size_t)(at - text);
-}
-
-static void take_piece(struct run *run, bool is_stderr, const char *text, size_t len)
-{
-    struct masker *masker = NULL;
-
-    if (len)
-        give_out(run, is_stderr, mask_stream(mask_context_of(run), &masker, text, len));
-    give_out(run, is_stderr, mask_stream_end(mask_context_of(run), &masker));
-    mask_stream_free(&masker);
-}
-
-static void take_stream(struct run *run, const json_t *object, bool is_stderr)
-{
-    const char *key = is_stderr ? "stderr" : "stdout";
-    const json_t *json = json_object_get(object, key);
-    const char *text = json_string_value(json);
-    size_t len = json_string_length(json), head, mark = 0;
-    uint64_t limit = run->terms.limits.output_bytes, dropped = 0;
-
-    if (!text)
-        return;
-    head = len;
-    if (json_is_true(json_object_get(json_object_get(object, "truncated"), key)))
-        head = find_mark(text, len, (size_t)(limit - limit / 2), &mark, &dropped);
-    take_piece(run, is_stderr, text, head);
-    if (mark) {
-        run_stream_skip(is_stderr ? &run->result.err : &run->result.out, dropped);
-        take_piece(run, is_stderr, text + head + mark, len - head - mark);
-    }
-}
-
-static void tell_displays(struct run *run)
-{
-    for (size_t i = 0; run->on_event && i < run->result.n_displays; i++)
-        run->on_event(run, &(struct run_event){.kind = RUN_EVENT_DISPLAY,
-                                               .offset = i,
-                                               .display = &run->result.displays[i]});
 }
 
 /* --- files --- */
@@ -358,18 +262,27 @@ static int take_value(struct run *run, const json_t *object, struct error *err)
     return 0;
 }
 
-static int take_result(struct run *run, const json_t *object, struct error *err)
+/* Of a cell: whether the variables are still there. */
+static void take_state(struct run *run, const json_t *object)
+{
+    const char *word = json_get_text(object, "session_state");
+
+    for (int i = RUN_STATE_KEPT; *run->origin.session && i <= RUN_STATE_FRESH; i++)
+        if (strcmp(word, run_state_name((enum run_state)i)) == 0)
+            run->result.state = (enum run_state)i;
+}
+
+static int take_result(struct run *run, struct inside_live *live, const json_t *object,
+                       struct error *err)
 {
     run->result.layers = layers_of(json_object_get(object, "layers"));
     if (result_read(object, run, err) < 0 ||
         (run->result.status != RUN_REFUSED && check_layers(run, err) < 0))
         return -1;
     take_masked(run, json_object_get(object, "masked"));
-    take_stream(run, object, false);
-    take_stream(run, object, true);
-    result_read_displays(json_object_get(object, "displays"), run);
-    mask_displays(run);
-    tell_displays(run);
+    take_state(run, object);
+    inside_take_streams(run, live, object);
+    inside_take_displays(run, live, json_object_get(object, "displays"));
     take_files(run, object);
     take_collected(run, object);
     take_fingerprint(run, object);
@@ -393,17 +306,28 @@ static enum error_code code_of(const char *name)
     return E_SYSTEM;
 }
 
-static void take_error(struct run *run, const json_t *answer)
+static void take_error(struct masks *masks, const json_t *answer, struct error *err)
 {
     const json_t *error = json_object_get(answer, "error");
     const char *message = json_get_text(error, "message"), *hint = json_get_text(error, "hint");
 
-    mask_error(run->masks, &run->result.error, code_of(json_get_text(error, "code")),
+    mask_error(masks, err, code_of(json_get_text(error, "code")),
                text_span(*message ? message : "the virtual machine gave no answer"),
                text_span(hint));
 }
 
-void inside_take_answer(struct run *run, int status, const char *body, size_t len)
+void inside_take_error(struct masks *masks, const char *body, size_t len, struct error *err)
+{
+    cleanup_json json_t *answer = NULL;
+
+    if (json_text_load(body, len, &limits, &answer, err) < 0)
+        (void)error_wrap(err, "the virtual machine's answer");
+    else
+        take_error(masks, answer, err);
+}
+
+void inside_take_answer(struct run *run, struct inside_live *live, int status, const char *body,
+                        size_t len)
 {
     cleanup_json json_t *answer = NULL;
     struct error err = {0};
@@ -412,9 +336,9 @@ void inside_take_answer(struct run *run, int status, const char *body, size_t le
     if (json_text_load(body, len, &limits, &answer, &err) < 0)
         error_wrap(&err, "the virtual machine's answer");
     else if (status != 200)
-        take_error(run, answer);
+        take_error(run->masks, answer, &run->result.error);
     else
-        (void)take_result(run, answer, &err);
+        (void)take_result(run, live, answer, &err);
     if (err.code != E_NONE && run->result.error.code == E_NONE)
         error_move(&run->result.error, &err);
     error_done(&err);

@@ -55,9 +55,10 @@ static int add_limits(const struct config *config, struct buf *out, struct error
     }
     return buf_printf(out, err,
                       "descriptors = %lld\ninodes = %lld\nfile_mb = %lld\nqueue_max = 65536\n"
-                      "jobs_max = 0\nsessions_max = 0\nruns_max = %d\n",
+                      "jobs_max = 0\nsessions_max = %d\nsession_idle_s = 0\n"
+                      "session_lifetime_s = 0\nruns_max = %d\n",
                       (long long)config->descriptors, (long long)config->inodes,
-                      (long long)config->file_mb, LIMIT_SANDBOXES);
+                      (long long)config->file_mb, LIMIT_SANDBOXES, LIMIT_SANDBOXES);
 }
 
 int inside_settings(const struct config *config, struct buf *out, struct error *err)
@@ -82,7 +83,7 @@ int inside_settings(const struct config *config, struct buf *out, struct error *
     return *config->policies_dir ? add_text(out, "policies_dir", config->policies_dir, err) : 0;
 }
 
-/* --- requests --- */
+/* --- what a machine cannot give --- */
 
 /* Each change to them would have to be judged outside, by the write broker: the guest's own is not
  * believed. */
@@ -94,27 +95,14 @@ static bool has_writable_grant(const struct run_terms *terms)
     return false;
 }
 
-static int check(const struct run *run, struct error *err)
-{
-    const struct run_terms *terms = &run->terms;
-    const struct run_program *program = &run->program;
-    const struct {
-        bool is_wanted;
-        const char *what;
-    } table[] = {
-        {has_writable_grant(terms), "directories that programs may change (`:rw`, `:cow`)"},
-        {terms->net != NULL, "hosts (`net`)"},
-        {terms->environment != NULL, "environments other than `system`"},
-        {terms->has_terminal, "terminals"},
-        {terms->is_on_host, "isolation `process`"},
-        {program->language == RUN_COMMAND, "commands without a shell"},
-        {program->is_check || program->only_checks, "checks of programs"},
-        {program->is_input_passed || program->is_input_open, "input that comes while it runs"},
-        {program->script != NULL, "programs in granted directories"},
-        {*program->context != '\0' || program->directory != NULL, "cells"},
-    };
+struct wanted {
+    bool is_wanted;
+    const char *what;
+};
 
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+static int refuse(const struct wanted *table, size_t n, struct error *err)
+{
+    for (size_t i = 0; i < n; i++)
         if (table[i].is_wanted) {
             error_set(err, E_UNSUPPORTED, "%s cannot be had in a virtual machine yet",
                       table[i].what);
@@ -122,6 +110,36 @@ static int check(const struct run *run, struct error *err)
         }
     return 0;
 }
+
+int inside_check(const struct run_terms *terms, struct error *err)
+{
+    const struct wanted table[] = {
+        {has_writable_grant(terms), "directories that programs may change (`:rw`, `:cow`)"},
+        {terms->net != NULL, "hosts (`net`)"},
+        {terms->environment != NULL, "environments other than `system`"},
+        {terms->n_ports > 0, "ports (`ports`)"},
+        {terms->has_terminal, "terminals"},
+        {terms->is_on_host, "isolation `process`"},
+    };
+
+    return refuse(table, ARRAY_SIZE(table), err);
+}
+
+static int check_program(const struct run_program *program, struct error *err)
+{
+    const struct wanted table[] = {
+        {program->language == RUN_COMMAND, "commands without a shell"},
+        {program->is_check || program->only_checks, "checks of programs"},
+        {program->is_input_passed || program->is_input_open, "input that comes while it runs"},
+        {program->script != NULL, "programs in granted directories"},
+        {*program->context != '\0' || program->directory != NULL, "contexts"},
+        {program->is_notebook || program->auto_print_str, "cells of notebooks"},
+    };
+
+    return refuse(table, ARRAY_SIZE(table), err);
+}
+
+/* --- requests --- */
 
 static int add(json_t *object, const char *key, json_t *value, const char *what, struct error *err)
 {
@@ -218,7 +236,8 @@ static int add_grants(const struct run_terms *terms, json_t *body, struct error 
     return terms->workdir ? add(body, "workdir", json_string(terms->workdir), "`workdir`", err) : 0;
 }
 
-static int add_limit_rows(const struct run_limits *limits, json_t *body, struct error *err)
+static int add_limit_rows(const struct run_limits *limits, bool is_cell, json_t *body,
+                          struct error *err)
 {
     for (size_t i = 0; i < RUN_LIMIT_REQUEST_ROWS; i++) {
         const struct run_limit *limit = &run_limit_table[i];
@@ -226,28 +245,22 @@ static int add_limit_rows(const struct run_limits *limits, json_t *body, struct 
         json_t *number =
             run_limit_is_whole(limit) ? json_integer((json_int_t)value) : json_real(value);
 
-        if (json_object_set_new(body, limit->name, number) < 0)
+        if (is_cell && limit->scope != RUN_LIMIT_OF_CELL)
+            json_decref(number);
+        else if (json_object_set_new(body, limit->name, number) < 0)
             return error_memory(err);
     }
     return 0;
 }
 
-int inside_request(const struct run *run, struct buf *out, struct error *err)
-{
-    const struct run_program *program = &run->program;
-    cleanup_json json_t *body = json_object();
+/* --- three bodies --- */
 
-    if (!body)
-        return error_memory(err);
-    if (check(run, err) < 0 ||
-        add(body, "code", json_stringn(buf_str(&program->code), program->code.len), "the program",
+static int add_program(const struct run_program *program, json_t *body, struct error *err)
+{
+    if (add(body, "code", json_stringn(buf_str(&program->code), program->code.len), "the program",
             err) < 0 ||
         add(body, "language", json_string(languages[program->language].name), "", err) < 0 ||
-        add(body, "profile", json_string(run->terms.profile), "the profile", err) < 0 ||
-        add_limit_rows(&run->terms.limits, body, err) < 0 || add_env(&run->terms, body, err) < 0 ||
-        add_files(program, body, err) < 0 || add_grants(&run->terms, body, err) < 0)
-        return -1;
-    if (program->args && add_args(program->args, body, err) < 0)
+        add_files(program, body, err) < 0)
         return -1;
     if (program->has_input &&
         add(body, "stdin", json_stringn(buf_str(&program->input), program->input.len),
@@ -255,7 +268,68 @@ int inside_request(const struct run *run, struct buf *out, struct error *err)
         return -1;
     if (program->auto_print)
         (void)json_object_set_new(body, "auto_print", json_true());
+    return 0;
+}
+
+static int add_terms(const struct run_terms *terms, json_t *body, struct error *err)
+{
+    if (add(body, "profile", json_string(terms->profile), "the profile", err) < 0 ||
+        add_limit_rows(&terms->limits, false, body, err) < 0 || add_env(terms, body, err) < 0)
+        return -1;
+    return add_grants(terms, body, err);
+}
+
+int inside_request(const struct run *run, struct buf *out, struct error *err)
+{
+    cleanup_json json_t *body = json_object();
+
+    if (!body)
+        return error_memory(err);
+    if (inside_check(&run->terms, err) < 0 || check_program(&run->program, err) < 0 ||
+        add_program(&run->program, body, err) < 0 || add_terms(&run->terms, body, err) < 0 ||
+        (run->program.args && add_args(run->program.args, body, err) < 0))
+        return -1;
     if (run->terms.has_seed)
         (void)json_object_set_new(body, "seed", json_integer((json_int_t)run->terms.seed));
+    return json_text_dump(body, JSON_TEXT_COMPACT, out, err);
+}
+
+/* A machine that is still there when its host has forgotten the session: longer than that host
+ * waits. */
+#define CLOCK_GRACE_MS ((uint64_t)600000)
+
+static int add_clock(const char *name, uint64_t ms, json_t *body, struct error *err)
+{
+    json_t *seconds = json_real((double)(ms + CLOCK_GRACE_MS) / 1000);
+
+    if (ms && json_object_set(body, name, seconds) < 0)
+        error_memory(err);
+    json_decref(seconds);
+    return err->code == E_NONE ? 0 : -1;
+}
+
+int inside_opening(const char *name, const struct run_terms *terms, uint64_t idle_ms,
+                   uint64_t lifetime_ms, struct buf *out, struct error *err)
+{
+    cleanup_json json_t *body = json_object();
+
+    if (!body)
+        return error_memory(err);
+    if (inside_check(terms, err) < 0 || add(body, "name", json_string(name), "", err) < 0 ||
+        add_clock("idle_s", idle_ms, body, err) < 0 ||
+        add_clock("lifetime_s", lifetime_ms, body, err) < 0 || add_terms(terms, body, err) < 0)
+        return -1;
+    return json_text_dump(body, JSON_TEXT_COMPACT, out, err);
+}
+
+int inside_cell(const struct run *cell, struct buf *out, struct error *err)
+{
+    cleanup_json json_t *body = json_object();
+
+    if (!body)
+        return error_memory(err);
+    if (check_program(&cell->program, err) < 0 || add_program(&cell->program, body, err) < 0 ||
+        add_limit_rows(&cell->terms.limits, true, body, err) < 0)
+        return -1;
     return json_text_dump(body, JSON_TEXT_COMPACT, out, err);
 }

@@ -60,6 +60,8 @@ struct keeper {
     uint64_t n_runs, n_starts;
     struct error failure; /* the last one; E_NONE: there was none */
     uint64_t failure_ns;
+    void (*on_end)(void *user);
+    void *user;
 };
 
 static bool is_emulated(const struct config *config)
@@ -147,6 +149,8 @@ static void fail(struct keeper *keeper, const struct error *err)
     error_copy(&keeper->failure, err);
     keeper->failure_ns = loop_now_ns();
     forget(keeper);
+    if (keeper->on_end)
+        keeper->on_end(keeper->user);
     refuse_all(keeper, err);
 }
 
@@ -472,6 +476,17 @@ void keeper_ask(struct keeper *keeper, struct keeper_guest *guest)
     loop_work_post(keeper->loop, &keeper->answering, answer_or_boot, keeper);
 }
 
+bool keeper_is_up(const struct keeper *keeper)
+{
+    return keeper->state == KEEPER_UP;
+}
+
+void keeper_on_end(struct keeper *keeper, void (*fn)(void *user), void *user)
+{
+    keeper->on_end = fn;
+    keeper->user = user;
+}
+
 void keeper_leave(struct keeper *keeper, struct keeper_guest *guest)
 {
     if (guest->is_waiting)
@@ -501,6 +516,8 @@ bool keeper_stop(struct keeper *keeper)
     error_set(&err, E_BUSY, "an operator has stopped the virtual machine");
     error_hint(&err, "the next run starts another one");
     forget(keeper);
+    if (keeper->on_end)
+        keeper->on_end(keeper->user);
     refuse_all(keeper, &err);
     return true;
 }

@@ -41,6 +41,12 @@ void keeper_ask(struct keeper *keeper, struct keeper_guest *guest);
 int keeper_check_grants(const struct keeper *keeper, const struct run_terms *terms,
                         struct error *err);
 
+/* It answers; what was in an earlier one is gone. */
+bool keeper_is_up(const struct keeper *keeper);
+
+/* Called whenever a machine has ended, before those who wait for a connection are refused. */
+void keeper_on_end(struct keeper *keeper, void (*fn)(void *user), void *user);
+
 /* It does not wait any more. */
 void keeper_leave(struct keeper *keeper, struct keeper_guest *guest);
 

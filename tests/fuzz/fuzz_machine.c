@@ -35,6 +35,7 @@ static void check(const struct run *run)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     static struct masks *masks;
+    struct inside_live live = {0};
     struct run *run = run_new();
 
     if (!masks)
@@ -52,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (!run->program.collect || !(run->program.collect[0] = strdup("*")))
         abort();
     if (len)
-        inside_take_answer(run, data[0] == '2' ? 200 : 500, (const char *)data + 1, len - 1);
+        inside_take_answer(run, &live, data[0] == '2' ? 200 : 500, (const char *)data + 1, len - 1);
+    inside_live_done(&live);
     check(run);
     run_free(run);
     return 0;

@@ -131,8 +131,15 @@ class Server:
                      "XDG_RUNTIME_DIR": self.files.name, "XDG_CONFIG_HOME": self.files.name},
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=become,
             )  # fmt: skip
-        assert until(self.socket.exists), self.log.read_text()
+        assert until(self.answers), self.log.read_text()
         self.token = (self.state / "belljar" / "token").read_text().strip()
+
+    def answers(self):
+        try:
+            self.connect().close()
+        except OSError:
+            return False
+        return True
 
     def __enter__(self):
         return self

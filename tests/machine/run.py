@@ -17,6 +17,7 @@ import traceback
 from pathlib import Path
 
 import machines
+import sessions
 from machines import call, receive, run, send, until
 
 WALLS = {"user-namespace", "mount-namespace", "pid-namespace", "network-namespace", "private-root", "no-capabilities", "landlock",
@@ -282,7 +283,6 @@ def test_the_trail_is_the_servers(server):
 
 def test_what_a_machine_cannot_give_is_refused_by_name(server):
     for path, body, word in (
-        ("/v1/sessions", {}, "sessions"),
         ("/v1/run", {"code": "print(1)", "allow": ["/usr/share:ro"], "profile": "open"}, "allow"),
         ("/v1/run", {"code": "print(1)", "net": ["example.org"], "profile": "open"}, "net"),
     ):
@@ -539,7 +539,7 @@ SERVER = [
     test_a_place_of_belljars_own_that_is_new_is_not_shown, test_a_directory_in_the_place_of_a_granted_one_is_refused,
     test_an_operator_sees_and_stops_the_machine, test_only_operators_see_the_machine,
     test_directories_that_programs_may_change_are_refused_by_name, test_many_runs_at_once_get_their_own_answers,
-    test_qemu_is_killed_in_a_run_of_a_server, test_virtiofsd_is_killed_in_a_run, test_belljar_machine_is_killed_in_a_run,
+    *sessions.TESTS, test_qemu_is_killed_in_a_run_of_a_server, test_virtiofsd_is_killed_in_a_run, test_belljar_machine_is_killed_in_a_run,
     test_the_listener_is_killed, test_a_server_is_killed,
 ]  # fmt: skip
 

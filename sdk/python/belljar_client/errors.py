@@ -82,6 +82,7 @@ _BY_CODE: Dict[str, Type[BelljarError]] = {
     "auth": AuthError,
     "denied": DeniedError,
     "not_found": NotFoundError,
+    "session_lost": NotFoundError,
     "busy": BusyError,
     "too_large": TooLargeError,
     "unsupported": UnsupportedError,

@@ -102,6 +102,7 @@ const BY_CODE = {
   auth: AuthError,
   denied: DeniedError,
   not_found: NotFoundError,
+  session_lost: NotFoundError,
   busy: BusyError,
   too_large: TooLargeError,
   unsupported: UnsupportedError,

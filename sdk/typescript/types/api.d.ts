@@ -2,7 +2,7 @@
 
 export type Error = {
   error: {
-    code: "invalid" | "auth" | "denied" | "not_found" | "busy" | "too_large" | "unsupported" | "protocol" | "system" | "internal";
+    code: "invalid" | "auth" | "denied" | "not_found" | "busy" | "too_large" | "unsupported" | "protocol" | "session_lost" | "system" | "internal";
     message: string;
     hint: string | null;
   };
