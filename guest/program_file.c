@@ -56,6 +56,10 @@ int program_file_set(struct span code)
     file = PyUnicode_FromString(path);
     r = file ? PyDict_SetItemString(globals, "__file__", file) : -1;
     Py_XDECREF(file);
+    /* That of an interpreter without a program is a class, which inspect.getmembers() would list
+     * among those of the program. */
+    if (PyDict_SetItemString(globals, "__loader__", Py_None) < 0)
+        r = -1;
     PyErr_Clear();
     if (r == 0 && mentions(code, words))
         make(path, code);

@@ -2,6 +2,7 @@
 #include "guest/policy/internal.h"
 #include "sandbox/places.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -179,6 +180,58 @@ static bool is_own_file(const struct policy *policy, PyObject *args, Py_ssize_t 
     return value == Py_None;
 }
 
+/* There is no such place. A program that tries a path and has an answer for FileNotFoundError gets
+ * that; it may ask os.path.exists() as well. With `makes_it`, the last part of the path is what the
+ * program is about to make. */
+static bool is_missing(struct span path, bool makes_it)
+{
+    static const char *const alive[] = {"/proc", "/dev", "/sys"};
+    char text[PATH_MAX], *slash;
+    struct stat st;
+
+    if (path.len < 2 || path.len >= sizeof(text) || path.data[0] != '/' || leads_up(path) ||
+        memmem(path.data, path.len, "//", 2) || memchr(path.data, 0, path.len) ||
+        policy_is_database_file(path))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(alive); i++)
+        if (is_at_or_below(path, alive[i]))
+            return false;
+    memcpy(text, path.data, path.len);
+    text[path.len] = '\0';
+    if (makes_it) {
+        slash = strrchr(text, '/');
+        if (slash[1] == '\0' || slash == text)
+            return false;
+        *slash = '\0';
+    }
+    return lstat(text, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static int say_missing(PyObject *args)
+{
+    errno = ENOENT;
+    PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, policy_arg(args, 0));
+    return -1;
+}
+
+bool policy_is_missing_directory(struct span path)
+{
+    return is_missing(path, true);
+}
+
+/* Events about a file that has to be there. */
+static bool needs_file(const char *event)
+{
+    static const char *const events[] = {"os.chdir",  "os.chmod",   "os.remove",
+                                         "os.rename", "os.rmdir",   "os.truncate",
+                                         "os.utime",  "os.listdir", "os.scandir"};
+
+    for (size_t i = 0; i < COUNT_OF(events); i++)
+        if (strcmp(event, events[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Such an event is followed by others, one for each file. */
 static bool is_summary(const char *event)
 {
@@ -198,6 +251,8 @@ int policy_audit_open(const struct policy *policy, const char *event, PyObject *
     if (span_is(path, "/dev/null") || (!opens_for_writing(args) && may_read(path)) ||
         is_scratch(path))
         return 0;
+    if (is_missing(path, opens_for_writing(args)))
+        return say_missing(args);
     return policy_caller_is_importing() ? 0 : policy_refuse_file(policy, event, path);
 }
 
@@ -209,6 +264,8 @@ int policy_audit_list(const struct policy *policy, const char *event, PyObject *
         return 0;
     if (policy_text_arg(args, 0, &path) && may_read(path))
         return 0;
+    if (needs_file(event) && is_missing(path, false))
+        return say_missing(args);
     return policy_caller_is_importing() ? 0 : policy_refuse_file(policy, event, path);
 }
 
@@ -247,5 +304,8 @@ int policy_audit_change(const struct policy *policy, const char *event, PyObject
     (void)policy_text_arg(args, 0, &path);
     if (is_scratch(path) || is_clean_up(event, path) || is_step_up(policy, event, args))
         return 0;
+    if (needs_file(event) ? is_missing(path, false)
+                          : strcmp(event, "os.mkdir") == 0 && is_missing(path, true))
+        return say_missing(args);
     return policy_caller_is_importing() ? 0 : policy_refuse_file(policy, event, path);
 }

@@ -1,9 +1,9 @@
 /* Databases: the addresses that a program may connect to, and the files that SQLite opens.
  *
- * `ATTACH` and `VACUUM INTO` name files in SQL, as a parameter or an expression, and no event reports
- * them. SQLite opens each file through a table of functions that it keeps in its own memory. The
- * function that opens is replaced there, once, and judges the path that SQLite has made of the
- * name.
+ * `ATTACH` and `VACUUM INTO` name files in SQL, as a parameter or an expression, and no event
+ * reports them. SQLite opens each file through a table of functions that it keeps in its own
+ * memory. The function that opens is replaced there, once, and judges the path that SQLite has made
+ * of the name.
  */
 #include "guest/policy/internal.h"
 #include "guest/versions.h"
@@ -150,7 +150,9 @@ static bool may_open_database(const struct policy *policy, struct span path)
         return true;
     if (path.len > 5 && memcmp(path.data, "file:", 5) == 0)
         return is_own_address(policy, path);
-    return (policy->powers & POWER_WORKSPACE) && policy_is_in_workspace(path);
+    /* SQLite's own error says that it cannot be opened. */
+    return (policy->powers & POWER_WORKSPACE) &&
+           (policy_is_in_workspace(path) || policy_is_missing_directory(path));
 }
 
 int policy_audit_sqlite(const struct policy *policy, const char *event, PyObject *args)

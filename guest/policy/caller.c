@@ -90,6 +90,19 @@ int policy_caller_prepare(void)
     return 0;
 }
 
+/* The list of the interpreter has the modules of all systems. */
+static bool is_of_other_system(struct span name)
+{
+    static const char *const names[] = {"winreg",  "msvcrt",   "winsound",    "nt",
+                                        "_winapi", "_winreg",  "_overlapped", "msilib",
+                                        "_msi",    "_scproxy", "_wmi"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (span_is(name, names[i]))
+            return true;
+    return false;
+}
+
 static bool is_in_stdlib(struct span name)
 {
     PyObject *known = Py_IsInitialized() ? PySys_GetObject("stdlib_module_names") : NULL;
@@ -100,7 +113,7 @@ static bool is_in_stdlib(struct span name)
         return false;
     Py_XDECREF(text);
     PyErr_Clear();
-    return found;
+    return found && !is_of_other_system(name);
 }
 
 static struct span top_of(struct span module)

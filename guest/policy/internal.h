@@ -292,6 +292,9 @@ bool policy_is_in_workspace(struct span path);
 /* A path as SQLite has made it absolute. Needs no lock of the interpreter. */
 bool policy_is_database_file(struct span path);
 
+/* The directory of this absolute path is not there, and the program cannot make it. */
+bool policy_is_missing_directory(struct span path);
+
 /* When a policy is sealed: notes where the program starts. -1: it cannot be told. */
 int policy_files_begin(void);
 

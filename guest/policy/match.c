@@ -51,7 +51,7 @@ static PyObject *get_attribute(PyObject *type, PyObject *name)
     PyObject *value = real_getattro(type, name);
     const struct policy *policy;
 
-    if (!is_name(name, match_args) || !(policy = policy_sealed()) || !policy_caller_is_guest(false))
+    if (!is_name(name, match_args) || !(policy = policy_sealed()) || !policy_caller_is_guest(true))
         return value;
     if (!value && Py_TYPE(type)->tp_getattro != get_attribute &&
         PyErr_ExceptionMatches(PyExc_AttributeError)) {
@@ -70,11 +70,18 @@ static bool is_metaclass(PyObject *object)
     return PyType_Check(object) && PyType_IsSubtype((PyTypeObject *)object, &PyType_Type);
 }
 
-/* Attributes of its classes are asked for here, whoever else hears of it. */
+/* Attributes of its classes are asked for here: by the interpreter, or by a function of the
+ * standard library, as a metaclass in typing.py has it. */
 static bool asks_us(PyTypeObject *metaclass)
 {
     PyObject *method = type_attribute(metaclass, getattribute);
+    struct span file;
+    bool ok;
 
+    if (method && PyFunction_Check(method)) {
+        file = span_of_str(((PyCodeObject *)PyFunction_GET_CODE(method))->co_filename, &ok);
+        return ok && policy_is_stdlib_path(file);
+    }
     return method && Py_IS_TYPE(method, &PyWrapperDescr_Type) &&
            ((PyWrapperDescrObject *)method)->d_wrapped == (void *)get_attribute;
 }

@@ -272,7 +272,10 @@ static void refuse(const struct policy *policy, PyObject *module, struct span na
     char dotted[2 * POLICY_KEY_MAX];
 
     (void)snprintf(dotted, sizeof(dotted), "%.*s.%.*s", SHOWN(own), SHOWN(name));
-    policy_refuse(policy, PyExc_AttributeError, "import", span_of(dotted), "`%s`", dotted);
+    if (span_is(name, "__dict__"))
+        policy_refuse(policy, PyExc_AttributeError, "attribute", name, "`%s`", dotted);
+    else
+        policy_refuse(policy, PyExc_AttributeError, "import", span_of(dotted), "`%s`", dotted);
 }
 
 static PyObject *get_attribute(PyObject *module, PyObject *name)

@@ -11,13 +11,14 @@
     X(Import) X(ImportFrom) X(Name) X(Attribute) X(Call) X(Constant) X(Subscript) X(MatchClass)    \
     X(ExceptHandler) X(FunctionDef) X(AsyncFunctionDef) X(ClassDef) X(arg) X(alias) X(Load)        \
     X(Store) X(BinOp) X(Add) X(JoinedStr) X(FormattedValue) X(MatchAs) X(MatchStar)                \
-    X(MatchMapping) X(Assign) X(AnnAssign) X(Tuple) X(List) X(Module) X(Try)
+    X(MatchMapping) X(Assign) X(AnnAssign) X(Tuple) X(List) X(Module) X(Try)     \
+    X(If) X(Compare) X(Eq) X(In)
 
 #define FIELDS(X)                                                                                  \
     X(names) X(module) X(level) X(name) X(asname) X(id) X(ctx) X(attr) X(value) X(func) X(args)    \
     X(kwd_attrs) X(lineno) X(col_offset) X(end_lineno) X(end_col_offset) X(left) X(right) X(op)    \
     X(slice) X(arg) X(values) X(rest) X(targets) X(target) X(elts) X(patterns)          \
-    X(handlers) X(type) X(body)
+    X(handlers) X(type) X(body) X(test) X(ops) X(comparators)
 /* clang-format on */
 
 struct node_types {

@@ -39,6 +39,13 @@ static bool is_own_method(void)
     return policy_caller_says((const char *const[]){"__getattribute__", NULL}, SAID_AT_ALL);
 }
 
+/* isinstance() and dir() ask a class with its own `__getattribute__` for it, which passes that on.
+ * type(x) is the same. */
+static bool is_class_of_object(const struct policy *policy, struct span name)
+{
+    return span_is(name, "__class__") && policy_class_is_soft(policy);
+}
+
 /* A pattern asks a class with a metaclass of the program's own; match.c judges the answer. */
 static bool is_asked_by_pattern(PyObject *self, struct span name)
 {
@@ -61,7 +68,8 @@ static PyObject *guarded_getattribute(PyObject *self, PyObject *args, void *wrap
     text = span_of_str(exact, &ok);
     if (!ok)
         (void)refuse(policy, text);
-    else if (is_asked_by_pattern(self, text) || check_name(policy, text) == 0) {
+    else if (is_asked_by_pattern(self, text) || is_class_of_object(policy, text) ||
+             check_name(policy, text) == 0) {
         before = policy_modules_read_by_name(true);
         if (!is_own_method())
             policy_modules_read_for_program(self);

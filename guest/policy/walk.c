@@ -248,12 +248,85 @@ static const char *const import_errors[] = {"ImportError", "ModuleNotFoundError"
                                             "BaseException", NULL};
 static const char *const name_errors[] = {"NameError", "Exception", "BaseException", NULL};
 
+/* `os.name`, `sys.platform`, `platform.system()` */
+static bool names_system(PyObject *node)
+{
+    if (node && Py_IS_TYPE(node, node_types.Call) &&
+        node_count(node_get(node, node_names.args)) == 0)
+        return node_get(node, node_names.func) &&
+               node_has_attr(node_get(node, node_names.func), "system");
+    return node && (node_has_attr(node, "name") || node_has_attr(node, "platform"));
+}
+
+static bool is_other_system(PyObject *node)
+{
+    static const char *const names[] = {"nt",     "win32",  "win", "windows", "Windows",
+                                        "cygwin", "darwin", "mac", "Darwin",  "java"};
+    PyObject *text =
+        node && Py_IS_TYPE(node, node_types.Constant) ? node_text(node, node_names.value) : NULL;
+
+    for (size_t i = 0; text && i < COUNT_OF(names); i++)
+        if (PyUnicode_CompareWithASCIIString(text, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool are_other_systems(PyObject *node)
+{
+    PyObject *items =
+        node && (Py_IS_TYPE(node, node_types.Tuple) || Py_IS_TYPE(node, node_types.List))
+            ? node_get(node, node_names.elts)
+            : NULL;
+    bool all = node_count(items) > 0;
+
+    for (Py_ssize_t i = 0; i < node_count(items) && all; i++)
+        all = is_other_system(PyList_GET_ITEM(items, i));
+    return all;
+}
+
+/* `if sys.platform == "win32":`, `.startswith("win")`, `in ("nt", "java")`: the body is for another
+ * system, and runs nowhere here. */
+static bool is_for_other_system(PyObject *test)
+{
+    PyObject *func, *args, *ops, *right;
+
+    if (test && Py_IS_TYPE(test, node_types.Call)) {
+        func = node_get(test, node_names.func);
+        args = node_get(test, node_names.args);
+        return func && node_has_attr(func, "startswith") && node_count(args) == 1 &&
+               names_system(node_get(func, node_names.value)) &&
+               is_other_system(PyList_GET_ITEM(args, 0));
+    }
+    if (!test || !Py_IS_TYPE(test, node_types.Compare) ||
+        !names_system(node_get(test, node_names.left)))
+        return false;
+    ops = node_get(test, node_names.ops);
+    args = node_get(test, node_names.comparators);
+    if (node_count(ops) != 1 || node_count(args) != 1)
+        return false;
+    right = PyList_GET_ITEM(args, 0);
+    return Py_IS_TYPE(PyList_GET_ITEM(ops, 0), node_types.Eq)   ? is_other_system(right)
+           : Py_IS_TYPE(PyList_GET_ITEM(ops, 0), node_types.In) ? are_other_systems(right)
+                                                                : false;
+}
+
+/* Imports in it are judged when they are run: the body of such a `try`, or of such an `if`.
+ * Borrowed; or NULL. */
+static PyObject *body_judged_later(PyObject *node)
+{
+    if (Py_IS_TYPE(node, node_types.Try))
+        return tried_body(node, import_errors);
+    return Py_IS_TYPE(node, node_types.If) && is_for_other_system(node_get(node, node_names.test))
+               ? node_get(node, node_names.body)
+               : NULL;
+}
+
 /* Pushes the node's children so that the first comes off first. */
 static int push_children(struct stack *stack, struct pending parent)
 {
     PyObject *dict = PyObject_GenericGetDict(parent.node, NULL);
     bool tries = Py_IS_TYPE(parent.node, node_types.Try);
-    PyObject *tried = tries ? tried_body(parent.node, import_errors) : NULL;
+    PyObject *tried = body_judged_later(parent.node);
     PyObject *named = tries ? tried_body(parent.node, name_errors) : NULL;
     size_t first = stack->count;
     PyObject *key, *value;

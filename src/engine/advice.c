@@ -165,6 +165,36 @@ static bool is_version(struct span s)
     return true;
 }
 
+/* Names of versions that are newer than those of Debian 12. */
+static const char *older_name(struct span said)
+{
+    static const struct {
+        const char *error, *instead;
+    } rows[] = {
+        {"Invalid frequency: ME", "'M' for the end of a month"},
+        {"Invalid frequency: BME", "'BM' for the last business day of a month"},
+        {"Invalid frequency: QE", "'Q' for the end of a quarter"},
+        {"Invalid frequency: YE", "'A' for the end of a year"},
+        {"'DataFrame' object has no attribute 'map'", "applymap()"},
+        {"'numpy' has no attribute 'trapezoid'", "np.trapz()"},
+        {"'numpy' has no attribute 'concat'", "np.concatenate()"},
+        {"'numpy' has no attribute 'permute_dims'", "np.transpose()"},
+        {"'numpy' has no attribute 'pow'", "np.power()"},
+        {"'numpy' has no attribute 'acos'", "np.arccos()"},
+        {"'numpy' has no attribute 'asin'", "np.arcsin()"},
+        {"'numpy' has no attribute 'atan'", "np.arctan()"},
+        {"'numpy' has no attribute 'atan2'", "np.arctan2()"},
+        {"'numpy' has no attribute 'unstack'", "list(np.moveaxis(a, axis, 0))"},
+        {"'numpy' has no attribute 'cumulative_sum'", "np.cumsum()"},
+        {"name 'root_mean_squared_error'", "mean_squared_error(y, p, squared=False)"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (has_text(said, rows[i].error))
+            return rows[i].instead;
+    return NULL;
+}
+
 static int add_version(const struct wire_exception *e, const struct run_terms *terms,
                        struct buf *out)
 {
@@ -174,6 +204,9 @@ static int add_version(const struct wire_exception *e, const struct run_terms *t
     (void)terms;
     if (!is_module_name(name) || !is_version(version))
         return -1;
+    if (older_name(e->message))
+        return buf_printf(out, NULL, "%.*s %.*s is installed: write %s", SHOWN(name),
+                          SHOWN(version), older_name(e->message));
     return buf_printf(out, NULL, "%.*s %.*s is installed: write what that version has", SHOWN(name),
                       SHOWN(version));
 }

@@ -87,6 +87,18 @@ TEST(what_another_version_has_gets_the_version)
     }
 }
 
+TEST(a_newer_name_gets_the_one_that_is_there)
+{
+    struct wire_exception e = {
+        .name = span_of("AttributeError"),
+        .message = span_of("module 'numpy' has no attribute 'trapezoid'"),
+        .advice = WIRE_ADVICE_VERSION,
+        .names = {.items = {span_of("numpy"), span_of("1.24.2")}, .count = 2}};
+    cleanup_free char *text = advice_on(&e, &(struct run_terms){0});
+
+    assert_string_equal(text, "numpy 1.24.2 is installed: write np.trapz()");
+}
+
 TEST(a_module_for_the_network_is_told_that_there_is_none)
 {
     static const char said[] = "No module named 'httpx'";

@@ -264,7 +264,10 @@ TEST(alternatives_are_named)
         {"import subprocess\n", "profile `open`"},
         {"().__class__\n", "isinstance"},
         {"import io\nio.FileIO\n", "io.open"},
-        {"import sys\nsys.settrace\n", "tracing"},
+        {"import sys\nsys.settrace\n", "use print()"},
+        {"from logging.handlers import SysLogHandler\n", "FileHandler"},
+        {"x.ctypes\n", "a.tobytes()"},
+        {"print(__spec__)\n", "`__name__`"},
         {"__import__('x')\n", "import statement"},
     };
 
