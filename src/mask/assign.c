@@ -413,9 +413,14 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
     if (sign == SIGN_COLON && sign_is_report(s, name, what, &value))
         return;
     /* --token requires --connect */
-    if (sign == SIGN_BLANK && what == NAME_TOKEN && is_plain_word(s, value.start, value.end) &&
-        masker_is_at(s, value.end, " --"))
-        return;
+    if (sign == SIGN_BLANK && what == NAME_TOKEN && is_plain_word(s, value.start, value.end)) {
+        if (masker_is_half(s, value.end, " --")) {
+            masker_wait(s, kind, from, value.start);
+            return;
+        }
+        if (masker_is_at(s, value.end, " --"))
+            return;
+    }
     /* Another option, or a sentence about this one. */
     if (sign == SIGN_BLANK &&
         (is_option_word(s, value.start, value.end) ||
@@ -427,19 +432,28 @@ static void read_assigned(struct masker *s, unsigned kind, size_t from,
         return;
     /* /etc/passwd:root:x:0 */
     if (sign == SIGN_COLON && at == name->end + 1 && name->start &&
-        masker_at(s, name->start - 1) == '/')
+        masker_at(s, name->start - 1) == '/' &&
+        !(name->start > 1 && masker_at(s, name->start - 2) == ' ' && /* tool /password:X */
+          masker_is_unlike_words(s, value.start, value.end)))
         return;
     /* A list of words is no list of pairs: only what looks the part is taken. */
     if (sign == SIGN_COMMA && !(value.is_quoted && is_defined(s, name))) {
         if (!value.is_quoted || (!name->is_flag && !has_digits(s, value.start, value.end)))
             return;
-        if (!name->is_flag && !masker_is_strong(s, what, value.start, value.end))
+        if (!name->is_flag && !masker_is_strong(s, what, value.start, value.end) &&
+            !(what == NAME_SECRET && masker_is_unlike_words(s, value.start, value.end)) &&
+            !(what == NAME_TOKEN && has_mark(s, value.start, value.end)))
             what = NAME_WEAK; /* "--password", "..." */
     }
     if ((sign == SIGN_TAGGED || sign == SIGN_LOOSE) &&
         !masker_is_strong(s, what, value.start, value.end) &&
-        !(what == NAME_SECRET && masker_is_unlike_words(s, value.start, value.end)) &&
-        !(sign == SIGN_LOOSE && what == NAME_TOKEN && has_mark(s, value.start, value.end)))
+        !((what == NAME_SECRET || what == NAME_PHRASE) &&
+          masker_is_unlike_words(s, value.start, value.end)) &&
+        !(sign == SIGN_LOOSE && what == NAME_TOKEN && has_mark(s, value.start, value.end)) &&
+        !(sign == SIGN_TAGGED && what == NAME_TOKEN && has_mark(s, value.start, value.end)) &&
+        !(sign == SIGN_TAGGED && what == NAME_TOKEN && value.end - value.start >= 8 &&
+          has_digits(s, value.start, value.end) &&
+          masker_is_unlike_words(s, value.start, value.end)))
         return;
     if (name->is_part && !masker_is_strong(s, what, value.start, value.end))
         return;
@@ -564,6 +578,22 @@ static void match_row(struct masker *s, unsigned kind, size_t from, const struct
     }
 }
 
+/* Behind the name in Chinese and its verb, without a blank. */
+static void match_wide_verb(struct masker *s, unsigned kind, size_t from, size_t start)
+{
+    size_t end = start;
+
+    while (end < s->view.len && end - start < 64 && masker_at(s, end) < 0x80 &&
+           !masker_is_space(masker_at(s, end)))
+        end++;
+    masker_charge(s, end - start);
+    if (masker_is_open(s, end))
+        masker_wait(s, kind, from, start < s->view.len ? start : s->view.len);
+    else if ((end = masker_trim_bare(s, start, end)) > start + 5 &&
+             masker_is_unlike_words(s, start, end))
+        masker_found(s, kind, from, start, end);
+}
+
 /* The name in Japanese or Chinese, and the value in the quotes of these languages. */
 static void match_wide_quote(struct masker *s, unsigned kind, size_t from,
                              const struct sign_name *name)
@@ -571,6 +601,11 @@ static void match_wide_quote(struct masker *s, unsigned kind, size_t from,
     static const char closers[] = "\xe3\x80\x8d", other[] = "\xe3\x80\x8f";
     size_t start = name->end + 3, end;
 
+    if (name->end > name->start + 3 && (masker_is_at(s, name->end - 3, "\xe6\x98\xaf") ||
+                                        masker_is_at(s, name->end - 3, "\xe4\xb8\xba"))) {
+        match_wide_verb(s, kind, from, name->end);
+        return;
+    }
     if (name->end + 3 > s->view.len || masker_at(s, name->end) != 0xe3 ||
         masker_at(s, name->end + 1) != 0x80 ||
         !masker_is_in("\x8c\x8e", masker_at(s, name->end + 2)))

@@ -51,9 +51,9 @@ static const struct call {
     {"Credentials(", 2, NAME_SECRET},     {"mysqli(", 3, NAME_SECRET},
     {"sqli_connect(", 3, NAME_SECRET},    {"sql_connect(", 3, NAME_SECRET},
     {"new PDO(", 3, NAME_SECRET},         {"getConnection(", 3, NAME_SECRET},
-    {"= FTP(", 3, NAME_SECRET},           {"jwt.encode(", 2, NAME_TOKEN},
-    {"jwt.sign(", 2, NAME_TOKEN},         {"jwt.decode(", 2, NAME_TOKEN},
-    {"jwt.verify(", 2, NAME_TOKEN},       {"hmac.new(", 1, NAME_TOKEN},
+    {"= FTP(", 3, NAME_SECRET},           {"jwt.encode(", 2, NAME_SECRET},
+    {"jwt.sign(", 2, NAME_SECRET},        {"jwt.decode(", 2, NAME_SECRET},
+    {"jwt.verify(", 2, NAME_SECRET},      {"hmac.new(", 1, NAME_TOKEN},
     {"createHmac(", 2, NAME_TOKEN},       {"Fernet(", 1, NAME_TOKEN},
     {"sp_addlogin ", 2, NAME_SECRET},     {"SQLdb.connect(", 3, NAME_SECRET},
     {"mysql.connect(", 3, NAME_SECRET},   {"WiFi.begin(", 2, NAME_SECRET},
@@ -62,12 +62,27 @@ static const struct call {
     {"pgp_sym_decrypt(", 2, NAME_SECRET}, {"set_password(", 3, NAME_SECRET},
     {"linkedsrvlogin ", 5, NAME_SECRET},  {"Oracle.connect(", 2, NAME_SECRET},
     {"Github(", 1, NAME_TOKEN},           {"TOTP(", 1, NAME_TOKEN},
-    {"Serializer(", 1, NAME_TOKEN},       {"OAuthHandler(", 2, NAME_TOKEN},
+    {"Serializer(", 1, NAME_SECRET},      {"OAuthHandler(", 2, NAME_TOKEN},
     {"bearer_auth(", 1, NAME_TOKEN},      {"Telegraf(", 1, NAME_TOKEN},
     {"rest.Client(", 2, NAME_TOKEN},      {"lib.FTP(", 3, NAME_SECRET},
     {"FTP_TLS(", 3, NAME_SECRET},         {"login(key=", 1, NAME_TOKEN},
     {" login(", 2, NAME_SECRET},          {"__construct(", 3, NAME_SECRET},
     {"ple_bind_s(", 2, NAME_SECRET},      {"simple_bind(", 2, NAME_SECRET},
+    {"DigestAuth(", 2, NAME_SECRET},      {"AuthProvider(", 2, NAME_SECRET},
+    {"SMBConnection(", 2, NAME_SECRET},   {"signIn(", 2, NAME_SECRET},
+    {"bot.run(", 1, NAME_TOKEN},          {"WebClient(", 1, NAME_TOKEN},
+    {"TelegramClient(", 3, NAME_TOKEN},   {"APIClient(", 1, NAME_TOKEN},
+    {"Stripe(", 1, NAME_TOKEN},           {"createCipheriv(", 2, NAME_TOKEN},
+    {"SecretKeySpec(", 1, NAME_TOKEN},    {"CookieStore(", 1, NAME_SECRET},
+    {"CookieStore.new(", 1, NAME_SECRET}, {"cookieParser(", 1, NAME_SECRET},
+    {".bind(", 2, NAME_SECRET},           {"withPassword(", 1, NAME_SECRET},
+    {"hashpw(", 1, NAME_SECRET},          {"bcrypt.hash(", 1, NAME_SECRET},
+    {"password_hash(", 1, NAME_SECRET},   {"make_password(", 1, NAME_SECRET},
+    {"AES_ENCRYPT(", 2, NAME_SECRET},     {"AES_DECRYPT(", 2, NAME_SECRET},
+    {"hmac.New(", 2, NAME_TOKEN},         {"Encoder.encode(", 1, NAME_SECRET},
+    {"etCredential(", 3, NAME_TOKEN},     {"HeaderValue(", 2, NAME_TOKEN},
+    {"create_user(", 3, NAME_SECRET},     {"name_pw_set(", 2, NAME_SECRET},
+    {"AES.encrypt(", 2, NAME_SECRET},     {"AES.decrypt(", 2, NAME_SECRET},
 };
 
 static const struct call *call_at(const struct masker *s, size_t from, size_t to)
@@ -116,8 +131,14 @@ static bool find_string(const struct masker *s, size_t *start, size_t *end)
         *end -= 8;
     if (*end - *start > 13 && memcmp(masker_view(s, *end - 13), ".toCharArray(", 13) == 0)
         *end -= 13;
+    if (*end - *start > 10 && memcmp(masker_view(s, *end - 10), ".getBytes(", 10) == 0)
+        *end -= 10;
+    if (masker_is_at(s, *start, "key="))
+        *start += 4;
     for (unsigned n = 0; n < 2 && *start < *end; n++) {
-        if (masker_is_in("bNru", masker_at(s, *start)))
+        if (*start + 7 < *end && memcmp(masker_view(s, *start), "[]byte(", 7) == 0)
+            *start += 7;
+        else if (masker_is_in("bNru", masker_at(s, *start)))
             ++*start;
         else if (*start + 5 < *end && memcmp(masker_view(s, *start), "Some(", 5) == 0)
             *start += 5;
@@ -141,6 +162,13 @@ void masker_match_call(struct masker *s, unsigned kind, size_t from, size_t to)
         masker_charge(s, end - at + 1);
         if (masker_is_open(s, end + 1)) {
             masker_wait(s, kind, from, at < s->view.len ? at : s->view.len);
+            return;
+        }
+        /* client.login("X"), with a token alone */
+        if (n == 1 && call->index == 2 && end < limit && end < s->view.len &&
+            masker_at(s, end) == ')' && end - at > 20 && find_string(s, &start, &end) &&
+            masker_is_strong(s, NAME_TOKEN, start, end)) {
+            masker_found(s, kind, from, start, end);
             return;
         }
         if (n == call->index) {

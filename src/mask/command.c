@@ -25,6 +25,7 @@
  *   !       the first word that is no option ends it
  *   ?       as the first of them: the word of the command is a common one, so that values must not
  *           look like words
+ *   ~       the same, anywhere in a line: with ?, the command begins one
  */
 static const struct command {
     const char *name, *rules;
@@ -50,6 +51,24 @@ static const struct command {
     {"impdp", "#1/"},
     {"neo4j-admin", ">set-initial-password"},
     {"rabbitmqadmin", "-p"},
+    {"message-digest-key", "~ #3"},
+    {"com2sec", "~ #3"},
+    {"valkey-cli", "-a >AUTH"},
+    {"xh", "-a: --auth:"},
+    {"oras login", "-p"},
+    {"poetry publish", "-p"},
+    {"bundle config", "#2: #3:"},
+    {"ccrypt", "-K"},
+    {"set-user-password", "~ #3"},
+    {"freerdp", "=/p:"},
+    {"smbmap", "-p"},
+    {"netexec", "-p"},
+    {"nxc", "-p"},
+    {"samba-tool", "~ #4"},
+    {"curlftpfs", "#1:"},
+    {"reset-admin-password", "#1"},
+    {"ctl admins add", "#2"},
+    {"certutil", "-p"},
     {"net user", "#2"},
     {"net use", "#2 #3 #4"},
     {"snowsql", "-p"},
@@ -62,7 +81,7 @@ static const struct command {
     {"psftp", "-pw"},
     {"putty", "-pw"},
     {"ncftp", "-p"},
-    {"unrar", "-p_ -hp_"},
+    {"rar", "-p_ -hp_"},
     {"pdftk", ">input_pw >owner_pw >user_pw"},
     {"qpdf", ">--encrypt"},
     {"signtool", ">/p"},
@@ -109,14 +128,14 @@ static const struct command {
     {"kaggle config", "-v"},
     {"http-basic", "#2"},
     {"AUTH", "? #1 #2"}, /* of Redis, SMTP */
-    {"requirepass", "? #1"},
+    {"requirepass", "~ #1"},
     {"LOGIN", "? #2"}, /* of IMAP */
     {"CURLOPT_USERPWD", "#1: #2:"},
     {"impacket-", "#1:"},
     {"secretsdump", "#1:"},
     {"wmiexec", "#1:"},
     {"smbexec", "#1:"},
-    {"snmp-server", "? >community"}, /* of a router */
+    {"snmp-server", "? >community >sha >md5 >128 >192 >256 >des"}, /* of a router */
     {"acr login", "-p"},
     {"tsql", "-P"},
     {"wmic", "=/password:"},
@@ -136,6 +155,7 @@ static const struct command {
     {"wscat", "--auth:"},
     {"mysql", "-p_ >password --uri@"},
     {"mycli", "-p"},
+    {"CONNECT TO", "~ >USING >using"},
     {"CONNECT", "? #1/"},
     {"mkpasswd", "? #1 #2"},
     {"nuget add", "-p"},
@@ -144,13 +164,19 @@ static const struct command {
     {"cf login", "-p"},
     {"ascii-text", "#1"},
     {"psksecret", "#1"},
-    {"option key", "? #1"},
+    {"option key", "~ #1"},
     {"authpriv", ">sha >SHA >aes >AES >md5 >MD5 >des >DES"},
     {"createUser", ">sha >SHA >aes >AES >md5 >MD5 >des >DES"},
-    {"isakmp key", "? #1"},
-    {"IDENTIFY", "? #1 #2"},
+    {"isakmp key", "~ #1"},
+    {"IDENTIFY", "~ #1 #2"},
     {"fastlane", ">--git_basic_authorization"},
     {"knife", "-P"},
+    {"winrs", "=-p: =-password:"},
+    {"networksetup", "~ #3"},
+    {"isql", "#3"},
+    {"db2 connect", "~ >using"},
+    {"yt-dlp", "-p"},
+    {"youtube-dl", "-p"},
     {"open -u", "#1,"},
     {"mariadb", "-p_"},
     {"sshpass", "-p !"},
@@ -191,7 +217,7 @@ static const struct command {
     {"etcdctl", "--user:"},
     {"ncat", "--proxy-auth:"},
     {"skopeo", "--creds: --src-creds: --dest-creds:"},
-    {"http", "-a:"},
+    {"http", "-a: --auth:"},
     {"vault\", \"login\"", "#1"},
     {"vault', 'login'", "#1"},
     {"net\", \"user\"", "#2"},
@@ -256,6 +282,13 @@ static bool next_word(const struct masker *s, struct words *w)
             break;
         if (w->is_url && (c == '+' || masker_ends_percent(s, at)))
             break;
+        /* /p:"X" */
+        if (!quote && !w->is_list && c == '"' && at > w->start &&
+            masker_is_in(":=", masker_at(s, at - 1))) {
+            quote = c;
+            at++;
+            continue;
+        }
         if (quote ? c == quote || c == '\n'
                   : masker_is_space(c) || masker_is_in(w->is_list ? "\"'" : "|;<>()`\"", c))
             break;
@@ -378,7 +411,7 @@ static void apply(struct reading *r, const char *rule, size_t len, size_t start,
             return;
         if (end - start > n && text[n] != '=' && last != '_' && is_option_word(text, end - start))
             return;
-        if (end - start > n && (n == 2 || text[n] == '='))
+        if (end - start > n && (n == 2 || last == '_' || text[n] == '='))
             found(r, start + n + (text[n] == '='), end, sign);
         else if (end - start == n && last != '_') {
             r->is_next = true;
@@ -407,6 +440,7 @@ static void apply(struct reading *r, const char *rule, size_t len, size_t start,
             (masker_name_of(text, end - start) != NAME_NONE || names_first(text, end - start));
         return;
     case '?':
+    case '~':
         r->is_strict = true;
         return;
     case '!':
@@ -423,8 +457,7 @@ static void take_word(struct reading *r, size_t start, size_t end)
 
     masker_charge(r->s, 2);
     /* key 7 X: the digit says how it is written. */
-    if (r->is_next && r->rules[0] == '?' && end == start + 1 &&
-        masker_is_digit((unsigned char)*text))
+    if (r->is_next && r->is_strict && end == start + 1 && masker_is_digit((unsigned char)*text))
         return;
     if (r->is_next) {
         found(r, start, end, r->sign);
@@ -471,7 +504,8 @@ void masker_match_command(struct masker *s, unsigned kind, size_t from, size_t t
     if (!command ||
         (from &&
          (masker_is_alnum(masker_at(s, from - 1)) || masker_is_in("_-.", masker_at(s, from - 1))) &&
-         strcmp(command->name, "zip") != 0))
+         strcmp(command->name, "zip") != 0 && strcmp(command->name, "rar") != 0 &&
+         strcmp(command->name, "freerdp") != 0))
         return;
     /* Words of protocols begin a line, or stand behind a prompt or tag. */
     if (command->rules[0] == '?' && from &&
@@ -481,9 +515,7 @@ void masker_match_command(struct masker *s, unsigned kind, size_t from, size_t t
           (from > 1 && masker_at(s, from - 1) == '\t' && masker_is_digit(masker_at(s, from - 2))) ||
           /* write(3, "AUTH X\r\n", 9) */
           (masker_at(s, from - 1) == '"' && masker_near(s, from, "write send recv read")) ||
-          (masker_at(s, from - 1) == '+' && (from == 1 || masker_at(s, from - 2) == '\n')) ||
-          strcmp(command->name, "requirepass") == 0 || strcmp(command->name, "option key") == 0 ||
-          strcmp(command->name, "isakmp key") == 0 || strcmp(command->name, "IDENTIFY") == 0))
+          (masker_at(s, from - 1) == '+' && (from == 1 || masker_at(s, from - 2) == '\n'))))
         return;
     if (strcmp(command->name, "PASS") == 0 && !masker_near(s, from, "user write send"))
         return;
@@ -531,10 +563,11 @@ void masker_match_command(struct masker *s, unsigned kind, size_t from, size_t t
 static bool reads_secret(const struct masker *s, size_t at, size_t end)
 {
     static const char *const readers[] = {
-        "sudo -S",       "passwd --stdin", "chpasswd",   "docker login",  "podman login",
-        "helm registry", "gh auth",        "su ",        "sudo chpasswd", "sudo passwd",
-        "kinit",         "oc login",       "cryptsetup", "openssl",       "vault login",
-        "passwd ",       "gpg ",           "sudo -k -S", "smbpasswd",     "wrangler secret"};
+        "sudo -S",        "passwd --stdin", "chpasswd", "docker login",  "podman login",
+        "helm registry",  "gh auth",        "su ",      "sudo chpasswd", "sudo passwd",
+        "gcloud secrets", "kubectl create", "kinit",    "oc login",      "cryptsetup",
+        "openssl",        "vault login",    "passwd ",  "gpg ",          "sudo -k -S",
+        "smbpasswd",      "wrangler secret"};
 
     for (size_t i = 0; i < ARRAY_SIZE(readers); i++) {
         size_t n = strlen(readers[i]);
@@ -614,7 +647,9 @@ void masker_match_here(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     struct words w = {.at = to, .limit = to + COMMAND_MAX};
 
-    if (!masker_near(s, from, "password passwd login secret token luks signin insert auth kinit"))
+    if (!masker_near(s, from,
+                     "password passwd login secret token luks signin insert auth kinit sudo "
+                     "load-key"))
         return;
     if (!next_word(s, &w)) {
         if (w.is_more)

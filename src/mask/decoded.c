@@ -191,8 +191,8 @@ static bool has_any(wide c)
     return halves[0] | halves[1];
 }
 
-/* The next byte with which an escape may begin. Most text has none for long. */
-static size_t find_sign(const char *text, size_t from, size_t len)
+/* The next place with such a byte among the 16 that follow. Most text has none for long. */
+static size_t find_wide(const char *text, size_t from, size_t len)
 {
     while (from < len && len - from >= 4 * sizeof(wide) &&
            !has_any(signs_in(text + from) | signs_in(text + from + sizeof(wide)) |
@@ -201,17 +201,63 @@ static size_t find_sign(const char *text, size_t from, size_t len)
         from += 4 * sizeof(wide);
     while (from < len && len - from >= sizeof(wide) && !has_any(signs_in(text + from)))
         from += sizeof(wide);
+    return from;
+}
+
+/* The next byte with which an escape may begin. */
+static size_t find_sign(const char *text, size_t from, size_t len)
+{
+    from = find_wide(text, from, len);
     while (from < len && !is_sign((unsigned char)text[from]))
         from++;
     return from < len ? from : len;
 }
 
+/* May an escape begin with the sign here, by the byte behind it? Most signs of source, of manuals
+ * and of prose begin none. */
+static bool may_begin_escape(const char *text, size_t at, size_t len)
+{
+    unsigned char next = at + 1 < len ? (unsigned char)text[at + 1] : 0;
+
+    switch (text[at]) {
+    case '%':
+        return masker_is_hex(next);
+    case '&':
+        return next == '#' || next == 'q' || next == 'a' || next == 'l' || next == 'g' ||
+               next == 'n';
+    default:
+        return next == 'u' || next == 'x';
+    }
+}
+
+static bool is_escape_at(const char *text, size_t at, size_t len)
+{
+    return may_begin_escape(text, at, len) &&
+           read_escape((const unsigned char *)text + at, len - at).state == READ_VALUE;
+}
+
+/* The first escape that begins in [from, to); SIZE_MAX: there is none. */
+static size_t find_escape(const char *text, size_t from, size_t to, size_t len)
+{
+    for (size_t at = from; at < to; at++)
+        if (is_sign((unsigned char)text[at]) && is_escape_at(text, at, len))
+            return at;
+    return SIZE_MAX;
+}
+
 size_t masker_find_escape(const struct buf *tail, const char *text, size_t len)
 {
-    for (size_t at = find_sign(text, 0, len); at < len; at = find_sign(text, at + 1, len))
-        if (read_escape((const unsigned char *)text + at, len - at).state == READ_VALUE)
-            return at - masker_said_before(tail, text, len, at);
-    return SIZE_MAX;
+    size_t at = 0, found = SIZE_MAX;
+
+    /* In text that is full of signs, the next one stands in the same few bytes: they are not looked
+     * for one after the other. */
+    while (found == SIZE_MAX && (at = find_wide(text, at, len)) < len) {
+        size_t to = len - at < sizeof(wide) ? len : at + sizeof(wide);
+
+        found = find_escape(text, at, to, len);
+        at = to;
+    }
+    return found == SIZE_MAX ? found : found - masker_said_before(tail, text, len, found);
 }
 
 size_t masker_half_escape(const char *text, size_t len)

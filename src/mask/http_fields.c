@@ -23,8 +23,7 @@ static size_t skip_signature_prefix(const struct masker *s, size_t to)
     return at;
 }
 
-/* v1=X,v0=Y: the second signature of a header, in another version. */
-static void match_next_signature(struct masker *s, unsigned kind, size_t from, size_t at)
+void masker_next_signature(struct masker *s, unsigned kind, size_t from, size_t at)
 {
     size_t to = at + 4, end;
 
@@ -68,15 +67,29 @@ void masker_match_query(struct masker *s, unsigned kind, size_t from, size_t to)
             return;
     }
     masker_found(s, kind, from, to, end);
-    match_next_signature(s, kind, from, end);
+    masker_next_signature(s, kind, from, end);
 }
 
 /* ---- fields of HTTP ---- */
+
+/* The word before the value of a pair, and what is around it: content=" and , value: ' */
+size_t masker_skip_value_name(const struct masker *s, size_t at)
+{
+    static const char *const words[] = {"value", "content"};
+    size_t start = masker_skip_any(s, at, ", \"'", 4);
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (masker_is_at(s, start, words[i]))
+            return masker_skip_blanks(s, masker_skip_any(s, start + strlen(words[i]), "\\\"'", 4));
+    return at;
+}
 
 /* Behind the name of a header: its sign, blanks, quotes. 0: it is no header. */
 static size_t header_value(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t at = masker_skip_blanks(s, masker_skip_any(s, to, "\\\"'])", 8));
+
+    at = masker_skip_value_name(s, at);
 
     if (at < s->view.len && strchr(":=,", masker_at(s, at)))
         at = masker_skip_any(s, at + 1, " \t\\\"'`bf", 12);
@@ -93,9 +106,9 @@ static size_t header_value(struct masker *s, unsigned kind, size_t from, size_t 
 static size_t scheme_length(const struct masker *s, size_t at)
 {
     static const char *const schemes[] = {
-        "bearer ",    "basic ", "token ",   "apikey ", "digest ",           "api-key ",
-        "negotiate ", "ntlm ",  "key ",     "jwt ",    "aws4-hmac-sha256 ", "splunk ",
-        "oauth ",     "genie",  "sso-key ", "bot "};
+        "bearer ",    "basic ",    "token ",   "apikey ", "digest ",           "api-key ",
+        "negotiate ", "ntlm ",     "key ",     "jwt ",    "aws4-hmac-sha256 ", "splunk ",
+        "oauth ",     "geniekey ", "sso-key ", "bot "};
 
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
         if (masker_is_at(s, at, schemes[i]))

@@ -33,7 +33,7 @@
 #define MASKER_GAPS_MAX (2 * MASKER_BLOCK)
 
 /* Room for the rows of the table. */
-#define MASKER_KINDS_MAX 768
+#define MASKER_KINDS_MAX 896
 
 /* Kinds that have no row. */
 #define MASKER_KIND_VALUE 0x10000u
@@ -333,6 +333,9 @@ size_t masker_skip_any(const struct masker *s, size_t at, const char *set, size_
 /* The text stands here, in any case. */
 bool masker_is_at(const struct masker *s, size_t at, const char *text);
 
+/* The text ends before it is known whether this stands here. */
+bool masker_is_half(const struct masker *s, size_t at, const char *text);
+
 /* An invisible thing stands right before this byte. */
 bool masker_has_gap(const struct masker *s, size_t at);
 
@@ -438,6 +441,14 @@ void masker_match(struct masker *s, unsigned kind, size_t from, size_t to);
 void masker_match_token(struct masker *s, unsigned kind, size_t from);
 void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to);
 void masker_match_query(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_signature(struct masker *s, unsigned kind, size_t from, size_t to);
+
+/* Behind the word before the value of a pair: content= and , value: of a field that has a name. */
+size_t masker_skip_value_name(const struct masker *s, size_t at);
+
+/* v1=X,v0=Y: the second signature of a header, in another version, at `at`. */
+void masker_next_signature(struct masker *s, unsigned kind, size_t from, size_t at);
+
 void masker_match_header(struct masker *s, unsigned kind, size_t from, size_t to);
 void masker_match_scheme(struct masker *s, unsigned kind, size_t from, size_t to);
 void masker_match_cookie(struct masker *s, unsigned kind, size_t from, size_t to);

@@ -8,28 +8,29 @@
 
 /* The matcher for a place where the anchor of a row was found. */
 enum masker_matcher {
-    MASKER_TOKEN,    /* the row's pattern is all there is to it */
-    MASKER_AWS,      /* a token, behind which a bare secret key may stand */
-    MASKER_NAME,     /* a word that names secrets: what is assigned to it */
-    MASKER_PAIR,     /* a name that stands before a value, on the next line or in the next field */
-    MASKER_QUERY,    /* ?name=value in a URL */
-    MASKER_URL,      /* scheme://user:password@host */
-    MASKER_HEADER,   /* Authorization: scheme value */
-    MASKER_SCHEME,   /* Bearer value, Basic value, anywhere */
-    MASKER_COOKIE,   /* Cookie: name=value; ... */
-    MASKER_LOGIN,    /* curl -u user:password, .netrc, .pgpass */
-    MASKER_COMMAND,  /* an argument of a well-known command */
-    MASKER_CALL,     /* an argument of a call that logs in */
-    MASKER_ACCOUNT,  /* credentials: user / value */
-    MASKER_BEFORE,   /* value="..." name="token" */
-    MASKER_ECHO,     /* echo value | command */
-    MASKER_HERE,     /* command <<< value */
-    MASKER_USE,      /* use value as the password */
-    MASKER_SQL,      /* a value in a statement */
-    MASKER_ENCODED,  /* a name and a value in base64 */
-    MASKER_MANIFEST, /* data: of a Kubernetes Secret */
-    MASKER_NEAR,     /* a UUID or a bare key behind the name of the service */
-    MASKER_PEM,      /* -----BEGIN ... PRIVATE KEY-----, up to its end */
+    MASKER_TOKEN,     /* the row's pattern is all there is to it */
+    MASKER_AWS,       /* a token, behind which a bare secret key may stand */
+    MASKER_NAME,      /* a word that names secrets: what is assigned to it */
+    MASKER_PAIR,      /* a name that stands before a value, on the next line or in the next field */
+    MASKER_QUERY,     /* ?name=value in a URL */
+    MASKER_SIGNATURE, /* X-Signature: value, also as a string and its value */
+    MASKER_URL,       /* scheme://user:password@host */
+    MASKER_HEADER,    /* Authorization: scheme value */
+    MASKER_SCHEME,    /* Bearer value, Basic value, anywhere */
+    MASKER_COOKIE,    /* Cookie: name=value; ... */
+    MASKER_LOGIN,     /* curl -u user:password, .netrc, .pgpass */
+    MASKER_COMMAND,   /* an argument of a well-known command */
+    MASKER_CALL,      /* an argument of a call that logs in */
+    MASKER_ACCOUNT,   /* credentials: user / value */
+    MASKER_BEFORE,    /* value="..." name="token" */
+    MASKER_ECHO,      /* echo value | command */
+    MASKER_HERE,      /* command <<< value */
+    MASKER_USE,       /* use value as the password */
+    MASKER_SQL,       /* a value in a statement */
+    MASKER_ENCODED,   /* a name and a value in base64 */
+    MASKER_MANIFEST,  /* data: of a Kubernetes Secret */
+    MASKER_NEAR,      /* a UUID or a bare key behind the name of the service */
+    MASKER_PEM,       /* -----BEGIN ... PRIVATE KEY-----, up to its end */
     MASKER_EMAIL,
     MASKER_PHONE,
     MASKER_DIGITS, /* payment cards and social security numbers */

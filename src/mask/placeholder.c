@@ -236,6 +236,20 @@ static bool is_inserted(const char *text, size_t len)
     return text[0] == '$' && len > 8 && masker_is_type_name(text + 1, len - 1);
 }
 
+/* &#x3C;Buffer|TypedArray>, in documents that are HTML. */
+static bool is_escaped_name(const char *text, size_t len)
+{
+    static const char *const opens[] = {"&lt;", "&#x3C;", "&#x3c;", "&#60;"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(opens); i++) {
+        size_t n = strlen(opens[i]);
+
+        if (len > n && memcmp(text, opens[i], n) == 0)
+            return !masker_has_digit(text + n, len - n);
+    }
+    return false;
+}
+
 static bool is_template(const char *text, size_t len)
 {
     static const char *const words[] = {"***", "...", "\xe2\x80\xa6", "\xe2\x80\xa2\xe2\x80\xa2",
@@ -243,9 +257,9 @@ static bool is_template(const char *text, size_t len)
 
     size_t rule = masker_text_until(text, len, "|");
 
-    if (is_inserted(text, len) || is_enclosed(text, len) || has_variable(text, len) ||
-        is_typeset(text, len) || is_format(text, len) || is_possessive(text, len) ||
-        is_bits(text, len))
+    if (is_inserted(text, len) || is_escaped_name(text, len) || is_enclosed(text, len) ||
+        has_variable(text, len) || is_typeset(text, len) || is_format(text, len) ||
+        is_possessive(text, len) || is_bits(text, len))
         return true;
     /* required|min:8 */
     if (rule < len && masker_lists_of(text, rule) >> LIST_NOTHING & 1)
@@ -254,6 +268,14 @@ static bool is_template(const char *text, size_t len)
         (strchr("{(", text[1]) || (text[1] >= 'A' && text[1] <= 'Z') || text[1] == '_'))
         return masker_text_until(text + 1, len - 1, "^@!;&|,\\<>?*~=+#%$/-") == len - 1 ||
                text[1] == '{' || text[1] == '(';
+    if (text[0] == '#' && len > 3 && text[1] == '{') /* #{ENV['NAME']} */
+        return true;
+    if (len > 4 && memcmp(text, "@@", 2) == 0 && memcmp(text + len - 2, "@@", 2) == 0 &&
+        masker_is_identifier(text + 2, len - 4)) /* @@NAME@@ */
+        return true;
+    if (text[0] == '(' && text[len - 1] == ')' && len > 2 &&
+        masker_lists_of(text + 1, len - 2) >> LIST_NOTHING & 1) /* (unset) */
+        return true;
     if (text[0] == '%' && len > 1 && (strchr("({%", text[1]) || text[len - 1] == '%' || len == 2))
         return true;
     return holds(text, len, words, ARRAY_SIZE(words));
@@ -270,6 +292,25 @@ static bool is_pattern(const char *text, size_t len)
            (group && memchr(text, '(', (size_t)(group - text)));
 }
 
+/* uuid4(), crypto.randomBytes(32), request.headers.get('x'): code that makes or reads a value. */
+static bool is_call(const char *text, size_t len)
+{
+    size_t name = 0, dots = 0, digits = 0;
+
+    for (; name < len && text[name] != '('; name++) {
+        unsigned char c = (unsigned char)text[name];
+
+        dots += c == '.';
+        digits += masker_is_digit(c);
+        if (!masker_is_alnum(c) && c != '_' && c != '.')
+            return false;
+    }
+    if (name < 4 || digits > 1 || name + 2 > len || text[len - 1] != ')')
+        return false;
+    return name + 2 == len ||
+           (dots && (masker_is_in("\"'", (unsigned char)text[name + 1]) || len - name < 8));
+}
+
 bool masker_is_placeholder(const char *text, size_t len)
 {
     static const char *const words[] = {
@@ -279,7 +320,7 @@ bool masker_is_placeholder(const char *text, size_t len)
     if (!text || len > MASKER_PLACEHOLDER_MAX)
         return false;
     if (is_filler(text, len) || is_template(text, len) || is_pattern(text, len) ||
-        (masker_lists_of(text, len) >> LIST_NOTHING & 1))
+        is_call(text, len) || (masker_lists_of(text, len) >> LIST_NOTHING & 1))
         return true;
     if (len >= 4 && (strncasecmp(text, "your", 4) == 0 || strncasecmp(text, "env.", 4) == 0))
         return true;

@@ -16,6 +16,10 @@ static bool is_database_scheme(const struct masker *s, size_t from)
         "snowflake", "couchdb",    "cassandra", "neo4j",   "bolt"};
     size_t start = from;
 
+    /* Most are http and https, and are not compared with all the others. */
+    if ((from >= 4 && memcmp(masker_view(s, from - 4), "http", 4) == 0) ||
+        (from >= 5 && memcmp(masker_view(s, from - 5), "https", 5) == 0))
+        return false;
     while (start && from - start < 16 && masker_is_alnum(masker_at(s, start - 1)))
         start--;
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
@@ -23,6 +27,26 @@ static bool is_database_scheme(const struct masker *s, size_t from)
             strncasecmp(schemes[i], masker_view(s, start), from - start) == 0)
             return true;
     return false;
+}
+
+/* Ends of a host, and of what stands before it. */
+static bool ends_authority(unsigned char c)
+{
+    switch (c) {
+    case '\0':
+    case '/':
+    case '?':
+    case '#':
+    case '"':
+    case '\'':
+    case '<':
+    case '>':
+    case '`':
+    case '\\':
+        return true;
+    default:
+        return masker_is_space(c);
+    }
 }
 
 /* The password of the authority at `to`, or of what there is of it. */
@@ -52,8 +76,7 @@ static enum masker_read find_password(const struct masker *s, size_t to, bool is
         value->is_quoted = true;
         return colon && colon < sign ? READ_VALUE : READ_NONE;
     }
-    while (at < s->view.len && at - to < AUTHORITY_MAX && !masker_is_space(masker_at(s, at)) &&
-           !strchr("/?#\"'<>`\\", masker_at(s, at))) {
+    while (at < s->view.len && at - to < AUTHORITY_MAX && !ends_authority(masker_at(s, at))) {
         if (masker_at(s, at) == ':' && !colon)
             colon = at + 1;
         if (masker_at(s, at) == '@')

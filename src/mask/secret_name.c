@@ -119,6 +119,12 @@ static enum masker_name judge(const struct words *words, unsigned last)
         return judge_key(words, last) == NAME_TOKEN ? NAME_WEAK : NAME_NONE;
     if (strcmp(word, "auth") == 0 && last && strncmp(words->items[last - 1], "redis", 5) == 0)
         return NAME_SECRET;
+    if (last && strcmp(word, "community") == 0 && strcmp(words->items[last - 1], "snmp") == 0)
+        return NAME_SECRET;
+    if (last && strcmp(word, "u00f1a") == 0 && strcmp(words->items[last - 1], "contrase") == 0)
+        return NAME_SECRET; /* as JSON writes it */
+    if (last && strcmp(word, "cookie") == 0 && strcmp(words->items[last - 1], "session") == 0)
+        return NAME_WEAK;
     if (strcmp(word, "id") == 0 && last && strcmp(words->items[last - 1], "session") == 0)
         return NAME_WEAK;
     if (is_one_of(words, last, LIST_WEAK))

@@ -111,7 +111,10 @@ static bool looks_secret(const struct masker *s, enum masker_name what, size_t s
     if (is_direct && what == NAME_SECRET && n.digits && len >= 8 && is_short_line(s, name, end))
         return true; /* enable password X */
     return !is_direct || (masker_is_mixed(text, len) && (n.upper || n.digits >= 8) && n.lower) ||
-           n.marks || masker_near(s, name, "user login with using use log new old tried initial");
+           n.marks ||
+           masker_near(s, name,
+                       "user login with using use log new old tried initial bad wrong found match "
+                       "candidate");
 }
 
 bool masker_looks_said(const struct masker *s, enum masker_name what, size_t start, size_t end)

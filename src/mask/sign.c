@@ -255,8 +255,7 @@ static enum sign find_value_field(const struct masker *s, size_t at, size_t *ret
     return sign;
 }
 
-/* Behind "name" or "key", a sign and quotes, as they are or escaped. */
-static bool is_field_name(const struct masker *s, const struct sign_name *name)
+bool sign_is_field_name(const struct masker *s, const struct sign_name *name)
 {
     static const char *const signs[] = {":",   "=",   "&#61;", "\\u003d", "\\u003D",
                                         "%3D", "%3A", "%253D", "%253A"};
@@ -304,14 +303,15 @@ static bool is_field_name(const struct masker *s, const struct sign_name *name)
     return false;
 }
 
-/* Behind the sign of ["password"]=>\n  string(12) "X", as PHP prints values. SIZE_MAX: more must
+/* Behind the sign of ["password"]=> string(12) "X", as PHP prints values. SIZE_MAX: more must
  * come. */
 static size_t skip_dumped(const struct masker *s, size_t at)
 {
     static const char word[] = "string(";
     size_t i = at, n = 0;
 
-    if (at < 2 || masker_at(s, at - 1) != '>' || at >= s->view.len || masker_at(s, at) != '\n')
+    if (at < 2 || masker_at(s, at - 1) != '>' || at >= s->view.len ||
+        !masker_is_in("\n ", masker_at(s, at)))
         return at;
     i = masker_skip_any(s, at + 1, " ", 32);
     while (word[n] && i + n < s->view.len && masker_at(s, i + n) == (unsigned char)word[n])
@@ -429,138 +429,6 @@ static size_t skip_markup(const struct masker *s, size_t at)
     return end == at ? at : masker_skip_blanks(s, end);
 }
 
-/* Behind the end of one element and the beginning of the next, where that one holds values:
- * <key>name</key><string>X</string>. 0: it is no such place; SIZE_MAX: more must come. */
-static size_t find_next_element(const struct masker *s, size_t at, bool *ret_is_sure)
-{
-    static const char *const elements[] = {"<string>", "<value>", "<td>",
-                                           "<dd>",     "<code>",  "<span>",
-                                           "<strong>", "<b>",     "<span class=\"value\">"};
-    size_t i = at + 2;
-
-    if (masker_is_open(s, i))
-        return SIZE_MAX;
-    if (i >= s->view.len || masker_at(s, at + 1) != '/')
-        return 0;
-    while (i < s->view.len && i - at < 16 && masker_is_alnum(masker_at(s, i)))
-        i++;
-    if (masker_is_open(s, i))
-        return SIZE_MAX;
-    if (i >= s->view.len || masker_at(s, i) != '>')
-        return 0;
-    i = masker_skip_any(s, i + 1, " \t\r\n", BLANKS_MAX);
-    masker_charge(s, i - at);
-    for (size_t k = 0; k < ARRAY_SIZE(elements); k++) {
-        size_t n = 0;
-
-        while (elements[k][n] && i + n < s->view.len &&
-               masker_at(s, i + n) == (unsigned char)elements[k][n])
-            n++;
-        if (elements[k][n] && masker_is_open(s, i + n))
-            return SIZE_MAX;
-        if (!elements[k][n]) {
-            *ret_is_sure = k < 2;
-            return i + n;
-        }
-    }
-    return 0;
-}
-
-/* Behind <value> within an element that has the name; SIZE_MAX: more must come. */
-static size_t skip_open_element(const struct masker *s, size_t at)
-{
-    size_t i = masker_skip_any(s, at, " \t\r\n", BLANKS_MAX), name;
-
-    if (masker_is_open(s, i))
-        return SIZE_MAX;
-    if (i >= s->view.len || masker_at(s, i) != '<')
-        return at;
-    for (name = ++i; i < s->view.len && i - name < 16 && masker_is_alnum(masker_at(s, i));)
-        i++;
-    masker_charge(s, i - at);
-    if (masker_is_open(s, i))
-        return SIZE_MAX;
-    return i > name && i < s->view.len && masker_at(s, i) == '>' ? i + 1 : at;
-}
-
-/* <name a="b">: behind it. 0 and SIZE_MAX as above. */
-static size_t skip_attributes(const struct masker *s, size_t at)
-{
-    size_t i = at;
-
-    while (i < s->view.len && i - at < 120 && !strchr("<>\n", masker_at(s, i)))
-        i++;
-    masker_charge(s, i - at);
-    if (masker_is_open(s, i) && i - at < 120)
-        return SIZE_MAX;
-    return i < s->view.len && masker_at(s, i) == '>' && masker_at(s, i - 1) != '/' &&
-                   memchr(masker_view(s, at), '=', i - at)
-               ? i + 1
-               : 0;
-}
-
-/* name type = "X": the string. 0 and SIZE_MAX as above. */
-static size_t skip_type(const struct masker *s, size_t at)
-{
-    size_t i = at;
-
-    while (i < s->view.len && i - at < 40 &&
-           (masker_is_alnum(masker_at(s, i)) || strchr("_.*&<>[]?:;{} ", masker_at(s, i))))
-        i++;
-    masker_charge(s, i - at);
-    if (masker_is_open(s, i + 2) && i - at < 40)
-        return SIZE_MAX;
-    if (i + 2 >= s->view.len || masker_at(s, i) != '=' || masker_at(s, i - 1) != ' ' ||
-        masker_at(s, i + 1) != ' ' || !strchr("\"'`", masker_at(s, i + 2)))
-        return 0;
-    return i + 2;
-}
-
-/* The signs that are more than one character, or far from the name. */
-enum sign sign_find_far(const struct masker *s, const struct sign_name *name, size_t *ret_at)
-{
-    size_t closed = name->closed, at = name->behind;
-    unsigned char c = at < s->view.len ? masker_at(s, at) : 0;
-    size_t found = 0;
-    bool is_sure = false;
-    enum sign sign = SIGN_LOOSE;
-
-    if (c == '<') {
-        if (at + 1 < s->view.len && masker_at(s, at + 1) == '-') {
-            *ret_at = masker_skip_blanks(s, at + 2);
-            return SIGN_EQUALS;
-        }
-        found = find_next_element(s, at, &is_sure);
-        sign = is_sure ? SIGN_ELEMENT : SIGN_TAGGED;
-    } else if (c == '>' && name->is_quoted && is_field_name(s, name)) {
-        found = skip_open_element(s, at + 1);
-        sign = SIGN_TAGGED;
-    } else if ((c == '|' || c == '?') && at + 1 < s->view.len &&
-               (masker_at(s, at + 1) == c || (c == '?' && masker_at(s, at + 1) == ':'))) {
-        at += at + 2 < s->view.len && masker_at(s, at + 2) == '='; /* ||= of Ruby */
-        found = masker_skip_blanks(s, at + 2);
-        if (!masker_is_open(s, found) &&
-            (found >= s->view.len || !strchr("\"'", masker_at(s, found))))
-            found = 0;
-    } else if (c == '.' && at > closed) {
-        found = masker_skip_any(s, at, ". :", BLANKS_MAX);
-        if (!masker_is_open(s, found) && (found - at < 4 || !strchr(" :", masker_at(s, found - 1))))
-            found = 0;
-    } else if (c == '{' && name->is_quoted && at > closed) {
-        found = at;
-        sign = SIGN_NESTED;
-    } else if (at > closed && name->is_element) {
-        found = skip_attributes(s, at);
-        sign = SIGN_TAGGED;
-    } else if (at > closed && (masker_is_alnum(c) || c == '{')) {
-        found = skip_type(s, at);
-    }
-    if (!found)
-        return SIGN_NONE;
-    *ret_at = found < s->view.len ? found : s->view.len;
-    return masker_is_open(s, found == SIZE_MAX ? s->view.len : found + 1) ? SIGN_MORE : sign;
-}
-
 /* A sign that is escaped. */
 static enum sign find_escaped_sign(const struct masker *s, size_t at, size_t *ret_at)
 {
@@ -647,6 +515,12 @@ static bool is_clause(const struct masker *s, const struct sign_name *name)
            masker_near(s, name->start, "user role login alter create grant");
 }
 
+/* {:password, as Elixir and Erlang name the value of a pair. */
+static bool is_atom(const struct masker *s, const struct sign_name *name)
+{
+    return name->start >= 2 && memcmp(masker_view(s, name->start - 2), "{:", 2) == 0;
+}
+
 /* userPassword:: X, in base64, and ::set-output name=token::X */
 static bool is_double_colon(const struct masker *s, const struct sign_name *name, size_t closed,
                             size_t at)
@@ -658,8 +532,7 @@ static bool is_double_colon(const struct masker *s, const struct sign_name *name
     return name->start > 5 && memcmp(masker_view(s, name->start - 5), "name=", 5) == 0;
 }
 
-/* The text ends before it is known whether this stands here. */
-static bool is_half(const struct masker *s, size_t at, const char *text)
+bool masker_is_half(const struct masker *s, size_t at, const char *text)
 {
     size_t have = s->view.len - at, len = strlen(text);
 
@@ -669,12 +542,12 @@ static bool is_half(const struct masker *s, size_t at, const char *text)
 /* The sign behind the name. *ret_at: where the value begins, or may. */
 enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_at)
 {
-    size_t closed = name->end, at;
+    size_t closed = name->end, at, blank;
     enum masker_read r = close_name(s, &closed);
     enum sign escaped;
     unsigned char c;
 
-    at = masker_skip_blanks(s, skip_marks(s, closed));
+    at = blank = masker_skip_blanks(s, skip_marks(s, closed));
     if (at < s->view.len &&
         (masker_at(s, at) == '%' ||
          (masker_at(s, at) == '+' && at + 1 < s->view.len && masker_at(s, at + 1) == '%')))
@@ -687,7 +560,7 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
     name->is_quoted = closed > name->end;
     name->closed = closed;
     name->behind = at;
-    *ret_at = at;
+    *ret_at = blank; /* a + may also be the first character of a value */
     if (masker_is_open(s, at + 1) ||
         (masker_is_open(s, at + 2) && masker_at(s, at) == ':' && masker_at(s, at + 1) == ':')) {
         /* Behind a blank it may be the value's first letter; a line ends at once. */
@@ -695,13 +568,14 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
             *ret_at = s->view.len;
         return SIGN_MORE;
     }
+    *ret_at = at;
     if (at >= s->view.len)
         return SIGN_NONE;
     c = masker_at(s, at);
     escaped = find_escaped_sign(s, at, ret_at);
     if (escaped != SIGN_NONE)
         return escaped;
-    if (is_field_name(s, name)) {
+    if (sign_is_field_name(s, name)) {
         enum sign sign = find_value_field(s, closed, ret_at);
 
         /* It may still be the value that begins here. */
@@ -754,7 +628,7 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
         *ret_at = at + 1;
         return SIGN_ELEMENT;
     }
-    if (at > closed && (is_half(s, at, "-Value ") || is_half(s, at, "!= "))) {
+    if (at > closed && (masker_is_half(s, at, "-Value ") || masker_is_half(s, at, "!= "))) {
         *ret_at = at;
         return SIGN_MORE;
     }
@@ -776,16 +650,25 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
             return SIGN_CALL;
         }
     }
+    if (c == ',' && is_atom(s, name) && masker_is_at(s, at, ", \"")) { /* {:password, "X"} */
+        *ret_at = at + 2;
+        return SIGN_EQUALS;
+    }
     if (c == ',' && name->is_quoted) {
         *ret_at = name->is_flag ? masker_skip_any(s, at + 1, " \t\r\n", BLANKS_MAX)
                                 : masker_skip_blanks(s, at + 1);
+        if (masker_is_half(s, *ret_at, "with: "))
+            return SIGN_MORE;
+        *ret_at += masker_is_at(s, *ret_at, "with: ") ? 6 : 0; /* fill_in 'Password', with: 'X' */
         return SIGN_COMMA;
     }
     /* :password "X", ("password" . "X") */
     if (at > closed && c == '"' && name->start && masker_at(s, name->start - 1) == ':' &&
         (name->start < 2 || !masker_is_alnum(masker_at(s, name->start - 2))))
         return SIGN_EQUALS;
-    if (at > closed && c == '.' && name->is_quoted && masker_is_at(s, at, ". \"")) {
+    if (at > closed && c == '.' &&
+        (name->is_quoted || (name->start && masker_at(s, name->start - 1) == '(')) &&
+        masker_is_at(s, at, ". \"")) {
         *ret_at = at + 2;
         return SIGN_EQUALS;
     }

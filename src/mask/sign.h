@@ -48,6 +48,9 @@ enum sign sign_find(const struct masker *s, struct sign_name *name, size_t *ret_
 /* The signs that are more than one character, or far from the name. */
 enum sign sign_find_far(const struct masker *s, const struct sign_name *name, size_t *ret_at);
 
+/* Does the name stand behind "name" or "key", a sign and quotes, as they are or escaped? */
+bool sign_is_field_name(const struct masker *s, const struct sign_name *name);
+
 bool sign_is_element(enum sign sign);
 
 /* ---- what only looks like an assignment (unassigned.c) ---- */

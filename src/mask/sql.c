@@ -47,6 +47,12 @@ static bool keys_in(const struct masker *s, size_t start, size_t end)
     return masker_name_of(masker_view(s, word), end - word) != NAME_NONE;
 }
 
+/* The blank in "Auth Token". */
+static bool is_between_words(const struct masker *s, size_t at)
+{
+    return masker_at(s, at) == ' ' && at + 1 < s->view.len && masker_is_alnum(masker_at(s, at + 1));
+}
+
 /* Reads the names up to the bracket. Returns where it is; 0: there is none; SIZE_MAX: more. */
 static size_t read_names(const struct masker *s, size_t at, bool has_keys, enum masker_name *names,
                          unsigned *ret_count)
@@ -60,7 +66,8 @@ static size_t read_names(const struct masker *s, size_t at, bool has_keys, enum 
         while (at < s->view.len && masker_is_in(" \t\r\n`\"[", masker_at(s, at)))
             at++;
         for (start = at; at < s->view.len && at < limit &&
-                         (masker_is_alnum(masker_at(s, at)) || masker_at(s, at) == '_');)
+                         (masker_is_alnum(masker_at(s, at)) || masker_at(s, at) == '_' ||
+                          masker_at(s, at) >= 0x80 || is_between_words(s, at));)
             at++;
         end = at;
         while (at < s->view.len && masker_is_in(" \t\r\n`\"]", masker_at(s, at)))

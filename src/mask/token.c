@@ -360,6 +360,9 @@ void masker_match(struct masker *s, unsigned kind, size_t from, size_t to)
     case MASKER_QUERY:
         masker_match_query(s, kind, from, to);
         break;
+    case MASKER_SIGNATURE:
+        masker_match_signature(s, kind, from, to);
+        break;
     case MASKER_URL:
         masker_match_url(s, kind, from, to);
         break;

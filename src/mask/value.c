@@ -452,6 +452,11 @@ static bool is_path(const char *text, size_t len, const struct shape *n)
     if (memmem(text, len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX, "://", 3) ||
         (len > 12 && memcmp(text, "arn:aws", 7) == 0))
         return true;
+    /* vault:secret/data/app#token, ssm:/prod/db/password: a place of a store */
+    if (len < MASKER_JUDGE_MAX && n->slashes &&
+        (memcmp(text, "vault:", 6) == 0 || strncmp(text, "ssm:/", 5) == 0) &&
+        masker_reads_as_words(text, len))
+        return true;
     /* projects/X/secrets/Y/versions/1, ENV=name:latest: what a cloud keeps it as */
     if (n->slashes >= 3 && len < MASKER_JUDGE_MAX && memmem(text, len, "projects/", 9))
         return true;

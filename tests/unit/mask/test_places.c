@@ -7,6 +7,8 @@
 
 #define LABEL "[REDACTED_SECRET]"
 #define HASH  "[REDACTED_PASSWORD_HASH]"
+#define HEX32 "7cfd5af1ede81cf7a87dc5b2684e1d43"
+#define HEX64 HEX32 "54e51c57ca27d387b89356178489906f"
 
 static const struct {
     const char *text, *masked;
@@ -48,6 +50,65 @@ static const struct {
      "CREATE DATABASE LINK l CONNECT TO a IDENTIFIED BY " LABEL " USING 'x';"},
     {"form-data; name=\"token\"\r\nContent-Type: text/plain\r\n\r\nx81kQ0zz9aB7xY3kQ9\r\n",
      "form-data; name=\"token\"\r\nContent-Type: text/plain\r\n\r\n" LABEL "\r\n"},
+    /* Signatures, whatever stands between the name and the value */
+    {"h.Set(\"X-Slack-Signature\", \"v0=" HEX64 "\")",
+     "h.Set(\"X-Slack-Signature\", \"v0=[REDACTED_SIGNATURE]\")"},
+    {"proxy_set_header X-Request-Signature \"" HEX64 "\";",
+     "proxy_set_header X-Request-Signature \"[REDACTED_SIGNATURE]\";"},
+    {"{ key: 'X-Line-Signature', value: '" HEX64 "' }",
+     "{ key: 'X-Line-Signature', value: '[REDACTED_SIGNATURE]' }"},
+    {"<meta name=\"Cookie\" content=\"a=b; session=x81kQ0zz9aB7xY3kQ9\">",
+     "<meta name=\"Cookie\" content=\"a=b; session=[REDACTED_COOKIE]\">"},
+    {"Authorization: GenieKey 18bca03c-d41b-4115-82a9-d929377ef6d7\n",
+     "Authorization: GenieKey [REDACTED_AUTHORIZATION]\n"},
+    {"https://a.test/announce?passkey=97b0aa871a3c65e067ab167f3f6259cb",
+     "https://a.test/announce?passkey=" LABEL},
+    /* Typed into a field of a page */
+    {"find(By.ID, 'password').send_keys('Willow-quarry-332')",
+     "find(By.ID, 'password').send_keys('" LABEL "')"},
+    {"page.locator('#password').fill('Willow394!')", "page.locator('#password').fill('" LABEL "')"},
+    {"fill_in 'Password', with: 'Willow394!'", "fill_in 'Password', with: '" LABEL "'"},
+    {"await page.type('input[type=password]', 'willow17325');",
+     "await page.type('input[type=password]', '" LABEL "');"},
+    /* Pairs of languages, elements and dumps */
+    {"{:smtp_pwd, \"Willow394!\"}", "{:smtp_pwd, \"" LABEL "\"}"},
+    {"(adminPass . \"willow4711\")", "(adminPass . \"" LABEL "\")"},
+    {"array(1) { [\"mail_password\"]=> string(9) \"willow471\" }",
+     "array(1) { [\"mail_password\"]=> string(9) \"" LABEL "\" }"},
+    {"<property name=\"api-key\">willow_1TRcwni6</property>",
+     "<property name=\"api-key\">[REDACTED_API_KEY]</property>"},
+    {"<gpg_passphrase value=\"Willow*ZX+6\"/>", "<gpg_passphrase value=\"" LABEL "\"/>"},
+    {"<b>keystore_password</b> Cc67T3xzUyDR0<br>", "<b>keystore_password</b> " LABEL "<br>"},
+    {"INSERT INTO a (service, Auth Token) VALUES ('x', 'x81kQ0zz9aB7xY3kQ9');",
+     "INSERT INTO a (service, Auth Token) VALUES ('x', '" LABEL "');"},
+    {"\xe5\xaf\x86\xe7\xa0\x81\xe6\x98\xafk9Zx81Qm\n",
+     "\xe5\xaf\x86\xe7\xa0\x81\xe6\x98\xaf" LABEL "\n"},
+    {"{\"contrase\\u00f1a\": \"k9Zx81Qm\"}", "{\"contrase\\u00f1a\": \"" LABEL "\"}"},
+    {"device,snmp_community\nr1,k9Zx81Qm\n", "device,snmp_community\nr1," LABEL "\n"},
+    /* More commands and calls */
+    {"unrar x -hpwillow42825 x.rar\n", "unrar x -hp" LABEL " x.rar\n"},
+    {"db2 connect to x user bob using willow_aY8F\n",
+     "db2 connect to x user bob using " LABEL "\n"},
+    {"freerdp /u:u /p:\"Willow*lp+60\" /v:h\n", "freerdp /u:u /p:\"" LABEL "\" /v:h\n"},
+    {"tool /password:willow_n0CuNq\n", "tool /password:" LABEL "\n"},
+    {"ip ospf message-digest-key 1 md5 Willow1955\n",
+     "ip ospf message-digest-key 1 md5 " LABEL "\n"},
+    {"sudo -S <<< k9Zx81QmT4Wq ls\n", "sudo -S <<< " LABEL " ls\n"},
+    {"users.create_user('bob', 'b@x.test', 'Willow394!')",
+     "users.create_user('bob', 'b@x.test', '" LABEL "')"},
+    {"bcrypt.hashpw(b'Willow1984', salt)", "bcrypt.hashpw(b'" LABEL "', salt)"},
+    {"hmac.New(sha256.New, []byte(\"x81kQ0zz9aB7xY3kQ9\"))",
+     "hmac.New(sha256.New, []byte(\"" LABEL "\"))"},
+    {"await client.login('x81kQ0zz9aB7xY3kQ9x81kQ0z')", "await client.login('" LABEL "')"},
+    {"new AuthenticationHeaderValue(\"Bearer\", \"x81kQ0zz9aB7xY3kQ9\")",
+     "new AuthenticationHeaderValue(\"Bearer\", \"" LABEL "\")"},
+    {"$P$BJhgiJy3CWvdxyRkjoKRB1eR5HOq6NA\n", HASH "\n"},
+    {"Twilio('AC" HEX32 "', '" HEX32 "')", "Twilio('AC" HEX32 "', '[REDACTED_TWILIO_TOKEN]')"},
+    /* Cut in what may be the end of something else */
+    {"e_key +%aa\xac\xac\xff\xff\xfc"
+     "BsK/K4m",
+     "e_key [REDACTED_SECRET]"},
+    {"-token aaaaaaay --", "-token aaaaaaay --"},
     /* Source */
     {"h = 'Bearer ' + 'x81kQ0zz9aB7xY3kQ9'", "h = 'Bearer ' + '[REDACTED_AUTHORIZATION]'"},
     {"std::string apiKey{\"x81kQ0zz9aB7xY3kQ9\"};", "std::string apiKey{\"[REDACTED_API_KEY]\"};"},
@@ -82,6 +143,20 @@ static const struct {
 };
 
 static const char *const clean[] = {
+    /* In place of values */
+    "password=#{ENV['KEY']}\n",
+    "token: @@PASSWORD@@\n",
+    "secret = \"(unset)\"\n",
+    "password=generated\n",
+    "export SECRET_KEY=vault:secret/data/app#token\n",
+    "\"apiKey\": \"crypto.randomBytes(32)\",\n",
+    "secret = \"request.headers.get('x')\"\n",
+    "connect to gdbserver using tcp4:127.0.0.1\n",
+    "{ psk: &#x3C;Buffer|TypedArray|DataView>, identity }\n",
+    "utf-16-be-with-signature, utf-16be-with-signature\n",
+    "a||s.noDeleteOnFetchRejection,S=u\n",
+    "New `here-string' redirection operator:  <<< word2.\n",
+    "X-Signature, X-Hmac and others\n",
     "snmpwalk -v2c -c public host",
     "PASS src/parse2.test.js\n",
     "tokens = ['the', 'words9', 'of']\n",
