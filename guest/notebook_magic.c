@@ -105,6 +105,7 @@ void notebook_add_command(struct text *t, struct span command)
     for (size_t i = 0; i < command.len; i++) {
         char c = command.data[i], before = i ? command.data[i - 1] : 0;
         struct span rest = notebook_after(command, i), inner;
+        bool may_be_field = (c == '$' || c == '{') && fields < FIELDS_MAX;
         size_t n;
 
         if ((c == '\'' || c == '"') && (!quote || quote == c) && before != '\\')
@@ -116,7 +117,8 @@ void notebook_add_command(struct text *t, struct span command)
             from = ++i;
             continue;
         }
-        n = literal_braces(rest, before);
+        fields += may_be_field;
+        n = may_be_field ? literal_braces(rest, before) : 0;
         if (n) { /* `{{name}}`: "{name}", as in a format of Python */
             text_add_literal(t, (struct span){command.data + from, i + 1 - from});
             text_add_str(t, " + ");
@@ -126,9 +128,7 @@ void notebook_add_command(struct text *t, struct span command)
             from = i + 1;
             continue;
         }
-        n = (c == '$' || c == '{') && fields++ < FIELDS_MAX
-                ? find_field(rest, before, quote == '\'', &inner)
-                : 0;
+        n = may_be_field ? find_field(rest, before, quote == '\'', &inner) : 0;
         if (!n)
             continue;
         text_add_literal(t, (struct span){command.data + from, i - from});
