@@ -165,12 +165,12 @@ static const char *const shells[] = {"bash", "sh", "!", "sx", "system", "shell",
 
 /* Magics about the program's names: their argument is a text. */
 static const char *const texts[] = {
-    "who",      "whos",       "who_ls",     "reset",    "xdel",    "reset_selective",
-    "history",  "hist",       "lsmagic",    "debug",    "magic",   "quickref",
-    "psearch",  "save",       "store",      "recall",   "rep",     "rerun",
-    "macro",    "edit",       "ed",         "notebook", "pushd",   "popd",
-    "dirs",     "dhist",      "variables",  "alias",    "tb",      "precision",
-    "load_ext", "reload_ext", "autoreload", "pdb",      "aimport", NULL};
+    "who",      "whos",       "who_ls",     "reset",    "xdel",  "reset_selective",
+    "history",  "hist",       "lsmagic",    "debug",    "magic", "quickref",
+    "psearch",  "save",       "store",      "recall",   "rep",   "rerun",
+    "macro",    "edit",       "ed",         "notebook", "pushd", "popd",
+    "dirs",     "dhist",      "variables",  "alias",    "tb",    "precision",
+    "load_ext", "reload_ext", "autoreload", "pdb",      NULL};
 
 /* Those that people write without a sign in front. None is a name of Python's. */
 static const char *const bare[] = {
@@ -424,6 +424,11 @@ int notebook_add_magic(struct text *t, struct span indent, struct span line)
     }
     if (span_is(name, "pylab")) {
         text_add_str(t, "import numpy, numpy as np, matplotlib.pyplot as plt");
+        return 0;
+    }
+    if (span_is(name, "aimport")) { /* all modules are renewed, or none */
+        text_add_str(t, rest.len && rest.data[0] != '-' ? "import " : "pass");
+        text_add(t, rest.data, rest.len && rest.data[0] != '-' ? rest.len : 0);
         return 0;
     }
     if (one_of(name, questions) && is_python(rest, Py_eval_input)) {
