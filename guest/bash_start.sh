@@ -29,12 +29,13 @@ __belljar_leave() {
 exit() {
     builtin local status=$?
     [[ $BASHPID == "$$" ]] || builtin exit "${1-$status}"
-    case ${1-$status} in
+    status=${1-$status}
+    case ${status#-} in
     '' | *[!0-9]*)
         builtin printf 'bash: exit: %s: numeric argument required\n' "$1" >&2
         __belljar_leave 2
         ;;
-    *) __belljar_leave "$((${1-$status} & 255))" ;;
+    *) __belljar_leave "$((status & 255))" ;;
     esac
 }
 

@@ -1,5 +1,5 @@
-/* Where a program with lines of notebooks fails, in the numbers of its own lines: its translation
- * may have more (NOTEBOOK_EXTRA_LINE). */
+/* Gives a program with lines of notebooks, and its errors, the numbers of its own lines: its
+ * translation may have more (NOTEBOOK_EXTRA_LINE). */
 #include <string.h>
 
 #include <Python.h>
@@ -92,7 +92,7 @@ static int renumber(const struct extras *e, PyObject *node, unsigned depth)
     return r;
 }
 
-/* The exception that is set, if it is a SyntaxError, tells of a line, too. */
+/* The exception that is set has a line if it is a SyntaxError. */
 static void renumber_error(const struct extras *e)
 {
     PyObject *type, *value, *tb;

@@ -105,6 +105,7 @@ void notebook_add_command(struct text *t, struct span command)
     for (size_t i = 0; i < command.len; i++) {
         char c = command.data[i], before = i ? command.data[i - 1] : 0;
         struct span rest = notebook_after(command, i), inner;
+        bool may_be_field = (c == '$' || c == '{') && fields < FIELDS_MAX;
         size_t n;
 
         if ((c == '\'' || c == '"') && (!quote || quote == c) && before != '\\')
@@ -116,7 +117,8 @@ void notebook_add_command(struct text *t, struct span command)
             from = ++i;
             continue;
         }
-        n = literal_braces(rest, before);
+        fields += may_be_field;
+        n = may_be_field ? literal_braces(rest, before) : 0;
         if (n) { /* `{{name}}`: "{name}", as in a format of Python */
             text_add_literal(t, (struct span){command.data + from, i + 1 - from});
             text_add_str(t, " + ");
@@ -126,9 +128,7 @@ void notebook_add_command(struct text *t, struct span command)
             from = i + 1;
             continue;
         }
-        n = (c == '$' || c == '{') && fields++ < FIELDS_MAX
-                ? find_field(rest, before, quote == '\'', &inner)
-                : 0;
+        n = may_be_field ? find_field(rest, before, quote == '\'', &inner) : 0;
         if (!n)
             continue;
         text_add_literal(t, (struct span){command.data + from, i - from});
@@ -165,12 +165,12 @@ static const char *const shells[] = {"bash", "sh", "!", "sx", "system", "shell",
 
 /* Magics about the program's names: their argument is a text. */
 static const char *const texts[] = {
-    "who",      "whos",       "who_ls",     "reset",    "xdel",    "reset_selective",
-    "history",  "hist",       "lsmagic",    "debug",    "magic",   "quickref",
-    "psearch",  "save",       "store",      "recall",   "rep",     "rerun",
-    "macro",    "edit",       "ed",         "notebook", "pushd",   "popd",
-    "dirs",     "dhist",      "variables",  "alias",    "tb",      "precision",
-    "load_ext", "reload_ext", "autoreload", "pdb",      "aimport", NULL};
+    "who",      "whos",       "who_ls",     "reset",    "xdel",  "reset_selective",
+    "history",  "hist",       "lsmagic",    "debug",    "magic", "quickref",
+    "psearch",  "save",       "store",      "recall",   "rep",   "rerun",
+    "macro",    "edit",       "ed",         "notebook", "pushd", "popd",
+    "dirs",     "dhist",      "variables",  "alias",    "tb",    "precision",
+    "load_ext", "reload_ext", "autoreload", "pdb",      NULL};
 
 /* Those that people write without a sign in front. None is a name of Python's. */
 static const char *const bare[] = {
@@ -424,6 +424,11 @@ int notebook_add_magic(struct text *t, struct span indent, struct span line)
     }
     if (span_is(name, "pylab")) {
         text_add_str(t, "import numpy, numpy as np, matplotlib.pyplot as plt");
+        return 0;
+    }
+    if (span_is(name, "aimport")) { /* all modules are renewed, or none */
+        text_add_str(t, rest.len && rest.data[0] != '-' ? "import " : "pass");
+        text_add(t, rest.data, rest.len && rest.data[0] != '-' ? rest.len : 0);
         return 0;
     }
     if (one_of(name, questions) && is_python(rest, Py_eval_input)) {

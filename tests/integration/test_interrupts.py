@@ -122,6 +122,7 @@ BASH = [
     ("(exit 7); echo $?; x=$(exit 5); echo $?", "7\n5\n", 0),
     ("false; exit", "", 1),
     ("exit abc", "", 2),
+    ("exit -1", "", 255),
 ]
 
 
