@@ -79,6 +79,7 @@ struct box_cell {
     uint64_t memory_peak; /* the next three: seen by the monitor */
     uint32_t processes_peak;
     uint64_t cpu_ms;
+    bool is_peak_known; /* of processes: Linux keeps it */
 };
 
 #define BOX_CELL_INIT ((struct box_cell){.state = CELL_WAITING, .passed = 1u << CELL_WAITING})

@@ -56,8 +56,7 @@ static void note_processes(struct box *b, struct run *run)
     char what[128];
 
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE ||
-        (run->result.usage.processes_peak > 1 &&
-         run->result.usage.processes_peak < run->terms.limits.processes) ||
+        (b->cell.is_peak_known && run->result.usage.processes_peak < run->terms.limits.processes) ||
         cgroup_read(b->cgroup, CGROUP_REFUSALS, &usage, NULL) < 0)
         return;
     if (usage.forks_refused > b->forks_refused) {

@@ -224,7 +224,7 @@ static void open_counters(const struct box *b)
 {
     struct cgroup_usage usage;
 
-    (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS | CGROUP_REFUSALS, &usage, NULL);
+    (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL);
 }
 
 /* Its files are there. */
@@ -390,6 +390,7 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
         b->cpu_ns_before = usage.cpu_ns;
         run->result.usage.memory_peak_bytes = usage.memory_peak_bytes;
         run->result.usage.processes_peak = usage.processes_peak;
+        b->cell.is_peak_known = usage.processes_peak > 0;
     }
     run->result.usage.processes_peak = run->result.usage.processes_peak > b->own_processes
                                            ? run->result.usage.processes_peak - b->own_processes

@@ -38,9 +38,9 @@ struct cgroup_place {
     int fd;               /* our directory, -1 while there is none */
 };
 
-/* Files of groups that stay open between two reads: four of each of sixteen sessions, and not so
+/* Files of groups that stay open between two reads: four of each of 32 groups, and not so
  * many that descriptors become scarce. */
-#define CGROUP_COUNTERS 64
+#define CGROUP_COUNTERS 128
 
 /* Processes that a program stopped itself and that are left so: those beyond go on. */
 #define CGROUP_STOPPED_MAX 32
