@@ -50,6 +50,7 @@ struct api {
     bool has_console; /* there is a page at /console */
     char origin[96];  /* of the first address that it listens at; "": none */
     char started_at[DATE_SIZE];
+    struct spent *spent; /* on other machines of a cluster, admit/spent.h; NULL: there are none */
     struct store *store; /* what outlives runs; NULL: there is no place for it */
 };
 
