@@ -42,6 +42,9 @@ enum batch_line batch_line_read(struct span line, size_t *ret_run,
         return json_object_get(answer, "summary") ? BATCH_LINE_NOTHING : BATCH_LINE_WRONG;
     if (!json_is_integer(index) || json_integer_value(index) < 0 || !is_verdict(verdict))
         return BATCH_LINE_WRONG;
+    if (strcmp(verdict, "failed") == 0 &&
+        strcmp(json_get_text(json_object_get(answer, "error"), "code"), "busy") == 0)
+        return BATCH_LINE_NOTHING;
     *ret_run = (size_t)json_integer_value(index);
     (void)snprintf(ret_verdict, BATCH_VERDICT_MAX, "%s", verdict);
     return BATCH_LINE_RUN;

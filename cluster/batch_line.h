@@ -14,7 +14,8 @@
 #define BATCH_VERDICT_MAX 32
 
 enum batch_line {
-    BATCH_LINE_NOTHING, /* white space, or the summary of the share */
+    BATCH_LINE_NOTHING, /* white space, the summary of the share, or a run for which the node had no
+                           room: it waits for another one */
     BATCH_LINE_RUN,
     BATCH_LINE_WRONG,
 };

@@ -24,7 +24,8 @@ void beat_done(struct beat *beat)
     json_decref(beat->labels);
     json_decref(beat->profiles);
     json_decref(beat->environments);
-    beat->labels = beat->profiles = beat->environments = NULL;
+    json_decref(beat->spent);
+    beat->spent = beat->labels = beat->profiles = beat->environments = NULL;
 }
 
 static void add_list(json_t *object, const char *name, json_t *list)
@@ -56,7 +57,15 @@ int beat_write(const struct beat *beat, bool is_node, struct buf *out, struct er
         add_list(object, "labels", beat->labels);
         add_list(object, "profiles", beat->profiles);
         add_list(object, "environments", beat->environments);
+        add_list(object, "spent", beat->spent);
     }
+    if (json_text_dump(object, JSON_TEXT_COMPACT, out, err) == 0)
+        return 0;
+    if (!beat->spent || !is_node)
+        return -1;
+    (void)json_object_del(object, "spent"); /* too long: the node is there all the same */
+    error_done(err);
+    buf_clear(out);
     return json_text_dump(object, JSON_TEXT_COMPACT, out, err);
 }
 
@@ -113,6 +122,7 @@ static int take(const json_t *object, struct beat *beat, struct error *err)
     beat->labels = take_list(object, "labels");
     beat->profiles = take_list(object, "profiles");
     beat->environments = take_list(object, "environments");
+    beat->spent = json_incref(json_object_get(object, "spent"));
     return 0;
 }
 

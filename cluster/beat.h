@@ -3,7 +3,8 @@
  *     {"v":1,"name":"a1","instance":"8f0c…","version":"0.1.0","clock_ms":1794000000000,
  *      "started_ms":1793000000000,"twice":false,
  *      "draining":false,"engine":true,"room":12,"running":3,"waiting":0,"sessions":2,"relays":4,
- *      "labels":["gpu"],"profiles":["open"],"environments":["default"]}
+ *      "labels":["gpu"],"profiles":["open"],"environments":["default"],
+ *      "spent":{"since":"2026-…","tokens":{"ci":[12,3.5,1024]}}}
  *
  * Of a gateway only the first six. Unknown members are passed over, so that versions can differ.
  */
@@ -32,7 +33,8 @@ struct beat {
     bool has_engine; /* which answers */
     int64_t room;    /* runs that could begin at once */
     int64_t running, waiting, sessions;
-    int64_t relays;                           /* requests under way */
+    int64_t relays; /* requests under way */
+    json_t *spent;  /* what its engine has counted for tokens (admit/spent.h); or NULL */
     json_t *labels, *profiles, *environments; /* arrays of strings; NULL: none, or not known */
 };
 

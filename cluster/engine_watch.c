@@ -13,6 +13,9 @@
 
 #define ANSWER_BYTES (64 * KIB)
 
+/* What other nodes say, to the engine. */
+#define NEWS_BYTES (512 * KIB)
+
 struct engine_watch {
     struct node *node;
     struct bufferevent *socket;
@@ -20,6 +23,8 @@ struct engine_watch {
     struct buf text;
     uint64_t asked_ns; /* 0: nothing is asked */
     uint64_t heard_ns;
+    json_t *spent; /* by its name, what each other node has counted for tokens */
+    json_t *news;  /* of it: what the engine has not been told */
 };
 
 static void hang_up(struct engine_watch *w)
@@ -35,6 +40,8 @@ static void say_whether(struct engine_watch *w, bool has_engine)
     if (w->node->beat.has_engine == has_engine)
         return;
     w->node->beat.has_engine = has_engine;
+    if (has_engine)
+        (void)json_object_update(w->news, w->spent); /* it may be another engine */
     LOG_EVENT(has_engine ? LOG_INFO : LOG_WARNING, "engine",
               {"message", has_engine ? "the engine answers" : "the engine does not answer"});
     if (w->node->bus)
@@ -67,6 +74,8 @@ static int take(struct engine_watch *w, struct error *err)
     beat->running = number_of(answer, "running");
     beat->waiting = number_of(answer, "waiting");
     beat->sessions = number_of(answer, "sessions");
+    json_decref(beat->spent);
+    beat->spent = json_incref(json_object_get(answer, "spent"));
     trail_ship_note(node->trail, json_object_get(answer, "head"));
     node->fresh_then = (int64_t)node->n_fresh;
     return 0;
@@ -142,9 +151,36 @@ static int dial(struct engine_watch *w)
     return bufferevent_enable(w->socket, EV_READ | EV_WRITE);
 }
 
+void engine_watch_hear(struct engine_watch *w, const char *node, json_t *spent)
+{
+    if (!json_is_object(spent) || json_equal(spent, json_object_get(w->spent, node)))
+        return;
+    if (json_object_size(w->spent) == CLUSTER_NAMES_MAX && !json_object_get(w->spent, node))
+        return;
+    (void)json_object_set(w->spent, node, spent);
+    (void)json_object_set(w->news, node, spent);
+}
+
+/* Asks, and tells what is new. */
+static void send_question(struct engine_watch *w)
+{
+    cleanup_json json_t *body = json_pack("{s:O}", "nodes", w->news);
+    cleanup(buf_done) struct buf text = BUF_OF(NEWS_BYTES), all = BUF_OF(NEWS_BYTES + KIB);
+
+    if (json_object_size(w->news) == 0 || !body ||
+        json_text_dump(body, JSON_TEXT_COMPACT, &text, NULL) < 0)
+        (void)buf_add_str(&all, "GET /v1/cluster/room HTTP/1.1\r\nHost: localhost\r\n\r\n", NULL);
+    else
+        (void)buf_printf(&all, NULL,
+                         "POST /v1/cluster/room HTTP/1.1\r\nHost: localhost\r\n"
+                         "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                         text.len, buf_str(&text));
+    (void)json_object_clear(w->news);
+    (void)bufferevent_write(w->socket, buf_str(&all), all.len);
+}
+
 void engine_watch_ask(struct engine_watch *w)
 {
-    static const char question[] = "GET /v1/cluster/room HTTP/1.1\r\nHost: localhost\r\n\r\n";
     uint64_t now = loop_now_ns();
 
     if (now > w->heard_ns + AWAY_NS) {
@@ -158,7 +194,7 @@ void engine_watch_ask(struct engine_watch *w)
     http_response_done(&w->response);
     http_response_init(&w->response);
     buf_clear(&w->text);
-    (void)bufferevent_write(w->socket, question, sizeof(question) - 1);
+    send_question(w);
 }
 
 int engine_watch_new(struct node *node, struct engine_watch **ret_watch, struct error *err)
@@ -168,6 +204,12 @@ int engine_watch_new(struct node *node, struct engine_watch **ret_watch, struct 
     if (!w)
         return error_memory(err);
     w->node = node;
+    w->spent = json_object();
+    w->news = json_object();
+    if (!w->spent || !w->news) {
+        engine_watch_free(w);
+        return error_memory(err);
+    }
     http_response_init(&w->response);
     buf_init(&w->text, ANSWER_BYTES);
     *ret_watch = w;
@@ -181,5 +223,7 @@ void engine_watch_free(struct engine_watch *w)
     hang_up(w);
     http_response_done(&w->response);
     buf_done(&w->text);
+    json_decref(w->spent);
+    json_decref(w->news);
     free(w);
 }

@@ -375,6 +375,18 @@ static void on_own_name(struct node *node, const struct bus_message *message)
     beat_done(&beat);
 }
 
+/* The engine has to know what tokens have used there. */
+static void on_other_node(struct node *node, const char *name, const struct bus_message *message)
+{
+    struct beat beat;
+
+    if (beat_read(message->data, message->len, &beat, NULL) < 0)
+        return;
+    if (strcmp(beat.name, name) == 0 && !beat.is_twice)
+        engine_watch_hear(node->engine, name, beat.spent);
+    beat_done(&beat);
+}
+
 static void look_for_twin(struct node *node, uint64_t now)
 {
     if (!node->beat.is_twice || now < node->twin_ns + CLUSTER_LOST_MS * UINT64_C(1000000))
@@ -403,6 +415,8 @@ static void on_message(void *user, const struct bus_message *message)
     if (subject_read(message->subject, "alive.node", &names) &&
         strcmp(names.name, node->settings->name) == 0)
         on_own_name(node, message); /* and see below */
+    else if (subject_read(message->subject, "alive.node", &names))
+        on_other_node(node, names.name, message); /* the same */
     if (subject_read(message->subject, "node", &names))
         on_frames(node, names.sender, message);
     else if (subject_read(message->subject, "alive.gate", &names))
@@ -530,12 +544,10 @@ static int open_bus(struct node *node, struct error *err)
     node->subjects[1] = CLUSTER_SUBJECTS ".alive.gate.*";
     node->subjects[2] = node->own_subjects[1];
     node->subjects[n++] = trail_ship_subject(node->trail);
-    (void)snprintf(node->own_subjects[2], CLUSTER_SUBJECT_MAX, CLUSTER_SUBJECTS ".alive.node.%s",
-                   name);
-    if (node->jobs) /* it hears all nodes */
+    if (node->jobs) /* the next one is among them */
         job_keep_subjects(node->jobs, &node->subjects[n]);
     else
-        node->subjects[n] = node->own_subjects[2];
+        node->subjects[n] = CLUSTER_SUBJECTS ".alive.node.*";
     n += node->jobs ? JOB_KEEP_SUBJECTS : 1;
     node->subjects[n++] = store_link_subject(node->store);
     if (node->tokens) {

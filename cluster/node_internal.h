@@ -64,7 +64,7 @@ struct node {
     struct bus *bus;
     char *password;
     const char *subjects[16];
-    char own_subjects[3][CLUSTER_SUBJECT_MAX];
+    char own_subjects[2][CLUSTER_SUBJECT_MAX];
     uint64_t twin_ns; /* another process serves this node, and goes on; when it was heard last */
     uint64_t instance;
     struct beat beat;
@@ -126,3 +126,6 @@ void engine_watch_free(struct engine_watch *watch);
 
 /* Asks again. */
 void engine_watch_ask(struct engine_watch *watch);
+
+/* What another node's engine has counted for tokens; NULL: it says nothing of it. */
+void engine_watch_hear(struct engine_watch *watch, const char *node, json_t *spent);

@@ -150,7 +150,7 @@ static void give_up(struct fan *fan, bool is_all)
         is_all ? json_pack("{s:s, s:s, s:s}", "code", "unavailable", "message",
                            "no node is ready for this run", "hint", "send it again in a moment")
                : json_pack("{s:s, s:s, s:s}", "code", "node_lost", "message",
-                           "the nodes that had this run were lost, one after the other", "hint",
+                           "the nodes that had this run were lost, or had no room for it", "hint",
                            "it may have run in part; check what it does before you send it again");
     size_t run;
 

@@ -20,6 +20,7 @@ struct queue_place;
 struct quota_bucket {
     double used;
     uint64_t at_ns; /* when `used` was right */
+    double spent;   /* counted here since the server began; never less */
 };
 
 struct caller {

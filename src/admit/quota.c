@@ -103,6 +103,7 @@ int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
     if (wait_s > 0)
         return refuse("runs (`runs_per_minute`)", wait_s, ret_wait_s, err);
     caller->runs.used += r->runs_per_minute >= 0;
+    caller->runs.spent += r->runs_per_minute >= 0;
     return 0;
 }
 
@@ -112,12 +113,41 @@ static void spend(struct quota_bucket *bucket, double limit, double amount, uint
         return;
     flow_back(bucket, limit, HOUR_S, now_ns);
     bucket->used += amount;
+    bucket->spent += amount;
 }
 
 void quota_spend(struct caller *caller, uint64_t now_ns, double cpu_s, double bytes)
 {
     spend(&caller->cpu_s, caller->rights.cpu_s_per_hour, cpu_s, now_ns);
     spend(&caller->bytes, caller->rights.bytes_per_hour, bytes, now_ns);
+}
+
+bool quota_spent(const struct caller *caller, double ret_amounts[QUOTA_ALLOWANCES])
+{
+    ret_amounts[0] = caller->runs.spent;
+    ret_amounts[1] = caller->cpu_s.spent;
+    ret_amounts[2] = caller->bytes.spent;
+    return ret_amounts[0] > 0 || ret_amounts[1] > 0 || ret_amounts[2] > 0;
+}
+
+/* A machine that says nonsense shuts a token out for as long as it says it, and not for ever. */
+static void add(struct quota_bucket *bucket, double limit, double period_s, double amount,
+                uint64_t now_ns)
+{
+    if (limit < 0 || amount <= 0)
+        return;
+    flow_back(bucket, limit, period_s, now_ns);
+    if (bucket->used < 2 * limit)
+        bucket->used = bucket->used + amount < 2 * limit ? bucket->used + amount : 2 * limit;
+}
+
+void quota_add(struct caller *caller, uint64_t now_ns, const double amounts[QUOTA_ALLOWANCES])
+{
+    const struct rights *r = &caller->rights;
+
+    add(&caller->runs, r->runs_per_minute, MINUTE_S, amounts[0], now_ns);
+    add(&caller->cpu_s, r->cpu_s_per_hour, HOUR_S, amounts[1], now_ns);
+    add(&caller->bytes, r->bytes_per_hour, HOUR_S, amounts[2], now_ns);
 }
 
 void quota_spend_trail(struct caller *caller, uint64_t now_ns, double bytes)

@@ -18,6 +18,16 @@
  * caller's; NULL: out of memory. */
 json_t *quota_used(struct caller *caller, uint64_t now_ns);
 
+/* The allowances that machines of a cluster tell one another of (admit/spent.h), in this order:
+ * runs, CPU seconds, bytes. */
+#define QUOTA_ALLOWANCES 3
+
+/* All that was counted here. False: the token has no allowance, or has used none. */
+bool quota_spent(const struct caller *caller, double ret_amounts[QUOTA_ALLOWANCES]);
+
+/* Adds amounts that another machine has counted. */
+void quota_add(struct caller *caller, uint64_t now_ns, const double amounts[QUOTA_ALLOWANCES]);
+
 /* Takes one run. E_BUSY: not now; *ret_wait_s says in how many seconds, at least 1. */
 int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s, struct error *err);
 

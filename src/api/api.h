@@ -59,7 +59,8 @@ struct api {
     char origin[96];  /* of the first address that it listens at; "": none */
     char started_at[DATE_SIZE];
     const struct machine_door *machine; /* NULL: programs run on this host */
-    struct store *store;                /* what outlives runs; NULL: there is no place for it */
+    struct spent *spent; /* on other machines of a cluster, admit/spent.h; NULL: there are none */
+    struct store *store; /* what outlives runs; NULL: there is no place for it */
 };
 
 extern const struct route api_approval_routes[];

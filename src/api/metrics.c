@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "admit/spent.h"
 #include "api/api.h"
 #include "api/durable.h"
 #include "api/trail_reader.h"
@@ -311,7 +312,7 @@ static json_t *head_json(const struct api *api)
 
 /* For the node of a cluster, which asks several times a second. It has no token: the socket by
  * which it comes is the credential, and it passes no request for this path on. */
-static void show_room(struct request *request)
+static void answer_room(struct request *request)
 {
     const struct api *api = request->api;
     struct queue_level queue;
@@ -329,11 +330,28 @@ static void show_room(struct request *request)
     jobs_count_live(api->jobs, NULL, &running, &waiting);
     room = (json_int_t)queue.max_running - (json_int_t)queue.running - (json_int_t)queue.waiting;
     request_answer_json(request, 200,
-                        json_pack("{s:s, s:o, s:I, s:I, s:I, s:I}", "node", api->config->node,
-                                  "head", head_json(api), "room", room, "running",
+                        json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I}", "node", api->config->node,
+                                  "head", head_json(api), "spent",
+                                  spent_json(api->auth, api->started_at), "room", room, "running",
                                   (json_int_t)running, "waiting", (json_int_t)waiting, "sessions",
                                   (json_int_t)count_sessions(api)));
 }
+
+/* Like answer_room(), but first adds what other machines have counted for tokens. */
+static void take_spent(struct request *request)
+{
+    const struct api *api = request->api;
+
+    if (request->is_cluster && api->spent)
+        spent_take(api->spent, api->auth, json_object_get(request->json, "nodes"), loop_now_ns());
+    answer_room(request);
+}
+
+static const struct schema_field spent_fields[] = {
+    {"nodes", SCHEMA_OBJECT, .is_required = true,
+     .help = "what each of the other machines has counted for tokens"},
+    {0},
+};
 
 /* A gateway answers it by itself (cluster/fan_nodes.c). */
 static void show_nodes(struct request *request)
@@ -349,8 +367,10 @@ static void show_nodes(struct request *request)
 const struct route metrics_routes[] = {
     {"GET", "/metrics", show_metrics, .access = ROUTE_OPERATOR, .type = "text/plain", .status = 200, .tag = "meta",
      .summary = "metrics of the server in Prometheus format; for operators"},
-    {"GET", "/v1/cluster/room", show_room, .access = ROUTE_PUBLIC, .status = 200, .is_unlisted = true,
+    {"GET", "/v1/cluster/room", answer_room, .access = ROUTE_PUBLIC, .status = 200, .is_unlisted = true,
      .summary = "places for runs, for the node of a cluster"},
+    {"POST", "/v1/cluster/room", take_spent, .body = spent_fields, .max_body = MIB, .access = ROUTE_PUBLIC, .status = 200, .is_unlisted = true,
+     .summary = "the same, and what other machines have counted for tokens"},
     {"GET", "/v1/cluster/nodes", show_nodes, .access = ROUTE_OPERATOR, .answers = "ClusterNodes", .status = 200, .tag = "meta",
      .summary = "the machines of a cluster, at a gateway: state, room, load, versions; for operators"},
     {"GET", "/v1/stats", show_stats, .answers = "Stats", .status = 200, .tag = "meta",

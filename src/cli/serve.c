@@ -18,6 +18,7 @@
 #include "admit/grants.h"
 #include "admit/quota.h"
 #include "admit/request.h"
+#include "admit/spent.h"
 #include "admit/workdir.h"
 #include "api/api.h"
 #include "api/durable.h"
@@ -506,6 +507,11 @@ static int open_api(struct serve *serve, struct error *err)
     api->openapi = &serve->openapi;
     api->http = serve->http;
     date_millis_now(api->started_at);
+    if (*serve->back.config->cluster_socket) {
+        api->spent = spent_new();
+        if (!api->spent)
+            return error_memory(err);
+    }
     if (durable_new(api, serve->back.engine.loop, &serve->durable, err) < 0)
         return -1;
     api->durable = serve->durable;
@@ -741,6 +747,7 @@ static void serve_done(struct serve *serve)
     durable_free(serve->durable);
     backend_end_jobs(&serve->back);
     replicas_free(serve->replicas);
+    spent_free(serve->back.api.spent);
     exchanges_free(serve->exchanges);
     idempotency_free(serve->idempotency);
     events_free(take_ptr(serve->events));

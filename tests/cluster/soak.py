@@ -170,6 +170,29 @@ class Soak:
         elif word in ("unknown", "lost"):
             self.may_fail(began, f"a run ({reply})", machine, *self.cluster.by_name)
 
+    def run_batch(self, rng, machine):
+        """Each run is answered once, also when nodes are lost meanwhile: then others run it."""
+        count, base = rng.randrange(2, 60), rng.randrange(10**6)
+        body = {"code": f"import time\ntime.sleep({rng.choice((0, 0, 0.02, 0.1))})\nprint(int(input()) + 1)",
+                "runs": [{"id": f"run {n}", "stdin": str(base + n), "expected_output": str(base + n + 1)} for n in range(count)]}  # fmt: skip
+        reply, word, began = self.ask(machine, "POST", "/v1/batch", body)
+        self.count(f"batches {word}")
+        if word in ("unknown", "lost"):
+            self.may_fail(began, f"a batch ({reply})", machine, *self.cluster.by_name)
+        if word != "success":
+            return
+        runs, summary = reply.json["runs"], reply.json["summary"]
+        if sorted(r["index"] for r in runs) != list(range(count)) or summary["total"] != count or sum(summary["verdicts"].values()) != count:
+            self.problem(f"a batch of {count} runs has {len(runs)} answers: {sorted(r['index'] for r in runs)}, {summary}")
+        for run in runs:
+            if run["id"] != f"run {run['index']}" or run["verdict"] not in ("accepted", "failed", "cancelled"):
+                self.problem(f"a run of a batch with another result: {run}")
+            elif run["verdict"] != "accepted":
+                self.count(f"runs of batches {run['verdict']}")
+                self.may_fail(began, f"a run of a batch ({run})", machine, *self.cluster.by_name)
+        nodes = {r["result"]["id"].rpartition("-")[2] for r in runs if r["verdict"] == "accepted"}
+        self.count(f"batches on {len(nodes)} nodes")
+
     def stream_output(self, rng, machine):
         """Numbered lines as events: what comes is what was printed, from the first on."""
         lines = rng.choice((10, 1000, 5000))
@@ -463,7 +486,8 @@ class Soak:
     def load(self, seconds):
         self.began = time.monotonic()
         rng = random.Random(f"{self.seed} faults")
-        work = [self.run_program] * 3 + [self.use_session] * 3 + [self.stream_output, self.race_for_name, self.jobs.submit_job, self.jobs.submit_job, self.jobs.look_at_job]
+        work = [self.run_program] * 3 + [self.use_session] * 3 + [self.stream_output, self.run_batch, self.race_for_name]
+        work += [self.jobs.submit_job, self.jobs.submit_job, self.jobs.look_at_job]
         threads = [threading.Thread(target=self.client, args=(n, w), daemon=True) for n, w in enumerate(work)]
         for thread in threads:
             thread.start()

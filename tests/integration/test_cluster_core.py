@@ -76,6 +76,29 @@ def test_the_engine_checks_the_token(cluster):
         assert reply.status == 401 and reply.error["code"] == "auth", reply
 
 
+def test_allowances_hold_on_all_machines_together(cluster):
+    """Each engine counts, and the others learn of it with the heartbeats."""
+    answer = cluster["a1"].who.call("token", "add", "counted", "--runs-per-minute", "10", env={"BELLJAR_TOKENS_FILE": str(cluster.directory / "tokens.toml")})
+    headers = {"Authorization": "Bearer " + re.search(r"bj_\w+", answer.text)[0]}
+
+    def used(machine):
+        me = machine.engine.get("/v1/me", headers=headers)
+        return me.json["used"]["runs_per_minute"] if me.status == 200 else 0
+
+    wait_until(lambda: all(m.engine.get("/v1/me", headers=headers).status == 200 for m in cluster.machines), "the token is known")
+    for number in range(8):
+        node = ("a1", "b2")[number % 2]
+        assert cluster["a1"].post("/v1/run", {"code": "1"}, headers={"Belljar-Node-Label": node, **headers}).status == 200
+    wait_until(lambda: all(used(m) > 6 for m in cluster.machines), "each machine knows of both")
+
+    def is_used_up(node):
+        reply = cluster["a1"].post("/v1/run", {"code": "1"}, headers={"Belljar-Node-Label": node, **headers})
+        return reply.status == 429 and "runs_per_minute" in reply.error["message"] and reply.headers["retry-after"] and reply
+
+    wait_until(lambda: is_used_up("a1"), "the allowance is used up")
+    assert is_used_up("a1") and wait_until(lambda: is_used_up("b2"), "there, too")
+
+
 def test_the_socket_of_the_cluster_believes_nobody(cluster):
     """Its own user needs a token there, and none on the usual socket of the same server."""
     machine = cluster["a1"]
@@ -98,7 +121,8 @@ def test_room_is_told_to_the_node_alone(cluster):
     machine = cluster["a1"]
     room = machine.engine.call("GET", "/v1/cluster/room", connection=UnixConnection(machine.cluster_socket, 20))
     assert room.status == 200 and room.json["node"] == "a1" and room.json["room"] > 0, room
-    assert machine.engine.get("/v1/cluster/room").status == 404
+    assert machine.engine.get("/v1/cluster/room").status == machine.engine.post("/v1/cluster/room", {"nodes": {}}).status == 404
+    assert machine.post("/v1/cluster/room", {"nodes": {}}).status == 404
     for path in ("/v1/cluster/room", "/v1/cluster/room?x", "/v1/cluster/"):
         assert machine.get(path).status == 404, path
 

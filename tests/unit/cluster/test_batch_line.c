@@ -27,6 +27,12 @@ TEST(what_is_between_answers_is_passed_over)
 
     assert_int_equal(read_line("", &run, verdict), BATCH_LINE_NOTHING);
     assert_int_equal(read_line("  \t", &run, verdict), BATCH_LINE_NOTHING);
+    assert_int_equal(read_line("{\"index\":1,\"verdict\":\"failed\",\"error\":{\"code\":\"busy\"}}",
+                               &run, verdict),
+                     BATCH_LINE_NOTHING);
+    assert_int_equal(
+        read_line("{\"index\":1,\"verdict\":\"failed\",\"error\":{\"code\":\"x\"}}", &run, verdict),
+        BATCH_LINE_RUN);
     assert_int_equal(read_line("{\"summary\":{\"total\":3}}", &run, verdict), BATCH_LINE_NOTHING);
 }
 

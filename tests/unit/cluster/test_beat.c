@@ -5,7 +5,8 @@
 static const char sample[] =
     "{\"v\":1,\"name\":\"a1\",\"instance\":\"00000000000000ff\",\"version\":\"0.1.0\",\"clock_ms\":"
     "5,"
-    "\"draining\":true,\"engine\":true,\"room\":7,\"labels\":[\"gpu\"],\"novel\":{}}";
+    "\"draining\":true,\"engine\":true,\"room\":7,\"labels\":[\"gpu\"],\"novel\":{},"
+    "\"spent\":{\"since\":\"x\",\"tokens\":{\"ci\":[12,3.5,1024]}}}";
 
 TEST(a_heartbeat_is_read_as_it_was_written)
 {
@@ -18,6 +19,26 @@ TEST(a_heartbeat_is_read_as_it_was_written)
     assert_int_equal(beat_write(&beat, true, &text, NULL), 0);
     assert_int_equal(beat_read(text.data, text.len, &again, NULL), 0);
     assert_true(again.instance == 255 && again.room == 7 && json_equal(beat.labels, again.labels));
+    assert_true(json_is_object(beat.spent) && json_equal(beat.spent, again.spent));
+    beat_done(&beat);
+    beat_done(&again);
+    buf_done(&text);
+}
+
+/* Nobody would hear the node otherwise. */
+TEST(a_heartbeat_that_gets_too_long_leaves_out_what_was_counted)
+{
+    struct buf text = BUF_OF(BEAT_BYTES);
+    char word[BEAT_BYTES];
+    struct beat beat, again;
+
+    assert_int_equal(beat_read(sample, strlen(sample), &beat, NULL), 0);
+    memset(word, 'x', sizeof(word) - 1);
+    word[sizeof(word) - 1] = '\0';
+    json_object_set_new(beat.spent, word, json_null());
+    assert_int_equal(beat_write(&beat, true, &text, NULL), 0);
+    assert_int_equal(beat_read(text.data, text.len, &again, NULL), 0);
+    assert_true(again.room == 7 && beat_lists(again.labels, "gpu") && !again.spent);
     beat_done(&beat);
     beat_done(&again);
     buf_done(&text);
