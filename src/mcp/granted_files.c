@@ -1,5 +1,6 @@
 /* read_file, write_file and list_files in granted directories (api/granted_files.h). */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "api/granted_files.h"
 #include "base/cleanup.h"
 #include "base/stream.h"
+#include "engine/session_files.h"
 #include "mcp/tools.h"
 
 #define LIST_MAX   500
@@ -56,6 +58,19 @@ static int write_lister(const struct mcp_call *call, const char *path, struct bu
     return granted_list_code(path, LIST_MAX, false, out, err);
 }
 
+/* In /workspace of a session that is elsewhere, whose files are not at hand. NULL: it is not there.
+ */
+static char *away_path(const struct session *session, const char *given)
+{
+    char path[PATH_MAX], *whole = NULL;
+
+    if (!session_elsewhere(session) ||
+        files_path_check(given ? given : "", given ? strlen(given) : 0, path, NULL) < 0 ||
+        asprintf(&whole, "/workspace%s%s", *path ? "/" : "", path) < 0)
+        return NULL;
+    return whole;
+}
+
 bool mcp_granted_file(struct mcp_call *call, struct session *session, enum mcp_file_work work)
 {
     static int (*const writers[])(const struct mcp_call *, const char *, struct buf *,
@@ -78,6 +93,8 @@ bool mcp_granted_file(struct mcp_call *call, struct session *session, enum mcp_f
 
     session_info(session, &info);
     path = granted_path(info.terms, given);
+    if (!path)
+        path = away_path(session, given);
     if (!path)
         return false;
     if (writers[work](call, path, &code, &err) < 0) {

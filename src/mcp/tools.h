@@ -221,8 +221,9 @@ void mcp_with_files(struct mcp_call *call, struct session *session,
                                  const struct files *files));
 
 /* Files in a granted directory, named by their full path or relative to a workdir in one. A program
- * in the session's sandbox does the work, and its result answers the call. False: the path is not
- * in a granted directory. */
+ * in the session's sandbox does the work, and its result answers the call. So it is with all files
+ * of a session that is elsewhere (engine/elsewhere.h). False: the path is not in a granted
+ * directory. */
 enum mcp_file_work { MCP_FILE_READ, MCP_FILE_WRITE, MCP_FILE_LIST };
 bool mcp_granted_file(struct mcp_call *call, struct session *session, enum mcp_file_work work);
 

@@ -257,6 +257,28 @@ def test_files_of_a_session(server):
         ], recorded  # fmt: skip
 
 
+# --- MCP ---
+
+
+def test_tools_of_mcp_use_a_session(server):
+    def ask(method, params, session=None):
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        headers = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+        status, head, answer = speak(server, "POST", "/mcp", body, headers + (f"Mcp-Session-Id: {session}\r\n" if session else ""))
+        assert status == 200, (status, answer)
+        return head, answer.decode()
+
+    head, _ = ask("initialize", {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+    client = next(line.split(": ")[1] for line in head.split("\r\n") if line.lower().startswith("mcp-session-id"))
+    for name, arguments, expected in (
+        ("run_code", {"code": "x = 41"}, "result"), ("run_code", {"code": "print(x + 1)"}, "42"),
+        ("write_file", {"path": "a/m.txt", "content": "first\nsecond\n"}, "a/m.txt"), ("read_file", {"path": "a/m.txt"}, "second"),
+        ("run_code", {"code": "print(open('a/m.txt').read().upper())"}, "SECOND"), ("read_file", {"path": "/etc/passwd"}, "not in /workspace"),
+    ):  # fmt: skip
+        _, answer = ask("tools/call", {"name": name, "arguments": arguments}, client)
+        assert expected in answer, (name, arguments, answer)
+
+
 # --- the end ---
 
 
@@ -283,5 +305,6 @@ TESTS = [
     test_an_interrupt_keeps_variables, test_clocks_end_a_session_inside_too, test_another_token_has_no_way_into_a_session,
     test_what_a_session_in_a_machine_cannot_do_is_refused_by_name, test_output_arrives_while_the_program_runs,
     test_displays_and_progress_arrive_once, test_a_run_is_cancelled_in_the_middle, test_secrets_are_masked_while_the_program_runs,
-    test_a_slow_reader_holds_its_program_and_nobody_else, test_files_of_a_session, test_sessions_are_lost_with_their_machine,
+    test_a_slow_reader_holds_its_program_and_nobody_else, test_files_of_a_session, test_tools_of_mcp_use_a_session,
+    test_sessions_are_lost_with_their_machine,
 ]  # fmt: skip
