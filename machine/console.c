@@ -102,6 +102,18 @@ static bool is_complaint(const char *line)
     return strncmp(line, name, strlen(name)) == 0 && !strstr(line, ": warning: ");
 }
 
+bool console_has_complaint(const struct console *console)
+{
+    char line[CONSOLE_LINE];
+
+    for (size_t end = console->n_tail; end;) {
+        end = line_before(console, end, line);
+        if (is_complaint(line))
+            return true;
+    }
+    return false;
+}
+
 void console_last_words(const struct console *console, bool was_up, char line[CONSOLE_LINE])
 {
     static const char ready[] = IMAGE_SAYS IMAGE_READY;

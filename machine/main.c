@@ -236,15 +236,18 @@ struct inner {
     bool is_ready;
 };
 
-static int has_ended(struct inner *in, const char *how, struct error *err)
+static int has_ended(struct inner *in, bool is_daemon, struct error *err)
 {
     char line[CONSOLE_LINE];
 
     while (poll(&(struct pollfd){.fd = in->console.fd, .events = POLLIN}, 1, 0) > 0 &&
            console_take(&in->console))
         ;
+    /* A QEMU that aborts lets go of its daemons first. */
+    is_daemon = is_daemon && !console_has_complaint(&in->console);
     console_last_words(&in->console, in->is_ready, line);
-    return error_set(err, E_SYSTEM, "%s%s%s", how, *line ? ": " : "", line);
+    return error_set(err, E_SYSTEM, "%s has ended%s%s",
+                     is_daemon ? "virtiofsd" : "the virtual machine", *line ? ": " : "", line);
 }
 
 static int take_child(struct inner *in, struct error *err)
@@ -255,10 +258,10 @@ static int take_child(struct inner *in, struct error *err)
     (void)!read(in->children, &info, sizeof(info));
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
         if (pid == in->monitor.qemu)
-            return has_ended(in, "the virtual machine has ended", err);
+            return has_ended(in, false, err);
         for (size_t i = 0; i < in->monitor.n_daemons; i++)
             if (pid == in->monitor.daemons[i])
-                return has_ended(in, "virtiofsd has ended", err);
+                return has_ended(in, true, err);
     }
     return 0;
 }
@@ -306,7 +309,7 @@ static int turn(struct inner *in, struct error *err)
     if (state == MUX_BROKEN)
         return error_set(err, E_PROTOCOL, "the virtual machine broke the rules of its link");
     if (state == MUX_GONE)
-        return has_ended(in, "the virtual machine has ended", err);
+        return has_ended(in, false, err);
     if (mux_is_up(in->mux) && !in->is_ready) {
         const char ready = MACHINE_READY;
 

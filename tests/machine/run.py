@@ -305,6 +305,8 @@ for name in ("new", "text"):
     assert lines[0] == f"of the host {server.granted} ['.config', 'private', 'text']", answer
     assert lines[1:] == ["Read-only file system"] * 2, answer
     assert (server.granted / "text").read_text() == "of the host"
+    answer = run(server, "import os\nprint(os.getcwd())", allow=[f"{server.granted}:ro"], workdir="/workspace")
+    assert answer["stdout"] == "/workspace\n", answer
     answer = run(server, f"import os\nprint(os.path.exists('{server.granted}'))", allow=[])
     assert answer["stdout"] == "False\n", answer
 
@@ -489,12 +491,12 @@ def test_the_listener_is_killed(server):
 def test_a_server_is_killed(server):
     """Last of this server."""
     everything = machines.descendants(server.process.pid)
-    groups, mounts = machines.cgroups(everything), own_mounts()
+    groups, mounts, files = machines.cgroups(everything), own_mounts(), sorted(server.state.rglob("*"))
     server.process.kill()
     server.process.wait()
     assert until(lambda: not any(map(machines.is_there, everything))), everything
     assert until(lambda: not any(map(machines.is_cgroup, groups))), groups
-    assert own_mounts() == mounts
+    assert own_mounts() == mounts and sorted(server.state.rglob("*")) == files
     assert not [line for line in mounts if "/share/" in line], mounts
 
 
