@@ -300,9 +300,12 @@ static pid_t start(const struct words *w, int console, int fd, enum rights right
     if (dup2(nothing, 0) < 0 || dup2(console, 1) < 0 || dup2(console, 2) < 0 ||
         (fd >= 0 && (dup2(fd, DESCRIPTOR_LOW) < 0 || fcntl(DESCRIPTOR_LOW, F_SETFD, 0) < 0)) ||
         close_range(fd >= 0 ? DESCRIPTOR_LOW + 1 : DESCRIPTOR_LOW, ~0U, 0) < 0 ||
-        take_rights(rights) < 0)
+        take_rights(rights) < 0) {
+        (void)dprintf(STDERR_FILENO, IMAGE_SAYS "prepare %s: %s\n", w->list[0], strerror(errno));
         _exit(126);
+    }
     (void)execve(w->list[0], w->list, environment);
+    (void)dprintf(STDERR_FILENO, IMAGE_SAYS "%s: %s\n", w->list[0], strerror(errno));
     _exit(127);
 }
 
