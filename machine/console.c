@@ -102,7 +102,19 @@ static bool is_complaint(const char *line)
     return strncmp(line, name, strlen(name)) == 0 && !strstr(line, ": warning: ");
 }
 
-void console_last_words(const struct console *console, char line[CONSOLE_LINE])
+bool console_has_complaint(const struct console *console)
+{
+    char line[CONSOLE_LINE];
+
+    for (size_t end = console->n_tail; end;) {
+        end = line_before(console, end, line);
+        if (is_complaint(line))
+            return true;
+    }
+    return false;
+}
+
+void console_last_words(const struct console *console, bool was_up, char line[CONSOLE_LINE])
 {
     static const char ready[] = IMAGE_SAYS IMAGE_READY;
     char complaint[CONSOLE_LINE] = "";
@@ -121,4 +133,6 @@ void console_last_words(const struct console *console, char line[CONSOLE_LINE])
         memcpy(line, complaint, sizeof(complaint));
     else
         (void)line_before(console, console->n_tail, line);
+    if (was_up && !*complaint && *line != '[')
+        *line = '\0';
 }

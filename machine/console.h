@@ -28,5 +28,9 @@ int console_open(struct console *console, bool is_loud, bool has_log, int *ret_e
 /* Reads a piece. False: nothing comes any more. */
 bool console_take(struct console *console);
 
-/* What the first process of the guest said last, or else QEMU, or else anybody; printable. */
-void console_last_words(const struct console *console, char line[CONSOLE_LINE]);
+/* QEMU has said why it ends. */
+bool console_has_complaint(const struct console *console);
+
+/* What the first process of the guest said last, or else QEMU, or else anybody; of a machine that
+ * was up, the kernel alone: others have said something else. Printable. */
+void console_last_words(const struct console *console, bool was_up, char line[CONSOLE_LINE]);

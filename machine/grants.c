@@ -56,7 +56,8 @@ static int open_below(const char *top, const char *path)
     return base < 0 ? -1 : (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
 }
 
-/* Whatever stops it stops the machine: what must be hidden is not shown. What is gone is gone. */
+/* Whatever else stops it stops the machine: what must be hidden is not shown. A place that this
+ * process cannot get to is out of virtiofsd's reach, too, which is the same user. */
 static int cover(const char *top, const char *path, const char *empty, const char *nothing,
                  struct error *err)
 {
@@ -64,7 +65,9 @@ static int cover(const char *top, const char *path, const char *empty, const cha
     struct stat st;
 
     if (fd < 0)
-        return errno == ENOENT ? 0 : error_errno(err, "hide %s", path);
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES
+                   ? 0
+                   : error_errno(err, "hide %s", path);
     if (fstat(fd, &st) < 0)
         return error_errno(err, "look at %s", path);
     if (mount_clone(AT_FDCWD, S_ISDIR(st.st_mode) ? empty : nothing, EMPTY, false, &copy, err) < 0)

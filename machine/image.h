@@ -3,8 +3,8 @@
  *   /init             machine/init.c
  *   /modules/NAME.ko  kernel modules
  *   /modules.order    their paths, in the order of loading, one a line
- *   /shares           "TAG PATH": what the host shares under that tag is mounted there
- *   /grants           "NUMBER PATH": that directory of the share GRANTS_TAG is mounted there
+ *   /shares           "TAG PATH": what the host shares under that tag is mounted there; with
+ *                     "TAG/NAME", only that directory of it. What lies in another comes behind it
  *   /root             becomes the root: directories, a few files of /etc, and
  *   /root/command     the command and its arguments, one a line; it serves MACHINE_SOCKET
  */
@@ -17,7 +17,6 @@
 
 #define IMAGE_MODULES "/modules.order"
 #define IMAGE_SHARES  "/shares"
-#define IMAGE_GRANTS  "/grants"
 #define IMAGE_ROOT    "/root"
 #define IMAGE_COMMAND "/command" /* in the root */
 

@@ -122,9 +122,25 @@ static void make_directories(const char *path)
     (void)mkdir(path, 0755);
 }
 
+/* A share of which single directories are shown is mounted aside, once. */
+#define ASIDE IMAGE_ROOT "/mnt"
+
+static void bind_part(const char *tag, const char *name, const char *target)
+{
+    char source[LINE_MAX_BYTES];
+    struct stat aside, root;
+
+    must(stat(ASIDE, &aside), ASIDE);
+    must(stat(IMAGE_ROOT, &root), IMAGE_ROOT);
+    if (aside.st_dev == root.st_dev)
+        must(mount(tag, ASIDE, "virtiofs", MS_RDONLY | MS_NOSUID | MS_NODEV, ""), tag);
+    (void)snprintf(source, sizeof(source), ASIDE "/%s", name);
+    must(mount(source, target, NULL, MS_BIND, NULL), target);
+}
+
 static void mount_share(char *line)
 {
-    char *path = strchr(line, ' ');
+    char *path = strchr(line, ' '), *name = strchr(line, '/');
     char target[LINE_MAX_BYTES];
 
     if (!path)
@@ -132,28 +148,12 @@ static void mount_share(char *line)
     *path++ = '\0';
     (void)snprintf(target, sizeof(target), IMAGE_ROOT "%s", path);
     make_directories(target);
-    must(mount(line, target, "virtiofs", MS_RDONLY | MS_NOSUID | MS_NODEV, ""), target);
-}
-
-/* All of them are in one share. What one of them lies in comes before it. */
-#define GRANTED IMAGE_ROOT "/mnt"
-
-static void mount_grant(char *line)
-{
-    char *path = strchr(line, ' ');
-    char source[LINE_MAX_BYTES + 64], target[LINE_MAX_BYTES];
-    struct stat st;
-
-    if (!path)
-        return;
-    *path++ = '\0';
-    if (stat(GRANTED "/0", &st) < 0 && errno == ENOENT)
-        must(mount("granted", GRANTED, "virtiofs", MS_RDONLY | MS_NOSUID | MS_NODEV, ""),
-             "the granted directories");
-    (void)snprintf(source, sizeof(source), GRANTED "/%s", line);
-    (void)snprintf(target, sizeof(target), IMAGE_ROOT "%s", path);
-    make_directories(target);
-    must(mount(source, target, NULL, MS_BIND, NULL), target);
+    if (name && name < path) {
+        *name++ = '\0';
+        bind_part(line, name, target);
+    } else {
+        must(mount(line, target, "virtiofs", MS_RDONLY | MS_NOSUID | MS_NODEV, ""), target);
+    }
 }
 
 static const struct {
@@ -184,8 +184,7 @@ static void make_root(void)
     must(mkdir(IMAGE_ROOT "/var/tmp", 0777), "/var/tmp");
     must(chmod(IMAGE_ROOT "/var/tmp", 01777), "/var/tmp");
     each_line(IMAGE_SHARES, mount_share);
-    each_line(IMAGE_GRANTS, mount_grant);
-    (void)umount2(GRANTED, MNT_DETACH); /* there may be none */
+    (void)umount2(ASIDE, MNT_DETACH); /* it may not be mounted */
 }
 
 /* A process that is only chrooted may make no user namespaces, so the root is moved. */

@@ -132,10 +132,40 @@ static int add_modules(struct buf *image, const struct kernel *kernel, struct er
     return image_add_file(image, IMAGE_MODULES, 0644, buf_str(&order), order.len, err);
 }
 
+struct mount_line {
+    char tag[40];
+    const char *path;
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(((const struct mount_line *)a)->path, ((const struct mount_line *)b)->path);
+}
+
+/* By their paths, so that what lies in another comes behind it. */
+static int list_mounts(const struct options *o, struct buf *out, struct error *err)
+{
+    struct mount_line lines[WALL_SHARES_MAX + MACHINE_GRANTS_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->n_shares; i++, n++) {
+        (void)snprintf(lines[n].tag, sizeof(lines[n].tag), "%s", o->shares[i].tag);
+        lines[n].path = o->shares[i].path;
+    }
+    for (size_t i = 0; i < o->grants.count; i++, n++) {
+        (void)snprintf(lines[n].tag, sizeof(lines[n].tag), GRANTS_TAG "/%zu", i);
+        lines[n].path = o->grants.list[i].path;
+    }
+    qsort(lines, n, sizeof(lines[0]), compare_lines);
+    for (size_t i = 0; i < n; i++)
+        if (buf_printf(out, err, "%s %s\n", lines[i].tag, lines[i].path) < 0)
+            return -1;
+    return 0;
+}
+
 static int add_root(struct buf *image, const struct options *o, struct error *err)
 {
-    cleanup(buf_done) struct buf shares = BUF_OF(64 * 1024), command = BUF_OF(64 * 1024);
-    cleanup(buf_done) struct buf grants = BUF_OF(256 * 1024);
+    cleanup(buf_done) struct buf shares = BUF_OF(256 * 1024), command = BUF_OF(64 * 1024);
     char path[512];
 
     if (image_add_directory(image, "root", 0755, err) < 0)
@@ -161,17 +191,12 @@ static int add_root(struct buf *image, const struct options *o, struct error *er
         if (image_add_copy(image, path, 0644, equals + 1, err) < 0)
             return -1;
     }
-    for (size_t i = 0; i < o->n_shares; i++)
-        if (buf_printf(&shares, err, "%s %s\n", o->shares[i].tag, o->shares[i].path) < 0)
-            return -1;
-    for (size_t i = 0; i < o->grants.count; i++)
-        if (buf_printf(&grants, err, "%zu %s\n", i, o->grants.list[i].path) < 0)
-            return -1;
+    if (list_mounts(o, &shares, err) < 0)
+        return -1;
     for (char **word = o->command; *word; word++)
         if (buf_printf(&command, err, "%s\n", *word) < 0)
             return -1;
     if (image_add_file(image, IMAGE_SHARES, 0644, buf_str(&shares), shares.len, err) < 0 ||
-        image_add_file(image, IMAGE_GRANTS, 0644, buf_str(&grants), grants.len, err) < 0 ||
         image_add_file(image, "root" IMAGE_COMMAND, 0644, buf_str(&command), command.len, err) < 0)
         return -1;
     return add_etc(image, err);
@@ -211,15 +236,18 @@ struct inner {
     bool is_ready;
 };
 
-static int has_ended(struct inner *in, const char *how, struct error *err)
+static int has_ended(struct inner *in, bool is_daemon, struct error *err)
 {
     char line[CONSOLE_LINE];
 
     while (poll(&(struct pollfd){.fd = in->console.fd, .events = POLLIN}, 1, 0) > 0 &&
            console_take(&in->console))
         ;
-    console_last_words(&in->console, line);
-    return error_set(err, E_SYSTEM, "%s%s%s", how, *line ? ": " : "", line);
+    /* A QEMU that aborts lets go of its daemons first. */
+    is_daemon = is_daemon && !console_has_complaint(&in->console);
+    console_last_words(&in->console, in->is_ready, line);
+    return error_set(err, E_SYSTEM, "%s has ended%s%s",
+                     is_daemon ? "virtiofsd" : "the virtual machine", *line ? ": " : "", line);
 }
 
 static int take_child(struct inner *in, struct error *err)
@@ -230,10 +258,10 @@ static int take_child(struct inner *in, struct error *err)
     (void)!read(in->children, &info, sizeof(info));
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
         if (pid == in->monitor.qemu)
-            return has_ended(in, "the virtual machine has ended", err);
+            return has_ended(in, false, err);
         for (size_t i = 0; i < in->monitor.n_daemons; i++)
             if (pid == in->monitor.daemons[i])
-                return has_ended(in, "virtiofsd has ended", err);
+                return has_ended(in, true, err);
     }
     return 0;
 }
@@ -281,7 +309,7 @@ static int turn(struct inner *in, struct error *err)
     if (state == MUX_BROKEN)
         return error_set(err, E_PROTOCOL, "the virtual machine broke the rules of its link");
     if (state == MUX_GONE)
-        return has_ended(in, "the virtual machine has ended", err);
+        return has_ended(in, false, err);
     if (mux_is_up(in->mux) && !in->is_ready) {
         const char ready = MACHINE_READY;
 

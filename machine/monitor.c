@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/kvm.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -254,8 +255,34 @@ static int pretend_setgroups(void)
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
+/* Whose privileges a program has: none, all that this process has in its namespaces, or those of
+ * MACHINE_OWNER in a user namespace of its own, in which he is the only user. */
+enum rights { RIGHTS_NONE, RIGHTS_OURS, RIGHTS_OWNER };
+
+/* Files of who owns the granted directories are MACHINE_OWNER's then, for virtiofsd and for the
+ * guest. */
+static int become_owner(void)
+{
+    const struct ns_map map = {.uid = MACHINE_OWNER,
+                               .gid = MACHINE_OWNER,
+                               .outside_uid = geteuid(),
+                               .outside_gid = getegid(),
+                               .count = 1,
+                               .denies_setgroups = true};
+
+    return unshare(CLONE_NEWUSER) < 0 || ns_write_map(0, &map, NULL) < 0 ? -1
+                                                                         : caps_keep_on_exec(NULL);
+}
+
+static int take_rights(enum rights rights)
+{
+    if (rights == RIGHTS_NONE)
+        return caps_drop_all(NULL) < 0 ? -1 : caps_no_new_privs(NULL);
+    return rights == RIGHTS_OWNER && become_owner() < 0 ? -1 : pretend_setgroups();
+}
+
 /* It inherits standard input, output and error, and `fd` as the next one; -1: nothing. */
-static pid_t start(const struct words *w, int console, int fd, bool keeps_privileges,
+static pid_t start(const struct words *w, int console, int fd, enum rights rights,
                    struct error *err)
 {
     static char *const environment[] = {"PATH=/usr/bin:/usr/sbin", "LANG=C", NULL};
@@ -273,10 +300,12 @@ static pid_t start(const struct words *w, int console, int fd, bool keeps_privil
     if (dup2(nothing, 0) < 0 || dup2(console, 1) < 0 || dup2(console, 2) < 0 ||
         (fd >= 0 && (dup2(fd, DESCRIPTOR_LOW) < 0 || fcntl(DESCRIPTOR_LOW, F_SETFD, 0) < 0)) ||
         close_range(fd >= 0 ? DESCRIPTOR_LOW + 1 : DESCRIPTOR_LOW, ~0U, 0) < 0 ||
-        (keeps_privileges && pretend_setgroups() < 0) ||
-        (!keeps_privileges && (caps_drop_all(NULL) < 0 || caps_no_new_privs(NULL) < 0)))
+        take_rights(rights) < 0) {
+        (void)dprintf(STDERR_FILENO, IMAGE_SAYS "prepare %s: %s\n", w->list[0], strerror(errno));
         _exit(126);
+    }
     (void)execve(w->list[0], w->list, environment);
+    (void)dprintf(STDERR_FILENO, IMAGE_SAYS "%s: %s\n", w->list[0], strerror(errno));
     _exit(127);
 }
 
@@ -293,8 +322,8 @@ static int listen_at(const char *tag, struct error *err)
     return take_fd(fd);
 }
 
-static int start_daemon(const struct wall_share *share, int console, struct monitor *monitor,
-                        struct error *err)
+static int start_daemon(const struct wall_share *share, int console, enum rights rights,
+                        struct monitor *monitor, struct error *err)
 {
     cleanup_close int fd = listen_at(share->tag, err);
     cleanup(words_done) struct words w = {0};
@@ -317,7 +346,7 @@ static int start_daemon(const struct wall_share *share, int console, struct moni
         add(&w, "--shared-dir=%s", path);
         add(&w, "--log-level=error");
     }
-    pid = start(&w, console, fd, true, err);
+    pid = start(&w, console, fd, rights, err);
     if (pid < 0)
         return -1;
     monitor->daemons[monitor->n_daemons++] = pid;
@@ -331,13 +360,13 @@ int monitor_start(const struct monitor_options *options, struct monitor *ret_mon
     struct monitor monitor = {0};
 
     for (size_t i = 0; i < options->n_shares; i++)
-        if (start_daemon(&options->shares[i], options->console, &monitor, err) < 0)
+        if (start_daemon(&options->shares[i], options->console, RIGHTS_OURS, &monitor, err) < 0)
             return -1;
-    if (options->has_grants &&
-        start_daemon(&(struct wall_share){.tag = GRANTS_TAG}, options->console, &monitor, err) < 0)
+    if (options->has_grants && start_daemon(&(struct wall_share){.tag = GRANTS_TAG},
+                                            options->console, RIGHTS_OWNER, &monitor, err) < 0)
         return -1;
     add_qemu(options, DESCRIPTOR_LOW, &w);
-    monitor.qemu = start(&w, options->console, options->link, false, err);
+    monitor.qemu = start(&w, options->console, options->link, RIGHTS_NONE, err);
     if (monitor.qemu < 0)
         return -1;
     *ret_monitor = monitor;

@@ -45,6 +45,10 @@ struct machine_log {
 #define MACHINE_GRANTS_MAX 32
 #define MACHINE_HIDDEN_MAX 255
 
+/* In the machine: who owns the files of granted directories, and whose processes all sandboxes are
+ * if there are any. */
+#define MACHINE_OWNER 65537
+
 /* Inside, the command's: one end of a pair of sockets (SOCK_SEQPACKET) that the first process of
  * the machine has made. Linux says of it who made it. */
 #define MACHINE_PROOF 3

@@ -58,7 +58,8 @@ struct route {
     int status;            /* of a good answer */
     const char *summary;   /* one sentence, for /openapi.json */
     const char *tag;
-    bool is_unlisted; /* of another protocol, which /openapi.json has no words for */
+    bool is_unlisted; /* of another protocol, which /openapi.json has no words for, or for a command
+                         of Belljar's own alone */
 };
 
 struct api;

@@ -328,7 +328,7 @@ static int open_engine(struct serve *serve, struct error *err)
     struct sessions_options sessions;
 
     raise_descriptors();
-    if (config->is_inside_machine && inside_prove(err) < 0)
+    if (config->is_inside_machine && inside_begin(config, err) < 0)
         return -1;
     if (strcmp(config->machine, "no") != 0) {
         serve->exchanges = exchanges_new();

@@ -81,3 +81,21 @@ int caps_no_new_privs(struct error *err)
         return error_errno(err, "set no_new_privs");
     return 0;
 }
+
+int caps_keep_on_exec(struct error *err)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &header, sets) < 0)
+        return error_errno(err, "capget");
+    for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+        sets[i].inheritable = sets[i].permitted;
+    if (syscall(SYS_capset, &header, sets) < 0)
+        return error_errno(err, "capset");
+    for (unsigned long cap = 0; cap <= CAP_LAST_CAP; cap++)
+        if ((sets[cap / 32].permitted >> (cap % 32) & 1) &&
+            prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+            return error_errno(err, "keep capability %lu", cap);
+    return 0;
+}

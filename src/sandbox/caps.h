@@ -11,5 +11,8 @@ int caps_drop_all(struct error *err);
  * later. Every process may. */
 int caps_clear(struct error *err);
 
+/* A program that is executed has all that this process may, although it is not root. */
+int caps_keep_on_exec(struct error *err);
+
 /* PR_SET_NO_NEW_PRIVS. */
 int caps_no_new_privs(struct error *err);

@@ -42,6 +42,10 @@ int ns_write_map(pid_t pid, const struct ns_map *map, struct error *err);
 /* Chooses the ids that this process may hand out. Fails if that would be host uid 0. */
 int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
 
+/* From here on: sandboxes of this process all have the user and group `id`, and their zygotes the
+ * one before. For root. */
+void ns_share_id(uint32_t id);
+
 /* Chooses the user and group for a helper process that shall own nothing: `nobody` (65534) or, for
  * the root of a container with few ids, the last id below those of sandboxes. An ordinary user can
  * only be itself. */

@@ -334,7 +334,7 @@ int exchanges_open(struct exchanges *exchanges, struct engine *engine, const str
     exchanges->masks = engine->masks;
     exchanges->is_emulated = strcmp(config->machine, "tcg") == 0;
     if (vm_grants_check_setting(config, err) < 0 ||
-        keeper_new(engine->loop, config, &exchanges->keeper, err) < 0)
+        keeper_new(engine->loop, config, engine->cgroups, &exchanges->keeper, err) < 0)
         return -1;
     machine_door_init(&exchanges->door, exchanges->keeper);
     keeper_on_end(exchanges->keeper, on_machine_end, exchanges);

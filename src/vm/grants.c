@@ -13,6 +13,9 @@
 #include "sandbox/own_places.h"
 #include "wire/machine.h"
 
+/* A line of the first process of the guest has room for it. */
+#define PATH_MAX_SHOWN 3900
+
 struct identity {
     dev_t dev;
     ino_t ino;
@@ -62,7 +65,7 @@ int vm_grants_check_setting(const struct config *config, struct error *err)
 
         if (config_parse_grant(config->allow.items[i], &path, &mode, err) < 0)
             return -1;
-        if (mode == RUN_GRANT_RO)
+        if (mode != RUN_GRANT_RW) /* `:cow` is read-only without a session */
             continue;
         error_set(err, E_UNSUPPORTED,
                   "`allow`: `%s`: programs in a virtual machine cannot change directories yet",
@@ -85,7 +88,8 @@ static int add(struct vm_grants *grants, const char *text, struct error *err)
     if (config_parse_grant(text, &path, &mode, err) < 0 ||
         grant_open(path, RUN_GRANT_RO, grant, err) < 0)
         return -1;
-    if (strchr(grant->path, '\n') || !identify(grant->path, &grants->roots[grants->count])) {
+    if (strchr(grant->path, '\n') || strlen(grant->path) > PATH_MAX_SHOWN ||
+        !identify(grant->path, &grants->roots[grants->count])) {
         grant_done(grant);
         return error_set(err, E_UNSUPPORTED, "its path cannot be shown in a virtual machine");
     }

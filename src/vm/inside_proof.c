@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "sandbox/ns.h"
 #include "wire/machine.h"
 
 #ifndef FUSE_SUPER_MAGIC
@@ -66,7 +67,7 @@ static bool has_port(void)
     return false;
 }
 
-int inside_prove(struct error *err)
+int inside_begin(const struct config *config, struct error *err)
 {
     static const struct {
         bool (*is_so)(void);
@@ -86,5 +87,7 @@ int inside_prove(struct error *err)
             return error_hint(err, "`belljar serve --machine kvm` starts a machine, and the server "
                                    "inside");
         }
+    if (config->allow.count)
+        ns_share_id(MACHINE_OWNER);
     return 0;
 }

@@ -4,7 +4,8 @@
  */
 #pragma once
 
-#include "base/error.h"
+#include "base/config.h"
 
-/* E_DENIED: it is not. The proof is used up. */
-int inside_prove(struct error *err);
+/* E_DENIED: it is not. The proof is used up. Sandboxes are the owner's of granted directories from
+ * here on, if there are any: the virtiofs of Linux 6.1 has no idmapped mounts. */
+int inside_begin(const struct config *config, struct error *err);

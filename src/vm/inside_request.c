@@ -233,7 +233,11 @@ static int add_grants(const struct run_terms *terms, json_t *body, struct error 
         if (json_array_append_new(list, json_string(word)) < 0)
             return error_set(err, E_UNSUPPORTED, "paths must be UTF-8 in a virtual machine");
     }
-    return terms->workdir ? add(body, "workdir", json_string(terms->workdir), "`workdir`", err) : 0;
+    if (!terms->n_grants)
+        return 0;
+    /* Decided here: without a word, the engine inside would choose a granted directory. */
+    return add(body, "workdir", json_string(terms->workdir ? terms->workdir : "/workspace"),
+               "`workdir`", err);
 }
 
 static int add_limit_rows(const struct run_limits *limits, bool is_cell, json_t *body,

@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/ns.h"
 #include "vm/check.h"
 #include "vm/grants.h"
@@ -33,8 +34,15 @@
 #define CONFIG_FD     4
 #define CONFIG_INSIDE "/etc/belljar-machine.toml"
 
-/* With every instruction translated, on a busy host. */
-#define BOOT_MS 300000
+/* For a start on a busy host. Translated instructions are tens of times slower. */
+#define BOOT_MS          90000
+#define BOOT_MS_EMULATED 300000
+
+/* Memory that QEMU and the virtiofsds may have beside the memory of the guest, which is theirs,
+ * too. A translator keeps what it has translated. */
+#define OVERHEAD_BYTES          ((uint64_t)512 << 20)
+#define OVERHEAD_BYTES_EMULATED ((uint64_t)1536 << 20)
+#define PROCESSES_MAX           2048 /* threads, of which each virtiofsd has up to 64 */
 
 /* After a machine that did not start: doubled each time, until one is up. */
 #define RETRY_MS     1000
@@ -53,6 +61,9 @@ struct keeper {
     struct loop_work answering;
     struct keeper_guests guests;
     bool is_first; /* it is started although nobody waits */
+    struct cgroup_host *cgroups;
+    struct cgroup *cgroup; /* of the machine; NULL: there is none */
+    uint64_t n_cgroups;
     struct vm_log *log;
     struct vm_grants *grants; /* of the machine, or of the last one; NULL: there was none */
     uint64_t started_ns, up_ns, retry_ns;
@@ -67,6 +78,11 @@ struct keeper {
 static bool is_emulated(const struct config *config)
 {
     return strcmp(config->machine, "tcg") == 0;
+}
+
+static int boot_ms(const struct config *config)
+{
+    return is_emulated(config) ? BOOT_MS_EMULATED : BOOT_MS;
 }
 
 /* --- guests --- */
@@ -137,6 +153,9 @@ static void forget(struct keeper *keeper)
         while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }
+    if (keeper->cgroup)
+        cgroup_kill(keeper->cgroup);
+    cgroup_discard(take_ptr(keeper->cgroup));
     keeper->pid = 0;
     keeper->state = KEEPER_DOWN;
 }
@@ -240,7 +259,8 @@ static void on_patience(void *arg)
 {
     cleanup_error struct error err = {0};
 
-    error_set(&err, E_SYSTEM, "the virtual machine is not up after %d s", BOOT_MS / 1000);
+    error_set(&err, E_SYSTEM, "the virtual machine is not up after %d s",
+              boot_ms(((struct keeper *)arg)->config) / 1000);
     end(arg, &err);
 }
 
@@ -248,7 +268,17 @@ struct start {
     char **words;
     int control, config, log;
     const struct vm_grants *grants;
+    int groups[CGROUP_ATTACH_MAX], n_groups;
 };
+
+/* In the child. */
+static bool enter_groups(const struct start *start)
+{
+    for (int i = 0; i < start->n_groups; i++)
+        if (write(start->groups[i], "0", 1) != 1)
+            return false;
+    return true;
+}
 
 /* Beyond all numbers that the machine is given. */
 #define ASIDE 64
@@ -278,10 +308,11 @@ static int become_machine(void *arg)
     int log = fcntl(start->log, F_DUPFD, ASIDE), null = open("/dev/null", O_RDWR);
 
     child_reset_signals();
-    if (control < 0 || config < 0 || log < 0 || null < 0 || dup2(null, 0) < 0 ||
-        dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(control, MACHINE_CONTROL) < 0 ||
-        dup2(config, CONFIG_FD) < 0 || dup2(log, MACHINE_LOG) < 0 || !pass_grants(start->grants) ||
-        setsid() < 0 || chdir("/") < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+    if (!enter_groups(start) || control < 0 || config < 0 || log < 0 || null < 0 ||
+        dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+        dup2(control, MACHINE_CONTROL) < 0 || dup2(config, CONFIG_FD) < 0 ||
+        dup2(log, MACHINE_LOG) < 0 || !pass_grants(start->grants) || setsid() < 0 ||
+        chdir("/") < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         return 1;
     (void)execve(start->words[0], start->words, environment);
     return 1;
@@ -414,6 +445,27 @@ static int choose_grants(struct keeper *keeper, struct ns_ids *ret_ids, struct e
                : vm_grants_open(keeper->config, ret_ids, &keeper->grants, err);
 }
 
+/* An attacker in QEMU or virtiofsd has the host's memory and processors as far as this. */
+static int make_group(struct keeper *keeper, struct start *start, struct error *err)
+{
+    const struct config *config = keeper->config;
+    const struct cgroup_limits limits = {
+        .memory_bytes = ((uint64_t)config->machine_memory_mb << 20) +
+                        (is_emulated(config) ? OVERHEAD_BYTES_EMULATED : OVERHEAD_BYTES),
+        .processes = PROCESSES_MAX,
+        .cpu_percent = (uint32_t)(config->machine_cpus + 1) * 100, /* one for all but the guest */
+    };
+    char name[48];
+
+    if (!keeper->cgroups)
+        return 0;
+    (void)snprintf(name, sizeof(name), "machine-%llu", (unsigned long long)++keeper->n_cgroups);
+    if (cgroup_new(keeper->cgroups, name, &limits, &keeper->cgroup, err) < 0)
+        return -1;
+    start->n_groups = cgroup_attach_fds(keeper->cgroup, start->groups, err);
+    return start->n_groups < 0 ? -1 : 0;
+}
+
 static int boot(struct keeper *keeper, struct error *err)
 {
     cleanup(words_done) struct words words = {0};
@@ -433,7 +485,11 @@ static int boot(struct keeper *keeper, struct error *err)
     start.config = settings;
     start.log = vm_log_fd(keeper->log);
     start.grants = keeper->grants;
+    if (make_group(keeper, &start, err) < 0)
+        return -1;
     keeper->pid = child_vfork(0, become_machine, &start);
+    for (int i = 0; i < start.n_groups; i++)
+        (void)close(start.groups[i]);
     if (keeper->pid < 0)
         return error_errno(err, "start %s", keeper->program);
     vm_grants_close_mounts(keeper->grants);
@@ -443,7 +499,7 @@ static int boot(struct keeper *keeper, struct error *err)
     keeper->state = KEEPER_BOOTING;
     keeper->started_ns = loop_now_ns();
     keeper->n_starts++;
-    loop_timer_start(keeper->patience, BOOT_MS);
+    loop_timer_start(keeper->patience, (uint64_t)boot_ms(keeper->config));
     LOG_EVENT(LOG_INFO, "machine", {"message", "starts a virtual machine"});
     return 0;
 }
@@ -556,8 +612,8 @@ int keeper_log(const struct keeper *keeper, struct buf *out, struct error *err)
     return vm_log_text(keeper->log, out, err);
 }
 
-int keeper_new(struct loop *loop, const struct config *config, struct keeper **ret_keeper,
-               struct error *err)
+int keeper_new(struct loop *loop, const struct config *config, struct cgroup_host *cgroups,
+               struct keeper **ret_keeper, struct error *err)
 {
     struct keeper *keeper;
 
@@ -566,7 +622,7 @@ int keeper_new(struct loop *loop, const struct config *config, struct keeper **r
     keeper = calloc(1, sizeof(*keeper));
     if (!keeper)
         return error_memory(err);
-    *keeper = (struct keeper){.loop = loop, .config = config, .control = -1};
+    *keeper = (struct keeper){.loop = loop, .config = config, .cgroups = cgroups, .control = -1};
     TAILQ_INIT(&keeper->guests);
     keeper->program = paths_program("belljar-machine", err);
     keeper->init = paths_program("belljar-machine-init", err);

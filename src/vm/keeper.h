@@ -14,6 +14,7 @@
 #include "base/run.h"
 
 struct keeper;
+struct cgroup_host; /* sandbox/cgroup.h */
 
 /* Somebody who waits for a connection; embedded in its owner. */
 struct keeper_guest {
@@ -25,9 +26,10 @@ struct keeper_guest {
 };
 
 /* Checks what is needed, so that a server does not start in vain. E_UNSUPPORTED: something is
- * missing, and the hint says what to do. */
-int keeper_new(struct loop *loop, const struct config *config, struct keeper **ret_keeper,
-               struct error *err);
+ * missing, and the hint says what to do. `cgroups` outlive it; NULL: the machine has no limits but
+ * its size. */
+int keeper_new(struct loop *loop, const struct config *config, struct cgroup_host *cgroups,
+               struct keeper **ret_keeper, struct error *err);
 
 /* Starts the machine, although nobody waits for it. */
 void keeper_start(struct keeper *keeper);

@@ -305,8 +305,19 @@ for name in ("new", "text"):
     assert lines[0] == f"of the host {server.granted} ['.config', 'private', 'text']", answer
     assert lines[1:] == ["Read-only file system"] * 2, answer
     assert (server.granted / "text").read_text() == "of the host"
+    answer = run(server, "import os\nprint(os.getcwd())", allow=[f"{server.granted}:ro"], workdir="/workspace")
+    assert answer["stdout"] == "/workspace\n", answer
     answer = run(server, f"import os\nprint(os.path.exists('{server.granted}'))", allow=[])
     assert answer["stdout"] == "False\n", answer
+
+
+def test_a_granted_directory_is_read_with_its_owners_rights(server):
+    code = """
+import os
+print(open("private").read(), os.stat("private").st_uid == os.geteuid(), oct(os.stat("private").st_mode & 0o777))
+"""
+    answer = run(server, code, allow=[f"{server.granted}:ro"])
+    assert answer["stdout"] == "of its owner True 0o600\n", answer
 
 
 def test_what_changes_in_a_granted_directory_is_seen(server):
@@ -332,6 +343,20 @@ def test_every_granted_directory_is_read_only_around_qemu(server):
     assert len(granted) == 4, granted
     for fields in granted:
         assert {"ro", "nosuid", "nodev"} <= set(fields[5].split(",")), fields
+
+
+def test_qemu_and_virtiofsd_have_limits(server):
+    kinds = json.loads(subprocess.run([server.build / "belljar", "doctor", "--json"], capture_output=True, text=True).stdout)["cgroup"]
+    if kinds["kind"] == "none":
+        return
+    for pid in machines.descendants(server.find("belljar-machine")):
+        for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+            _, names, path = line.split(":", 2)
+            if "memory" in names.split(",") or (not names and kinds["kind"] == "v2"):
+                group = Path("/sys/fs/cgroup", names).joinpath(path.lstrip("/"))
+                assert group.name.startswith("machine-"), (pid, line)
+                limit = group / ("memory.limit_in_bytes" if names else "memory.max")
+                assert int(limit.read_text()) == (2048 + 1536) << 20, limit.read_text()
 
 
 def test_a_place_of_belljars_own_that_is_new_is_not_shown(server):
@@ -407,6 +432,7 @@ def test_many_runs_at_once_get_their_own_answers(server):
 
 
 def test_qemu_is_killed_in_a_run_of_a_server(server):
+    assert run(server, "print(1)")["stdout"] == "1\n"
     connection = server.connect()
     send(connection, "POST", "/v1/run", {"code": "import time\ntime.sleep(300)", "timeout_s": 300}, server.token)
     assert until(lambda: "belljar_runs_running 1" in call(server, "GET", "/metrics")[1].decode())
@@ -432,6 +458,8 @@ def test_virtiofsd_is_killed_in_a_run(server):
     everything = machines.descendants(server.find("belljar-machine"))
     status, body = kill_in_a_run(server, server.find("virtiofsd"))
     assert status == 500 and b"virtual machine" in body, (status, body)
+    failure = json.loads(server.machine("status", "--json").stdout)["last_failure"]
+    assert failure["message"] == "virtiofsd has ended", failure
     assert until(lambda: not any(map(machines.is_there, everything))), everything
     assert run(server, "print('again')")["stdout"] == "again\n"
 
@@ -463,12 +491,12 @@ def test_the_listener_is_killed(server):
 def test_a_server_is_killed(server):
     """Last of this server."""
     everything = machines.descendants(server.process.pid)
-    groups, mounts = machines.cgroups(everything), own_mounts()
+    groups, mounts, files = machines.cgroups(everything), own_mounts(), sorted(server.state.rglob("*"))
     server.process.kill()
     server.process.wait()
     assert until(lambda: not any(map(machines.is_there, everything))), everything
     assert until(lambda: not any(map(machines.is_cgroup, groups))), groups
-    assert own_mounts() == mounts
+    assert own_mounts() == mounts and sorted(server.state.rglob("*")) == files
     assert not [line for line in mounts if "/share/" in line], mounts
 
 
@@ -499,6 +527,7 @@ def test_a_server_of_an_ordinary_user(build):
     with machines.Server(build, uid=54321) as server:
         answer = run(server, "print(open('text').read())\nopen('new', 'w')", allow=[f"{server.granted}:ro"])
         assert answer["stdout"] == "of the host\n" and "Read-only" in answer["stderr"] + str(answer["error"]), answer
+        test_a_granted_directory_is_read_with_its_owners_rights(server)
         answer = run(server, "import os\nprint(os.listdir('.config/belljar'))", allow=[f"{server.granted}:ro"])
         assert answer["stdout"] == "[]\n", answer
         uids = {Path(f"/proc/{pid}/status").read_text().split("Uid:\t")[1].split()[0] for pid in machines.descendants(server.process.pid)}
@@ -534,9 +563,9 @@ SERVER = [
     test_a_server_runs_programs_in_its_machine, test_a_profile_that_requires_a_machine_runs_there, test_a_server_asks_for_tokens,
     test_everything_of_a_request_gets_there, test_failures_are_told_as_elsewhere, test_long_output_has_its_middle_cut_out,
     test_output_is_masked_and_counted, test_the_trail_is_the_servers, test_what_a_machine_cannot_give_is_refused_by_name,
-    test_a_granted_directory_is_read, test_what_changes_in_a_granted_directory_is_seen,
+    test_a_granted_directory_is_read, test_a_granted_directory_is_read_with_its_owners_rights, test_what_changes_in_a_granted_directory_is_seen,
     test_belljars_own_places_are_not_in_a_granted_directory, test_every_granted_directory_is_read_only_around_qemu,
-    test_a_place_of_belljars_own_that_is_new_is_not_shown, test_a_directory_in_the_place_of_a_granted_one_is_refused,
+    test_qemu_and_virtiofsd_have_limits, test_a_place_of_belljars_own_that_is_new_is_not_shown, test_a_directory_in_the_place_of_a_granted_one_is_refused,
     test_an_operator_sees_and_stops_the_machine, test_only_operators_see_the_machine,
     test_directories_that_programs_may_change_are_refused_by_name, test_many_runs_at_once_get_their_own_answers,
     *sessions.TESTS, test_qemu_is_killed_in_a_run_of_a_server, test_virtiofsd_is_killed_in_a_run, test_belljar_machine_is_killed_in_a_run,

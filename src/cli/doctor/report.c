@@ -261,6 +261,24 @@ static int add_pythons(const struct page *p)
     return 0;
 }
 
+/* In one line: the report fits a screen. */
+static int add_missing_parts(const struct page *p)
+{
+    char names[MACHINE_PARTS_MAX * sizeof(((struct machine_part *)0)->name)] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; i < p->doctor->n_machine_parts; i++) {
+        const struct machine_part *part = &p->doctor->machine_parts[i];
+
+        if (!part->is_there)
+            len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "",
+                                    part->name);
+    }
+    if (buf_printf(p->out, p->err, "virtual machines need %s: ", names) < 0)
+        return -1;
+    return add_line(p, "", "`belljar machine build` says what to install");
+}
+
 static int add_machine(const struct page *p)
 {
     const struct error *error = &p->doctor->machine_error;
@@ -275,24 +293,9 @@ static int add_machine(const struct page *p)
                         strcmp(kind, "no") == 0 ? "the parts of `belljar serve --machine kvm` are "
                                                   "here; `belljar machine build` tests them"
                                                 : "programs of servers run in one, with KVM");
-    if (terminal_line(error_message(error), strlen(error_message(error)), p->out, p->err) < 0)
-        return -1;
-    return add_line(p, error->hint ? ": " : "", error->hint ? error->hint : "");
-}
-
-/* The parts of a machine: where each is, or how to install it. */
-static int add_machine_parts(const struct page *p)
-{
-    for (size_t i = 0; i < p->doctor->n_machine_parts; i++) {
-        const struct machine_part *part = &p->doctor->machine_parts[i];
-        char text[sizeof(part->name) + sizeof(part->text) + sizeof(part->hint) + 16];
-
-        (void)snprintf(text, sizeof(text), "%s: %s%s%s", part->name, part->text,
-                       *part->hint ? ": " : "", part->hint);
-        if (add_label(p, "") < 0 || add_line(p, "", text) < 0)
-            return -1;
-    }
-    return 0;
+    if (p->doctor->n_machine_parts)
+        return add_missing_parts(p);
+    return add_line(p, "", error_message(error));
 }
 
 static int add_strict(const struct page *p)
@@ -314,8 +317,8 @@ static int add_next(const struct page *p)
 int doctor_report(const struct doctor *doctor, bool has_color, struct buf *out, struct error *err)
 {
     static int (*const parts[])(const struct page *) = {
-        add_grade,  add_failure, add_layers,  add_kernel,        add_room,   add_cgroup,
-        add_python, add_pythons, add_machine, add_machine_parts, add_strict, add_next,
+        add_grade,  add_failure, add_layers,  add_kernel, add_room, add_cgroup,
+        add_python, add_pythons, add_machine, add_strict, add_next,
     };
     const struct page page = {doctor, doctor_grade(doctor->can_run, doctor->layers), has_color, out,
                               err};

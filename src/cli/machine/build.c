@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "cli/cmd.h"
 #include "cli/machine/machine.h"
+#include "vm/check.h"
 #include "vm/keeper.h"
 
 #define ANSWER_BYTES   ((size_t)1 << 20)
@@ -192,6 +193,19 @@ static int read_config(const struct machine_build *build, struct config *config,
     return config_set_flag(config, "machine", build->kind ? build->kind : "kvm", err);
 }
 
+/* All that is missing, not the first alone. */
+static void tell_parts(const struct config *config)
+{
+    struct machine_part parts[MACHINE_PARTS_MAX];
+    size_t count;
+
+    if (machine_parts(strcmp(config->machine, "tcg") == 0, parts, &count, NULL) < 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        (void)fprintf(stderr, "%s: %s%s%s\n", parts[i].name, parts[i].text,
+                      *parts[i].hint ? ": " : "", parts[i].hint);
+}
+
 int machine_build(const struct machine_build *build, struct error *err)
 {
     struct proof proof = {
@@ -200,8 +214,8 @@ int machine_build(const struct machine_build *build, struct error *err)
 
     if (r == 0 && !(proof.loop = loop_new(err)))
         r = -1;
-    if (r == 0)
-        r = keeper_new(proof.loop, proof.config, &proof.keeper, err);
+    if (r == 0 && (r = keeper_new(proof.loop, proof.config, NULL, &proof.keeper, err)) < 0)
+        tell_parts(proof.config);
     if (r == 0 && !build->is_json) {
         (void)printf("starting a virtual machine (%s, %lld MB, %lld processors)\n",
                      proof.config->machine, (long long)proof.config->machine_memory_mb,

@@ -93,8 +93,12 @@ static void print_status(const json_t *status)
             strcmp(json_get_text(status, "kind"), "tcg") == 0 ? "tcg: without KVM, for tests"
                                                               : json_get_text(status, "kind"));
     add_state(table, status);
-    (void)snprintf(text, sizeof(text), "server %.0f, belljar-machine %.0f, QEMU %.0f",
-                   number(status, "server_pid"), number(status, "pid"), number(status, "qemu_pid"));
+    if (number(status, "pid") > 0)
+        (void)snprintf(text, sizeof(text), "server %.0f, belljar-machine %.0f, QEMU %.0f",
+                       number(status, "server_pid"), number(status, "pid"),
+                       number(status, "qemu_pid"));
+    else
+        (void)snprintf(text, sizeof(text), "server %.0f", number(status, "server_pid"));
     add_row(table, "processes", text);
     (void)snprintf(text, sizeof(text), "%.0f MB, of which the host has given %s; %.0f processors",
                    number(status, "memory_mb"), table_size(number(status, "resident_bytes"), size),
