@@ -219,6 +219,14 @@ bool policy_is_missing_directory(struct span path)
     return is_missing(path, true);
 }
 
+/* open(""): a path, and no place. */
+static bool is_empty(PyObject *args)
+{
+    struct span path;
+
+    return policy_text_arg(args, 0, &path) && path.len == 0;
+}
+
 /* Events about a file that has to be there. */
 static bool needs_file(const char *event)
 {
@@ -251,7 +259,7 @@ int policy_audit_open(const struct policy *policy, const char *event, PyObject *
     if (span_is(path, "/dev/null") || (!opens_for_writing(args) && may_read(path)) ||
         is_scratch(path))
         return 0;
-    if (is_missing(path, opens_for_writing(args)))
+    if (is_empty(args) || is_missing(path, opens_for_writing(args)))
         return say_missing(args);
     return policy_caller_is_importing() ? 0 : policy_refuse_file(policy, event, path);
 }
@@ -264,7 +272,7 @@ int policy_audit_list(const struct policy *policy, const char *event, PyObject *
         return 0;
     if (policy_text_arg(args, 0, &path) && may_read(path))
         return 0;
-    if (needs_file(event) && is_missing(path, false))
+    if (needs_file(event) && (is_empty(args) || is_missing(path, false)))
         return say_missing(args);
     return policy_caller_is_importing() ? 0 : policy_refuse_file(policy, event, path);
 }
@@ -304,8 +312,9 @@ int policy_audit_change(const struct policy *policy, const char *event, PyObject
     (void)policy_text_arg(args, 0, &path);
     if (is_scratch(path) || is_clean_up(event, path) || is_step_up(policy, event, args))
         return 0;
-    if (needs_file(event) ? is_missing(path, false)
-                          : strcmp(event, "os.mkdir") == 0 && is_missing(path, true))
+    if (needs_file(event)
+            ? is_empty(args) || is_missing(path, false)
+            : strcmp(event, "os.mkdir") == 0 && (is_empty(args) || is_missing(path, true)))
         return say_missing(args);
     return policy_caller_is_importing() ? 0 : policy_refuse_file(policy, event, path);
 }

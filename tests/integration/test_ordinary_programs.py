@@ -25,6 +25,7 @@ SAMPLE = [
     "habits-pickle-enum", "styles-names-of-python-2", "styles-save-what-was-shown", "styles-who-runs-it", "habits-what-it-costs", "habits-names-of-a-module", "habits-descriptors-and-links", "bash-required-parameter", "bash-jobs-listed",
     "everyday-patch-is-undone", "everyday-atomic-write-by-descriptor", "everyday-class-attribute-access", "everyday-load-plugins", "everyday-parse-emails", "everyday-tests-in-a-package",
     "found-descriptor-delegation", "found-walk-up-and-down", "found-i18n-gettext-mo", "found-sqlite-uri-readonly", "found-package-on-the-fly-plugins", "found-scipy-fortran-callbacks",
+    "varied-cross-platform-clear", "varied-inspect-members",
 ]  # fmt: skip
 
 # Shares of what each profile should run. Programs nobody has looked at may do a little worse than these.
