@@ -103,7 +103,6 @@ static const struct {
     {"new AuthenticationHeaderValue(\"Bearer\", \"x81kQ0zz9aB7xY3kQ9\")",
      "new AuthenticationHeaderValue(\"Bearer\", \"" LABEL "\")"},
     {"$P$BJhgiJy3CWvdxyRkjoKRB1eR5HOq6NA\n", HASH "\n"},
-    {"Twilio('AC" HEX32 "', '" HEX32 "')", "Twilio('AC" HEX32 "', '[REDACTED_TWILIO_TOKEN]')"},
     /* Cut in what may be the end of something else */
     {"e_key +%aa\xac\xac\xff\xff\xfc"
      "BsK/K4m",
