@@ -196,3 +196,14 @@ except ImportError as e:
 """
     for profile in ("strict", "standard"):
         assert who.run(code, profile=profile).json["stdout"] == "only modules of your own files can be loaded again; operator belongs to the library\n"
+
+
+def test_a_variable_that_is_set_for_a_program_is_one_like_the_others(who):
+    code = (
+        "import os\n"
+        "name = 'JOBLIB_MULTIPROCESSING'\n"  # set where processes are refused, without the functions of the library
+        "print(os.environ[name], os.environb[name.encode()], name in list(os.environ))\n"
+        "del os.environ[name]\n"
+        "print(os.environ.get(name))\n"
+    )
+    assert who.run(code, profile="standard").json["stdout"] == "0 b'0' True\nNone\n"
