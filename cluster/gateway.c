@@ -19,6 +19,10 @@
 /* Offers that were not answered are looked at so often. */
 #define TICK_MS 50
 
+/* While the gateway has no server of the bus, or nodes are on their way back to one, their silence
+ * says nothing of them. Shorter than nodes wait for a gateway (cluster/node.c). */
+#define BUS_LOST_MS 2500
+
 #define MS UINT64_C(1000000)
 
 #define IDLE_MS       60000
@@ -286,9 +290,11 @@ static void on_beat(void *arg)
 
 static void forget_silent(struct gateway *gateway, uint64_t now)
 {
+    bool has_bus = bus_is_up(gateway->bus) && now > gateway->up_ns + CLUSTER_LOST_MS * MS;
     struct member *silent;
 
-    while ((silent = members_silent(&gateway->nodes, now, CLUSTER_LOST_MS)) != NULL) {
+    while ((silent = members_silent(&gateway->nodes, now,
+                                    has_bus ? CLUSTER_LOST_MS : BUS_LOST_MS)) != NULL) {
         char node[13];
 
         (void)snprintf(node, sizeof(node), "%s", silent->beat.name);
