@@ -10,7 +10,8 @@
 #include "vm/exchange.h"
 #include "vm/keeper.h"
 
-struct masks; /* engine/masking.h */
+struct masks;   /* engine/masking.h */
+struct outside; /* calls/outside.h */
 
 /* Longer than a machine may be silent about what takes no time. */
 #define GRACE_MS 120000
@@ -25,6 +26,7 @@ struct exchanges {
     struct pool *pool;
     struct keeper *keeper;
     struct masks *masks;
+    struct outside *outside; /* what calls of programs reach */
     bool is_emulated;
     struct exchange_list list;
     struct away_list aways;

@@ -78,6 +78,7 @@ class Server:
         for profile in (ROOT / "policies").glob("*.toml"):
             (policies / profile.name).write_text(profile.read_text())
         (policies / "sealed.toml").write_text('inherits = "standard"\n[isolation]\nrequire = ["machine", "seccomp"]\n')
+        (policies / "quiet.toml").write_text('inherits = "standard"\n[grants]\ncalls = ["-state"]\n')
         (self.state / "config.toml").write_text(f'machine = "tcg"\npreload = []\npolicies_dir = "{policies}"\n')
         self.socket = self.state / "http.sock"
         self.log = self.state / "log"
