@@ -72,6 +72,7 @@ extern const struct route api_machine_routes[];
 extern const struct route api_event_routes[];
 extern const struct route api_job_routes[];
 extern const struct route api_replica_routes[];
+extern const struct route api_inside_routes[];
 extern const struct route api_token_routes[];
 extern const struct route api_run_routes[];
 extern const struct route api_batch_routes[];

@@ -170,6 +170,10 @@ const struct run *job_run(const struct job *job); /* NULL: it is done */
 void *job_form_user(const struct job *job, const struct job_form *form);
 
 /* E_NOT_FOUND for an unknown, forgotten or foreign id. `owner` NULL: of anybody. */
+/* The answer of the server outside to a call of that number: {"value"} or {"error"}. E_NOT_FOUND:
+ * it does not wait. */
+int job_answer_call(struct job *job, uint64_t number, const json_t *answer, struct error *err);
+
 struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, struct error *err);
 
 /* Like jobs_find(), but for a command of that session. */

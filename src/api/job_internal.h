@@ -89,6 +89,9 @@ struct job {
     struct call *input;             /* that waits for one, or NULL */
     struct loop_watch *input_clock; /* for that */
     bool is_input_over;             /* there are no more */
+
+    struct job_call *forwarded; /* calls that the server outside is asked (job_call.c) */
+    uint64_t n_forwarded;       /* ever */
 };
 
 struct jobs {
@@ -100,6 +103,12 @@ struct jobs {
     bool is_closed;
     struct loop_watch *tick;
 };
+
+/* An event; takes the value over. */
+void job_add_event(struct job *job, const char *name, json_t *value);
+
+/* In a machine: an event for the server outside, which answers with job_answer_call(). */
+void job_forward_call(struct job *job, struct call *call);
 
 /* Whether the run goes on without a client, and its answer is kept among those. */
 static inline bool job_goes_on(const struct job *job)

@@ -27,7 +27,7 @@ void job_hold_for_readers(struct job *job)
 
 /* --- events --- */
 
-static void add(struct job *job, const char *name, json_t *value)
+void job_add_event(struct job *job, const char *name, json_t *value)
 {
     struct shared *text = shared_new();
 
@@ -41,9 +41,9 @@ static void add(struct job *job, const char *name, json_t *value)
 static void add_text(struct job *job, bool is_stderr, uint64_t offset, const char *data, size_t len)
 {
     if (len)
-        add(job, is_stderr ? "stderr" : "stdout",
-            json_pack("{s:o, s:I}", "text", json_text_string(data, len), "offset",
-                      (json_int_t)offset));
+        job_add_event(job, is_stderr ? "stderr" : "stdout",
+                      json_pack("{s:o, s:I}", "text", json_text_string(data, len), "offset",
+                                (json_int_t)offset));
 }
 
 /* As much as the answer keeps; from there on the end, which is not known yet, counts more than the
@@ -76,7 +76,7 @@ static void on_display(struct job *job, const struct run_event *event)
     json_t *forms = json_array();
 
     if (forms && event->display && display_json_add(forms, event->display, event->offset) == 0)
-        add(job, "display", json_pack("{s:o}", "displays", forms));
+        job_add_event(job, "display", json_pack("{s:o}", "displays", forms));
     else
         json_decref(forms);
 }
@@ -85,30 +85,32 @@ static void on_display(struct job *job, const struct run_event *event)
 static void on_progress(struct job *job, const struct run_event *event)
 {
     if (!sse_is_behind(&job->events))
-        add(job, "progress",
-            json_pack("{s:I, s:o, s:o}", "done", (json_int_t)event->done, "total",
-                      event->total ? json_integer((json_int_t)event->total) : json_null(), "text",
-                      json_text_string(event->data, event->len)));
+        job_add_event(job, "progress",
+                      json_pack("{s:I, s:o, s:o}", "done", (json_int_t)event->done, "total",
+                                event->total ? json_integer((json_int_t)event->total) : json_null(),
+                                "text", json_text_string(event->data, event->len)));
 }
 
 static void on_approval(struct job *job, const struct run_event *event)
 {
-    add(job, "approval", approval_json(event->approval));
+    job_add_event(job, "approval", approval_json(event->approval));
 }
 
 static void on_input(struct job *job, const struct run_event *event)
 {
     if (job_want_line(job, event->input))
-        add(job, "input",
-            json_pack("{s:s, s:i, s:b}", "run_id", job->id, "expires_in_s", LIMIT_INPUT_LINE_S,
-                      "hidden", call_line_is_hidden(event->input)));
+        job_add_event(job, "input",
+                      json_pack("{s:s, s:i, s:b}", "run_id", job->id, "expires_in_s",
+                                LIMIT_INPUT_LINE_S, "hidden", call_line_is_hidden(event->input)));
 }
 
 static void on_event(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
 
-    if (event->kind == RUN_EVENT_APPROVAL)
+    if (event->kind == RUN_EVENT_CALL)
+        job_forward_call(job, event->input);
+    else if (event->kind == RUN_EVENT_APPROVAL)
         on_approval(job, event);
     else if (event->kind == RUN_EVENT_INPUT)
         on_input(job, event);
@@ -164,8 +166,8 @@ void job_stream_begin(struct job *job, struct request *request)
 {
     job->is_stream = true;
     job->run->on_event = on_event;
-    add(job, "start",
-        json_pack("{s:s, s:s}", "id", job->id, "correlation_id", job->correlation_id));
+    job_add_event(job, "start",
+                  json_pack("{s:s, s:s}", "id", job->id, "correlation_id", job->correlation_id));
     attach(job, request, 0);
 }
 
@@ -182,7 +184,8 @@ void job_stream_end(struct job *job)
 {
     for (int i = 0; i < 2; i++) /* a character that was never finished */
         if (job->cuts[i].len)
-            add(job, i ? "stderr" : "stdout",
+            job_add_event(
+                job, i ? "stderr" : "stdout",
                 json_pack("{s:o}", "text", json_text_string(job->cuts[i].bytes, job->cuts[i].len)));
     if (job->is_stream || job->events.reader)
         add_last(job);

@@ -133,6 +133,14 @@ const char *error_message(const struct error *err)
     return err->message ? err->message : "out of memory";
 }
 
+enum error_code error_code_find(const char *name)
+{
+    for (size_t i = 1; i < sizeof(codes) / sizeof(*codes); i++)
+        if (strcmp(codes[i].name, name) == 0)
+            return (enum error_code)i;
+    return E_SYSTEM;
+}
+
 const char *error_code_name(enum error_code code)
 {
     return codes[code].name;

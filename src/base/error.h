@@ -80,6 +80,8 @@ void error_done(struct error *err);
 /* The message, also of an error that had no memory for its own. */
 const char *error_message(const struct error *err);
 
+/* E_SYSTEM: there is no such name. */
+enum error_code error_code_find(const char *name);
 const char *error_code_name(enum error_code code);
 
 /* The code of that name; E_PROTOCOL: there is none (it may be NULL). */

@@ -35,6 +35,7 @@ enum run_event_kind {
     RUN_EVENT_PROGRESS,
     RUN_EVENT_APPROVAL, /* somebody is asked (calls/approval.h) */
     RUN_EVENT_INPUT,    /* the program wants a line of input: call_give_line() */
+    RUN_EVENT_CALL,     /* in a machine: the server outside is asked (calls/call.h) */
 };
 
 /* Something that happened just now. What it points to is only lent. */
@@ -46,7 +47,7 @@ struct run_event {
     size_t len;
     const struct run_display *display;
     const struct approval *approval;
-    struct call *input;
+    struct call *input; /* or the call that is asked */
     uint64_t done, total; /* of progress; a total of 0 is unknown */
 };
 

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/quote.h"
+#include "calls/outside.h"
 #include "wire/frame.h"
 
 #define DEPTH_MAX 100
@@ -77,6 +78,10 @@ static bool enqueue(struct call_desk *desk, uint64_t id, bool is_ok, struct span
     struct pack p;
     bool is_added;
 
+    if (desk->options.on_reply) {
+        desk->options.on_reply(desk->options.user, id, is_ok, value);
+        return true;
+    }
     if (desk->options.is_text)
         return enqueue_text(desk, id, is_ok, value);
     pack_init(&p, wire_type_max(WIRE_REPLY));
@@ -337,9 +342,34 @@ static const struct call_row *find_in(const struct call_row *rows, const char *n
     return rows && rows->name ? rows : NULL;
 }
 
+/* Names, arguments and rights are looked at outside. */
+static void forward(struct call *call)
+{
+    const struct call_desk_options *options = &call->desk->options;
+    struct error err = {0};
+
+    if (options->on_forward && call->run->on_event) {
+        options->on_forward(options->user, call);
+        return;
+    }
+    error_set(&err, E_UNSUPPORTED, "`%s` needs a client that follows the events of the run",
+              call->name);
+    call_fail(call, &err);
+}
+
+static const struct call_row forwarded = {.name = "?", .handle = forward};
+
+static bool is_forwarded(const struct call *call)
+{
+    const struct call_desk_options *options = &call->desk->options;
+
+    return options->outside && options->outside->is_forwarded && !options->is_for_input &&
+           !find_in(call_input_rows, call->name);
+}
+
 static int find_row(struct call *call, struct error *err)
 {
-    const struct call_row *row = NULL;
+    const struct call_row *row = is_forwarded(call) ? &forwarded : NULL;
 
     for (size_t i = 0; i < ARRAY_SIZE(tables) && !row; i++)
         row = find_in(tables[i], call->name);

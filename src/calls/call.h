@@ -139,6 +139,11 @@ struct call_desk_options {
     void (*on_asked)(void *user, const struct approval *approval);
     /* Asks for a line of input, and holds the clock of the run until it comes. */
     void (*on_line_wanted)(void *user, struct call *call);
+    /* Hands it to the server outside (struct outside, is_forwarded), whose answer is call_answer()
+     * or call_fail(). Needed where there is one. */
+    void (*on_forward)(void *user, struct call *call);
+    /* In place of `fd`: takes each reply, JSON. */
+    void (*on_reply)(void *user, uint64_t id, bool is_ok, struct span text);
     /* A call that had to wait took so much CPU time. Optional; it may end the run. */
     void (*spent)(void *user, uint64_t cpu_ns);
     void *user;

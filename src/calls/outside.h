@@ -11,5 +11,6 @@ struct outside {
     struct packages packages;
     struct upstreams *upstreams; /* NULL: there are no other servers */
     struct approvals approvals;
+    bool is_forwarded;   /* this engine is in a machine: calls go to the server outside of it */
     const char *helpers; /* the operator's directory of modules, or NULL */
 };

@@ -189,6 +189,10 @@ int box_restore(struct box *box, const struct memory_image *image, uint32_t flag
 /* Ends the run as cancelled; on_done follows. A cell is interrupted first. */
 void box_cancel(struct box *box);
 
+/* Writes down what somebody is shown who decides on the call. */
+struct approval;
+void box_show_arguments(struct run *run, struct approval *approval);
+
 /* Stops reading the run's output, or goes on. */
 void box_hold(struct box *box, bool is_held);
 void box_command_hold(struct run *run, bool is_held);

@@ -18,7 +18,7 @@
 /* --- the clock, and the door --- */
 
 /* As somebody sees them who decides. */
-static void show_arguments(struct run *run, struct approval *approval)
+void box_show_arguments(struct run *run, struct approval *approval)
 {
     cleanup(buf_done) struct buf text = BUF_OF(8 * MIB);
     json_t *shown =
@@ -90,7 +90,7 @@ void box_ask(struct box *b, struct approval *approval)
     struct run *run = b->run;
 
     hold_clock(b);
-    show_arguments(run, approval);
+    box_show_arguments(run, approval);
     if (run->on_event)
         run->on_event(run, &(struct run_event){.kind = RUN_EVENT_APPROVAL, .approval = approval});
 }

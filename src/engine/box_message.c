@@ -199,6 +199,13 @@ static void on_line_wanted(void *user, struct call *call)
     box_want_line(user, call);
 }
 
+static void on_forward(void *user, struct call *call)
+{
+    struct box *b = user;
+
+    b->run->on_event(b->run, &(struct run_event){.kind = RUN_EVENT_CALL, .input = call});
+}
+
 static void on_call_spent(void *user, uint64_t cpu_ns)
 {
     struct box *b = user;
@@ -218,6 +225,7 @@ static struct call_desk *desk_of(struct box_kernel *k)
                                         .on_ask = on_ask,
                                         .on_asked = on_asked,
                                         .on_line_wanted = on_line_wanted,
+                                        .on_forward = on_forward,
                                         .spent = on_call_spent,
                                         .is_text = box_kernel_kind(k) == WIRE_KERNEL_BASH,
                                         .is_for_input = box_kernel_kind(k) != WIRE_KERNEL_PYTHON,

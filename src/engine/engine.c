@@ -88,6 +88,7 @@ static int hide_server(struct engine *engine, const struct config_server *server
 static int open_servers(struct engine *engine, const struct config *config, struct error *err)
 {
     engine->outside.helpers = config->helpers;
+    engine->outside.is_forwarded = config->is_inside_machine;
     if (!config->n_servers)
         return 0;
     for (size_t i = 0; i < config->n_servers; i++)

@@ -4,6 +4,7 @@
 
 #include "calls/outside.h"
 #include "engine/pool_internal.h"
+#include "engine/recorder.h"
 
 static void on_soon(void *arg)
 {
@@ -111,6 +112,11 @@ bool pool_is_ready(const struct pool *pool)
     const struct zygote_client *zygote = pool_zygote(pool);
 
     return pool->options.elsewhere || (zygote && zygote_client_is_ready(zygote));
+}
+
+int pool_record_call(const struct pool *pool, const struct call_record *call, struct error *err)
+{
+    return recorder_call(pool->recorder, call, err);
 }
 
 const struct elsewhere *pool_elsewhere(const struct pool *pool)

@@ -16,7 +16,8 @@
 #include "engine/zygote_client.h"
 #include "sandbox/cgroup.h"
 
-struct brokers; /* engine/broker_client.h */
+struct brokers;     /* engine/broker_client.h */
+struct call_record; /* calls/call.h */
 struct pool;
 struct recorder; /* engine/recorder.h */
 
@@ -135,6 +136,9 @@ void pool_level(const struct pool *pool, struct pool_level *ret_level);
 
 /* Programs can run at once. Elsewhere they wait for what they need there. */
 bool pool_is_ready(const struct pool *pool);
+
+/* Records a call of a program that runs elsewhere, which is about to be answered. */
+int pool_record_call(const struct pool *pool, const struct call_record *call, struct error *err);
 
 /* NULL: programs run here. */
 const struct elsewhere *pool_elsewhere(const struct pool *pool);

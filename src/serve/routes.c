@@ -44,6 +44,7 @@ const struct route *const serve_routes[] = {
     metrics_routes,
     api_replica_routes,
     api_machine_routes,
+    api_inside_routes,
     mcp_http_routes,
     mcp_sse_routes,
     api_meta_routes,

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/task.h"
 #include "engine/pool.h"
+#include "vm/calls.h"
 #include "vm/events.h"
 #include "vm/grants.h"
 #include "vm/inside.h"
@@ -25,6 +26,7 @@ struct exchange {
     struct loop_work failing;
     struct events_reader events;
     struct inside_live live;
+    struct calls calls;
     int status;
     struct buf body; /* of the answer, or of its last event */
     bool is_stream, has_last, is_sent, is_held;
@@ -40,6 +42,7 @@ static void exchange_free(struct exchange *x)
     loop_work_cancel(&x->failing);
     loop_watch_free(x->patience);
     events_done(&x->events);
+    calls_done(&x->calls);
     inside_live_done(&x->live);
     buf_done(&x->body);
     free(x);
@@ -103,6 +106,16 @@ static int take_last(struct exchange *x, bool is_result, const char *data, size_
     return buf_add(&x->body, data, len, err);
 }
 
+static int take_event(struct exchange *x, const char *name, const char *data, size_t len,
+                      struct error *err)
+{
+    if (strcmp(name, "start") == 0)
+        return calls_take_start(&x->calls, data, len, err);
+    if (strcmp(name, "call") == 0)
+        return calls_take(&x->calls, data, len, err);
+    return inside_take_event(x->run, &x->live, name, data, len, err);
+}
+
 static int on_run_event(void *user, const char *name, const char *data, size_t len,
                         struct error *err)
 {
@@ -115,7 +128,7 @@ static int on_run_event(void *user, const char *name, const char *data, size_t l
     if (is_result || strcmp(name, "error") == 0)
         return take_last(x, is_result, data, len, err);
     x->is_busy = true;
-    r = inside_take_event(x->run, &x->live, name, data, len, err);
+    r = take_event(x, name, data, len, err);
     x->is_busy = false;
     return x->is_dropped ? error_set(err, E_SYSTEM, "cancelled") : r;
 }
@@ -255,6 +268,8 @@ struct exchange *exchange_new(struct exchanges *all, struct run *run, const char
     if (!x)
         return NULL;
     *x = (struct exchange){.all = all, .run = run, .done = done, .user = user};
+    x->calls = (struct calls){.all = all, .run = run};
+    LIST_INIT(&x->calls.replies);
     LIST_INSERT_HEAD(&all->list, x, link);
     buf_init(&x->body, INSIDE_ANSWER_MAX);
     events_init(&x->events, inside_event_limit, on_run_event, x);
@@ -332,6 +347,7 @@ int exchanges_open(struct exchanges *exchanges, struct engine *engine, const str
     exchanges->loop = engine->loop;
     exchanges->pool = engine->pool;
     exchanges->masks = engine->masks;
+    exchanges->outside = &engine->outside;
     exchanges->is_emulated = strcmp(config->machine, "tcg") == 0;
     if (vm_grants_check_setting(config, err) < 0 ||
         keeper_new(engine->loop, config, engine->cgroups, &exchanges->keeper, err) < 0)

@@ -292,26 +292,12 @@ static int take_result(struct run *run, struct inside_live *live, const json_t *
     return 0;
 }
 
-static enum error_code code_of(const char *name)
-{
-    static const enum error_code codes[] = {
-#define X(code, ...) code,
-        ERROR_CODES(X)
-#undef X
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
-        if (strcmp(error_code_name(codes[i]), name) == 0)
-            return codes[i];
-    return E_SYSTEM;
-}
-
 static void take_error(struct masks *masks, const json_t *answer, struct error *err)
 {
     const json_t *error = json_object_get(answer, "error");
     const char *message = json_get_text(error, "message"), *hint = json_get_text(error, "hint");
 
-    mask_error(masks, err, code_of(json_get_text(error, "code")),
+    mask_error(masks, err, error_code_find(json_get_text(error, "code")),
                text_span(*message ? message : "the virtual machine gave no answer"),
                text_span(hint));
 }

@@ -15,6 +15,9 @@
 #define TEXT_EVENT_MAX ((size_t)1 << 20)
 #define WORD_EVENT_MAX ((size_t)64 << 10)
 
+/* The arguments of a call, each byte as six. */
+#define CALL_EVENT_MAX ((size_t)16 << 20)
+
 /* A larger one is not looked at before the end, where there is time. */
 #define DISPLAY_LIVE_MAX ((size_t)256 << 10)
 
@@ -220,7 +223,7 @@ static const struct {
     {"start", START, WORD_EVENT_MAX},       {"stdout", STDOUT, TEXT_EVENT_MAX},
     {"stderr", STDERR, TEXT_EVENT_MAX},     {"display", DISPLAY, 2 * LIMIT_DISPLAY_BYTES},
     {"progress", PROGRESS, WORD_EVENT_MAX}, {"result", LAST, INSIDE_ANSWER_MAX},
-    {"error", LAST, INSIDE_ANSWER_MAX},
+    {"error", LAST, INSIDE_ANSWER_MAX},     {"call", OTHER, CALL_EVENT_MAX},
 };
 
 size_t inside_event_limit(const char *name)

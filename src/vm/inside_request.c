@@ -130,7 +130,8 @@ static int check_program(const struct run_program *program, struct error *err)
     const struct wanted table[] = {
         {program->language == RUN_COMMAND, "commands without a shell"},
         {program->is_check || program->only_checks, "checks of programs"},
-        {program->is_input_passed || program->is_input_open, "input that comes while it runs"},
+        {program->is_input_passed || program->is_input_open || program->is_typed,
+         "input that comes while it runs"},
         {program->script != NULL, "programs in granted directories"},
         {*program->context != '\0' || program->directory != NULL, "contexts"},
         {program->is_notebook || program->auto_print_str, "cells of notebooks"},

@@ -11,7 +11,8 @@
 #include "vm/exchange.h"
 #include "vm/keeper.h"
 
-struct masks; /* engine/masking.h */
+struct masks;   /* engine/masking.h */
+struct outside; /* calls/outside.h */
 
 /* Longer than a machine may be silent about what takes no time. */
 #define GRACE_MS 120000
@@ -27,6 +28,7 @@ struct exchanges {
     struct keeper *keeper;
     struct masks *masks;
     struct machine_door door;
+    struct outside *outside; /* what calls of programs reach */
     bool is_emulated;
     struct exchange_list list;
     struct away_list aways;

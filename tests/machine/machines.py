@@ -106,6 +106,7 @@ class Server:
         for profile in (ROOT / "policies").glob("*.toml"):
             (policies / profile.name).write_text(profile.read_text())
         (policies / "sealed.toml").write_text('inherits = "standard"\n[isolation]\nrequire = ["machine", "seccomp"]\n')
+        (policies / "quiet.toml").write_text('inherits = "standard"\n[grants]\ncalls = ["-state"]\n')
         self.settings = self.state / "config.toml"
         self.settings.write_text(
             f'machine = "tcg"\npreload = []\npolicies_dir = "{policies}"\nallow = ["{self.granted}", "{self.replaced}"]\n'

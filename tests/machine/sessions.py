@@ -216,13 +216,13 @@ def test_secrets_are_masked_while_the_program_runs(server):
 
 
 def test_a_slow_reader_holds_its_program_and_nobody_else(server):
-    events = Events(server, "/v1/run", {"code": "for i in range(200): print(str(i % 10) * 19999)", "output_bytes": 4000000, "timeout_s": 300})
+    events = Events(server, "/v1/run", {"code": "for i in range(100): print(str(i % 10) * 19999)", "output_bytes": 2000000, "timeout_s": 300})
     assert run(server, "print(1)")["stdout"] == "1\n"
     seen = []
     while event := events.next():
         seen.append(event)
         time.sleep(0.005)
-    expected = "".join(str(i % 10) * 19999 + "\n" for i in range(200))
+    expected = "".join(str(i % 10) * 19999 + "\n" for i in range(100))
     assert "".join(data["text"] for name, data in seen if name == "stdout") == expected
     assert seen[-1][1]["stdout"] == expected and seen[-1][1]["status"] == "success"
 
@@ -255,6 +255,28 @@ def test_files_of_a_session(server):
         assert [(one["event"], one["status"]) for one in recorded if one["path"] == "x.sh"] == [
             ("write", "success"), ("write", "success"), ("write", "failed"), ("move", "success"),
         ], recorded  # fmt: skip
+
+
+# --- calls of programs ---
+
+
+def test_calls_of_a_program_are_answered_by_the_server_outside(server):
+    code = "\n".join([
+        "from execution_runtime import Session, list_skills", "from api._call import call, CallError", "work = Session('NAME')",
+        "work.save_state({'todo': ['b', 'ä']})", "print(work.load_state()['todo'], isinstance(list_skills(), list))",
+        "for name, arguments in (('nothing.like', {}), ('state.load', {'session_id': '../x'}), ('state.list', {'more': 1})):",
+        "    try: call(name, **arguments)", "    except CallError as error: print(error.code)",
+    ])  # fmt: skip
+    answer = run(server, code.replace("NAME", "of-a-run"))
+    assert answer["stdout"] == "['b', 'ä'] True\nnot_found\ninvalid\ninvalid\n", answer
+    with session(server) as path:
+        assert cell(server, path, code.replace("NAME", "of-a-cell"))["stdout"] == answer["stdout"]
+        # A state that a run kept is there for a cell: it is the token's, and outside.
+        assert cell(server, path, "print(Session('of-a-run').load_state()['todo'])")["stdout"] == "['b', 'ä']\n"
+    calls = [record["name"] for record in server.trail() if record["kind"] == "call" and record["id"] == answer["id"]]
+    assert "state.save" in calls and "nothing.like" in calls, calls
+    refused = run(server, "from api._call import call\ncall('state.list')", profile="quiet")
+    assert "is not granted" in str(refused), refused
 
 
 # --- MCP ---
@@ -305,6 +327,6 @@ TESTS = [
     test_an_interrupt_keeps_variables, test_clocks_end_a_session_inside_too, test_another_token_has_no_way_into_a_session,
     test_what_a_session_in_a_machine_cannot_do_is_refused_by_name, test_output_arrives_while_the_program_runs,
     test_displays_and_progress_arrive_once, test_a_run_is_cancelled_in_the_middle, test_secrets_are_masked_while_the_program_runs,
-    test_a_slow_reader_holds_its_program_and_nobody_else, test_files_of_a_session, test_tools_of_mcp_use_a_session,
+    test_a_slow_reader_holds_its_program_and_nobody_else, test_files_of_a_session, test_calls_of_a_program_are_answered_by_the_server_outside, test_tools_of_mcp_use_a_session,
     test_sessions_are_lost_with_their_machine,
 ]  # fmt: skip

@@ -34,6 +34,7 @@ static const char *stream(const char *events_text, bool is_whole)
 }
 
 #define TEXT   "event: stdout\ndata: {\"text\":\"1\\n\",\"offset\":0}\n\n"
+#define START  "event: start\ndata: {\"id\":\"run_1\"}\n\n"
 #define RESULT "event: result\ndata: {\"status\":\"success\",\"stdout\":\"1\\n\",\"layers\":[]}\n\n"
 
 /* --- a keeper --- */
@@ -447,6 +448,11 @@ TEST(what_breaks_the_rules_ends_its_cell_and_not_the_session)
         RESULT "event: ",
         "event: evil\ndata: {\"a\":1}\n\n" RESULT,
         "event: stdout\ndata: 1\n\n" RESULT,
+        "event: call\ndata: {\"call\":1,\"name\":\"state.list\",\"arguments\":{}}\n\n" RESULT,
+        "event: start\ndata: {\"id\":\"run_1/../x\"}\n\n" RESULT,
+        START START RESULT,
+        START "event: call\ndata: {\"call\":0,\"name\":\"a\",\"arguments\":{}}\n\n" RESULT,
+        START "event: call\ndata: {\"call\":1,\"name\":\"a\",\"arguments\":[]}\n\n" RESULT,
     };
     static const char *const bad[] = {
         "rubbish\r\n\r\n",
