@@ -236,15 +236,18 @@ struct inner {
     bool is_ready;
 };
 
+static void drain_console(struct inner *in)
+{
+    while (poll(&(struct pollfd){.fd = in->console.fd, .events = POLLIN}, 1, 0) > 0 &&
+           console_take(&in->console))
+        ;
+}
+
 static int has_ended(struct inner *in, bool is_daemon, struct error *err)
 {
     char line[CONSOLE_LINE];
 
-    while (poll(&(struct pollfd){.fd = in->console.fd, .events = POLLIN}, 1, 0) > 0 &&
-           console_take(&in->console))
-        ;
-    /* A QEMU that aborts lets go of its daemons first. */
-    is_daemon = is_daemon && !console_has_complaint(&in->console);
+    drain_console(in);
     console_last_words(&in->console, in->is_ready, line);
     return error_set(err, E_SYSTEM, "%s has ended%s%s",
                      is_daemon ? "virtiofsd" : "the virtual machine", *line ? ": " : "", line);
@@ -253,15 +256,20 @@ static int has_ended(struct inner *in, bool is_daemon, struct error *err)
 static int take_child(struct inner *in, struct error *err)
 {
     struct signalfd_siginfo info;
+    int status;
     pid_t pid;
 
     (void)!read(in->children, &info, sizeof(info));
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == in->monitor.qemu)
             return has_ended(in, false, err);
-        for (size_t i = 0; i < in->monitor.n_daemons; i++)
-            if (pid == in->monitor.daemons[i])
-                return has_ended(in, true, err);
+        for (size_t i = 0; i < in->monitor.n_daemons; i++) {
+            if (pid != in->monitor.daemons[i])
+                continue;
+            /* A QEMU that aborts lets go of its daemons first, which end by themselves. */
+            drain_console(in);
+            return has_ended(in, WIFSIGNALED(status) || !console_has_complaint(&in->console), err);
+        }
     }
     return 0;
 }
