@@ -688,14 +688,6 @@ void session_order_box(struct session *s)
         pool_order(s->table->pool, &s->order);
 }
 
-static int check_elsewhere(const struct sessions *table, const struct run_terms *terms,
-                           struct error *err)
-{
-    const struct elsewhere *elsewhere = pool_elsewhere(table->pool);
-
-    return elsewhere ? elsewhere->check(elsewhere->user, terms, err) : 0;
-}
-
 int sessions_open(struct sessions *table, struct run_terms *terms,
                   const struct session_options *options, struct session **ret_session,
                   struct error *err)
@@ -703,7 +695,7 @@ int sessions_open(struct sessions *table, struct run_terms *terms,
     cleanup(buf_done) struct buf evicted = BUF_OF(SESSION_EVICTED_MAX);
     struct session *s;
 
-    if (check_elsewhere(table, terms, err) < 0 || session_check_name(table, options, err) < 0 ||
+    if (session_check_terms(table, terms, err) < 0 || session_check_name(table, options, err) < 0 ||
         session_make_room(table, options, NULL, 1, &evicted, err) < 0)
         return -1;
     s = session_new(table, terms, options);

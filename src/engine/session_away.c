@@ -13,6 +13,14 @@ int session_check_here(const struct session *s, const char *what, struct error *
     return error_hint(err, "do without, or use a server without `machine`");
 }
 
+int session_check_terms(const struct sessions *table, const struct run_terms *terms,
+                        struct error *err)
+{
+    const struct elsewhere *elsewhere = pool_elsewhere(table->pool);
+
+    return elsewhere ? elsewhere->check(elsewhere->user, terms, err) : 0;
+}
+
 bool session_is_free(const struct session *s)
 {
     return s->away ? s->is_away_free : s->box && box_state(s->box) == BOX_KEPT;

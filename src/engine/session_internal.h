@@ -170,6 +170,10 @@ void session_take_back(struct session *s, struct run *cell);
 /* E_UNSUPPORTED: sessions are elsewhere, where there is no such thing. */
 int session_check_here(const struct session *s, const char *what, struct error *err);
 
+/* E_UNSUPPORTED: sessions are elsewhere, where one cannot have these terms. */
+int session_check_terms(const struct sessions *table, const struct run_terms *terms,
+                        struct error *err);
+
 /* Its place, here or elsewhere, can take a cell. */
 bool session_is_free(const struct session *s);
 void session_open_away(struct session *s);
