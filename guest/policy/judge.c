@@ -480,6 +480,15 @@ static bool is_unlisted(const struct walk *w, PyObject *base, PyObject *attr, Py
            !policy_member_allowed(w->policy, base, node_span(attr), reached);
 }
 
+/* The program has asked for it with hasattr(), and the module will answer as it shows itself. */
+static bool is_asked_for(const struct walk *w, PyObject *value)
+{
+    for (size_t i = 0; i < w->n_later; i++)
+        if (w->later[i] == value)
+            return true;
+    return false;
+}
+
 /* Modules are full of other modules: json.codecs.builtins. */
 static int judge_reached_module(struct walk *w, PyObject *value, PyObject *attr, int line,
                                 int column)
@@ -494,7 +503,7 @@ static int judge_reached_module(struct walk *w, PyObject *value, PyObject *attr,
     if (!base)
         return judge_unloaded(w, value, attr, line, column);
     if (!is_module && !leaves_the_way(w, value, base, reached) &&
-        !is_unlisted(w, base, attr, reached))
+        (!is_unlisted(w, base, attr, reached) || is_asked_for(w, value)))
         return 0;
     full = PyUnicode_FromFormat("%U.%U", module_member(base, node_names.dunder_name), attr);
     if (!full)

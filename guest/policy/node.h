@@ -12,7 +12,7 @@
     X(ExceptHandler) X(FunctionDef) X(AsyncFunctionDef) X(ClassDef) X(arg) X(alias) X(Load)        \
     X(Store) X(BinOp) X(Add) X(JoinedStr) X(FormattedValue) X(MatchAs) X(MatchStar)                \
     X(MatchMapping) X(Assign) X(AnnAssign) X(Tuple) X(List) X(Module) X(Try)     \
-    X(If) X(Compare) X(Eq) X(In)
+    X(If) X(IfExp) X(Compare) X(Eq) X(In)
 
 #define FIELDS(X)                                                                                  \
     X(names) X(module) X(level) X(name) X(asname) X(id) X(ctx) X(attr) X(value) X(func) X(args)    \

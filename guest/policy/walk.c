@@ -137,8 +137,9 @@ static int bind_import_from(struct walk *w, PyObject *node)
 struct pending {
     PyObject *node;
     unsigned depth;
-    bool is_tried; /* an import that fails here is caught */
-    bool is_named; /* and so is a name that does not exist */
+    bool is_tried;   /* an import that fails here is caught */
+    bool is_named;   /* and so is a name that does not exist */
+    PyObject *asked; /* the name of an attribute that hasattr() has found, borrowed; or NULL */
 };
 
 /* `raw_input`: on the list of refused builtins for its hint alone. Reading it is a NameError. */
@@ -165,8 +166,14 @@ static int first_look(struct walk *w, struct pending at)
             return bind(w, node_get(node, node_names.id)) < 0 ? -1 : keep(w, node);
         return at.is_named && is_gone(node_text(node, node_names.id)) ? 0 : keep(w, node);
     }
-    if (type == node_types.Attribute)
+    if (type == node_types.Attribute) {
+        PyObject *attr = node_text(node, node_names.attr);
+
+        if (at.asked && attr && PyUnicode_Compare(attr, at.asked) == 0 &&
+            w->n_later < COUNT_OF(w->later))
+            w->later[w->n_later++] = node_get(node, node_names.value);
         return keep_attribute(w, node);
+    }
     if (type == node_types.Call || type == node_types.Subscript || type == node_types.MatchClass ||
         type == node_types.Assign || type == node_types.AnnAssign)
         return keep(w, node);
@@ -321,6 +328,26 @@ static PyObject *body_judged_later(PyObject *node)
                : NULL;
 }
 
+/* `if hasattr(os, "fork"):`, or `os.fork() if hasattr(os, "fork") else None`: the name, borrowed;
+ * or NULL. A module says at run time whether the program sees the name. */
+static PyObject *asked_name(PyObject *node)
+{
+    PyObject *test = Py_IS_TYPE(node, node_types.If) || Py_IS_TYPE(node, node_types.IfExp)
+                         ? node_get(node, node_names.test)
+                         : NULL;
+    PyObject *func =
+        test && Py_IS_TYPE(test, node_types.Call) ? node_get(test, node_names.func) : NULL;
+    PyObject *args = func ? node_get(test, node_names.args) : NULL;
+    PyObject *name = node_count(args) == 2 ? PyList_GET_ITEM(args, 1) : NULL;
+    PyObject *id =
+        func && Py_IS_TYPE(func, node_types.Name) ? node_text(func, node_names.id) : NULL;
+
+    if (!name || !id || !Py_IS_TYPE(name, node_types.Constant) ||
+        PyUnicode_CompareWithASCIIString(id, "hasattr") != 0)
+        return NULL;
+    return node_text(name, node_names.value);
+}
+
 /* Pushes the node's children so that the first comes off first. */
 static int push_children(struct stack *stack, struct pending parent)
 {
@@ -328,6 +355,8 @@ static int push_children(struct stack *stack, struct pending parent)
     bool tries = Py_IS_TYPE(parent.node, node_types.Try);
     PyObject *tried = body_judged_later(parent.node);
     PyObject *named = tries ? tried_body(parent.node, name_errors) : NULL;
+    PyObject *asked = asked_name(parent.node);
+    PyObject *answered = asked ? node_get(parent.node, node_names.body) : NULL;
     size_t first = stack->count;
     PyObject *key, *value;
     Py_ssize_t at = 0;
@@ -337,7 +366,8 @@ static int push_children(struct stack *stack, struct pending parent)
         return -1;
     while (r == 0 && PyDict_Next(dict, &at, &key, &value)) {
         struct pending child = {value, parent.depth + 1, parent.is_tried || value == tried,
-                                parent.is_named || value == named};
+                                parent.is_named || value == named,
+                                asked && value == answered ? asked : parent.asked};
 
         if (node_check(value))
             r = push(stack, child);

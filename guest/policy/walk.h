@@ -25,6 +25,9 @@ struct walk {
     PyObject *
         *bases; /* the `os` of each `os.path`, borrowed; sorted by address before it is searched */
     size_t n_bases, size_bases;
+    PyObject
+        *later[64]; /* the `m` of each `m.x` below `if hasattr(m, "x")`, borrowed; the first few */
+    size_t n_later;
     bool has_way_modules; /* some name is bound to a module that is only a way to a part of it */
     bool is_text;         /* a library evaluates it, with builtins that do not look at names */
     bool is_annotation;   /* and it should name types only */
