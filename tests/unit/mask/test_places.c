@@ -148,6 +148,9 @@ static const struct {
 };
 
 static const char *const clean[] = {
+    "c key|\xff"
+    "0token\xf6"
+    "d", /* the name of a pair is in its first cell */
     /* In place of values */
     "password=#{ENV['KEY']}\n",
     "token: @@PASSWORD@@\n",
