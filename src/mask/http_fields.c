@@ -72,6 +72,9 @@ void masker_match_query(struct masker *s, unsigned kind, size_t from, size_t to)
 
 /* ---- fields of HTTP ---- */
 
+/* The longest such word with what is around it. */
+#define VALUE_NAME_MAX 14
+
 /* The word before the value of a pair, and what is around it: content=" and , value: ' */
 size_t masker_skip_value_name(const struct masker *s, size_t at)
 {
@@ -87,14 +90,18 @@ size_t masker_skip_value_name(const struct masker *s, size_t at)
 /* Behind the name of a header: its sign, blanks, quotes. 0: it is no header. */
 static size_t header_value(struct masker *s, unsigned kind, size_t from, size_t to)
 {
-    size_t at = masker_skip_blanks(s, masker_skip_any(s, to, "\\\"'])", 8));
+    size_t closed = masker_skip_any(s, to, "\\\"'])", 8);
+    size_t at = masker_skip_value_name(s, masker_skip_blanks(s, closed));
+    bool has_sign = at < s->view.len && masker_is_in(":=,", masker_at(s, at));
 
-    at = masker_skip_value_name(s, at);
-
-    if (at < s->view.len && strchr(":=,", masker_at(s, at)))
-        at = masker_skip_any(s, at + 1, " \t\\\"'`bf", 12);
-    else if (!masker_is_open(s, at))
+    if (has_sign)
+        at = masker_skip_any(s, at + 1, " \t\\\"'`bf>", 12);
+    else if (at > closed && at < s->view.len && masker_is_in("\"'", masker_at(s, at)))
+        at++; /* proxy_set_header Authorization "X" */
+    else if (!masker_is_open(s, at + VALUE_NAME_MAX))
         return 0;
+    else
+        at = s->view.len;
     if (masker_is_open(s, at)) {
         masker_wait(s, kind, from, s->view.len);
         return 0;

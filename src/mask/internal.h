@@ -291,6 +291,7 @@ struct masker {
     size_t *headers; /* lines that may be headers of tables: places of words in them */
     size_t n_headers, headers_size;
     size_t headers_to; /* looked at up to here */
+    size_t header;     /* the one that is looked at */
     /* Candidates before this one were read from text far before the end of the view, and no table
      * goes on behind them; it was then `headers_next`. SIZE_MAX: not known. */
     size_t headers_sure;

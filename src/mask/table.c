@@ -92,12 +92,19 @@ static enum masker_name name_in(const struct masker *s, struct masker_cell cell)
     return masker_name_of(masker_view(s, cell.start), cell.end - cell.start);
 }
 
+/* Does the word that is looked at stand in the first cell? For one in the second, nobody has
+ * waited: it may have come out. */
+static bool names_pair(const struct masker *s, const struct masker_cell *cells)
+{
+    return s->header >= cells[0].start && s->header < cells[0].end;
+}
+
 /* | password | value |: the row of a table that stands on its side. */
 static void read_pair(struct masker *s, const struct cells_line *line,
                       const struct masker_cell *cells)
 {
     struct masker_table none = {0};
-    enum masker_name what = name_in(s, cells[0]);
+    enum masker_name what = names_pair(s, cells) ? name_in(s, cells[0]) : NAME_NONE;
 
     /* Without a border, FLAG | OTHER_FLAG of a program stands so as well. */
     if (what != NAME_NONE && (!masker_is_alnum(masker_at(s, line->start)) ||
@@ -115,7 +122,8 @@ static void wait_for_pair(struct masker *s, size_t at)
 
     masker_charge(s, 2 * (part.end - at));
     cells_find_prefix(s, &part, &prefix);
-    if (cells_split(s, &part, cells) == 2 && name_in(s, cells[0]) != NAME_NONE)
+    if (cells_split(s, &part, cells) == 2 && names_pair(s, cells) &&
+        name_in(s, cells[0]) != NAME_NONE)
         masker_wait(s, masker_generic_kind(), at, table_cell_start(s, &cells_only, part.start, 1));
 }
 
@@ -478,7 +486,10 @@ static bool find_header(struct masker *s, size_t from, size_t limit, bool report
                         struct masker_table *table, size_t *ret_start)
 {
     size_t line = line_start(s, from);
-    enum masker_read r = rows_begin(s, from, limit, HEADER_MAX, table, ret_start);
+    enum masker_read r;
+
+    s->header = from;
+    r = rows_begin(s, from, limit, HEADER_MAX, table, ret_start);
 
     if (r == READ_VALUE)
         return true;

@@ -57,6 +57,12 @@ static const struct {
      "proxy_set_header X-Request-Signature \"[REDACTED_SIGNATURE]\";"},
     {"{ key: 'X-Line-Signature', value: '" HEX64 "' }",
      "{ key: 'X-Line-Signature', value: '[REDACTED_SIGNATURE]' }"},
+    {"proxy_set_header Authorization \"Splunk e39b50f1-e79b-4307-ab3b-199d5960e37f\";",
+     "proxy_set_header Authorization \"Splunk [REDACTED_AUTHORIZATION]\";"},
+    {"\"Authorization\" => \"GenieKey 6e605301-95ab-4e85-837d-cac9969339c7\",",
+     "\"Authorization\" => \"GenieKey [REDACTED_AUTHORIZATION]\","},
+    {"{ \"name\": \"Cookie\", \"value\": \"sid=x81kQ0zz9aB7xY3kQ9\" }",
+     "{ \"name\": \"Cookie\", \"value\": \"sid=[REDACTED_COOKIE]\" }"},
     {"<meta name=\"Cookie\" content=\"a=b; session=x81kQ0zz9aB7xY3kQ9\">",
      "<meta name=\"Cookie\" content=\"a=b; session=[REDACTED_COOKIE]\">"},
     {"Authorization: GenieKey 18bca03c-d41b-4115-82a9-d929377ef6d7\n",
@@ -142,6 +148,9 @@ static const struct {
 };
 
 static const char *const clean[] = {
+    "c key|\xff"
+    "0token\xf6"
+    "d", /* the name of a pair is in its first cell */
     /* In place of values */
     "password=#{ENV['KEY']}\n",
     "token: @@PASSWORD@@\n",
