@@ -250,7 +250,8 @@ def test_files_of_a_session(server):
         assert speak(server, "DELETE", files + "a")[0] == 400 and speak(server, "DELETE", files + "a?recursive=true")[0] == 204
         assert speak(server, "GET", files + "a/b%20%C3%A4.bin")[0] == 404 and speak(server, "GET", files + "..%2Fx")[0] == 400
         assert speak(server, "PUT", files + "%2Ftmp%2Fq", b"tmp")[0] == 200
-        assert [one["path"] for one in call(server, "GET", path + "/files?path=/tmp")[1]["files"]] == ["/tmp/q"]
+        # The directories that the session may read can be below /tmp, too.
+        assert "/tmp/q" in [one["path"] for one in call(server, "GET", path + "/files?path=/tmp")[1]["files"]]
         recorded = [record for record in server.trail() if record["kind"] == "file" and record["session"] == path.rsplit("/", 1)[1]]
         assert [(one["event"], one["status"]) for one in recorded if one["path"] == "x.sh"] == [
             ("write", "success"), ("write", "success"), ("write", "failed"), ("move", "success"),
