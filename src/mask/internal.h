@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "mask/bytes.h"
 #include "mask/kinds.h"
 #include "mask/masker.h"
 
@@ -783,29 +784,3 @@ bool masker_begins_expansion(const struct masker *s, size_t at, size_t end, enum
 
 /* The beginning of code in the value or after it; `end`: there is none. */
 size_t masker_find_command(const struct masker *s, const struct masker_value *value, size_t end);
-
-static inline bool masker_is_alnum(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
-}
-
-static inline bool masker_is_digit(unsigned char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static inline bool masker_is_space(unsigned char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static inline bool masker_is_hex(unsigned char c)
-{
-    return masker_is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
-}
-
-/* Is it a byte of the set? */
-static inline bool masker_is_in(const char *set, unsigned char c)
-{
-    return c && strchr(set, c);
-}
