@@ -48,6 +48,7 @@ ALLOWED = {
     "cli_typed_line.c is_hidden": "whether that terminal shows what is typed",
     "cli_run_terminal.c settings": "of the user's terminal: signal handlers restore them",
     "sandbox_ns.c counter": "user ids take turns: zygotes of one process share a range",
+    "sandbox_ns.c shared_id": "in a virtual machine all sandboxes read granted directories as one user; set once, at the start",
     "sandbox_ns.c name": "constant, but for the type of execve()",
     "sandbox_ns.c environment": "constant, but for the type of execve()",
     "sandbox_ns.c on_host": "constant, but for the type of execve()",
