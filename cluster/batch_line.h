@@ -1,4 +1,4 @@
-/* What a node answers to its share of a batch: lines of JSON, of which those with `index` are
+/* The answer of a node to its share of a batch: lines of JSON, of which those with `index` are
  * answers to runs. A line is passed on as it is, so it is read whole before: a node can answer
  * wrongly for its own runs, and not for those of others.
  */

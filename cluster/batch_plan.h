@@ -11,7 +11,7 @@
 /* Nodes that are given one run, one after the other. */
 #define BATCH_TRIES_MAX 3
 
-/* As the engine has it (api/route_batch.c). */
+/* The engine's limit (api/route_batch.c). */
 #define BATCH_RUNS_MAX 1000
 
 struct batch_plan {
@@ -34,7 +34,7 @@ size_t batch_plan_give(struct batch_plan *plan, uint16_t owner, size_t wanted, c
 /* False: that run is not this owner's, or was answered. */
 bool batch_plan_answer(struct batch_plan *plan, uint16_t owner, size_t run);
 
-/* What it has not answered waits again. */
+/* Its unanswered runs wait again. */
 void batch_plan_lose(struct batch_plan *plan, uint16_t owner);
 
 /* A waiting run that is not given to anybody any more, or with `is_all` any that waits; it counts

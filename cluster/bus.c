@@ -28,14 +28,14 @@
 #define MOST_SUBSCRIBED   16
 #define WRITE_DEADLINE_MS 2000
 
-/* What waits for the loop. Beyond it libnats keeps messages, up to its own limits, and drops those
- * that are still more: then a stream has a gap. */
+/* Messages that wait for the loop. Beyond it libnats keeps messages, up to its own limits, and
+ * drops those that are still more: then a stream has a gap. */
 #define IN_BYTES     (64 * MIB)
 #define PENDING_MSGS 262144
 #define PENDING_SIZE (128 * (int)MIB)
 
-/* What waits for the thread that writes. Streams have windows, so only a server that takes nothing
- * for long lets it grow; then it is as if the connection were down. */
+/* Messages that wait for the thread that writes. Streams have windows, so only a server that takes
+ * nothing for long lets it grow; then it is as if the connection were down. */
 #define OUT_BYTES (128 * MIB)
 
 /* Until the same complaint is logged again. */
@@ -182,7 +182,7 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
 
 /* --- in: the loop --- */
 
-/* The same is said again after a while only: heartbeats that are refused come three times a second.
+/* Logs a repeated error only after a while: refused heartbeats come three times a second.
  */
 static bool was_said(struct bus *bus, const char *text)
 {
@@ -441,7 +441,7 @@ static int open_outbox(struct bus *bus, struct error *err)
     return bus->outbox && bus->wait ? 0 : error_memory(err);
 }
 
-/* What is there leaves. */
+/* Sends the remaining frames. */
 static void close_outbox(struct bus *bus)
 {
     if (bus->outbox)

@@ -57,8 +57,8 @@ struct bus_options {
 int bus_new(struct loop *loop, const struct bus_options *options, struct bus **ret_bus,
             struct error *err);
 
-/* What was sent before is written. The process ends soon: what threads of libnats may still hold is
- * not freed. Accepts NULL. */
+/* Writes all messages that were sent before. The process ends soon: what threads of libnats may
+ * still hold is not freed. Accepts NULL. */
 void bus_close(struct bus *bus);
 
 bool bus_is_up(const struct bus *bus);
@@ -72,13 +72,14 @@ struct __natsConnection *bus_connection(struct bus *bus);
 /* Takes a reference of its own. `reply`: NULL, or where the server says that nobody listens. */
 void bus_send(struct bus *bus, const char *subject, const char *reply, struct packet *packet);
 
-/* The same for a frame (cluster/frame.h), which shares its message with others of this turn to that
+/* Sends a frame (cluster/frame.h), which shares its message with others of this turn to that
  * subject. `can_wait`: it may leave with the next one, or BUS_WAIT_MS later. */
 #define BUS_WAIT_MS 50
 void bus_send_frame(struct bus *bus, const char *subject, const char *reply, struct packet *packet,
                     bool can_wait);
 
-/* The same, for JetStream: to be stored only over the message of that sequence, or over none (0).
+/* Sends a message to JetStream, to be stored only over the message of that sequence, or over none
+ * (0).
  */
 void bus_send_after(struct bus *bus, const char *subject, const char *reply, struct packet *packet,
                     uint64_t sequence);

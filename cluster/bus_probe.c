@@ -50,9 +50,9 @@ void bus_probe_explain(int status, const char *server, struct error *err)
     if (*text == '(' && strstr(text, "): ")) /* "(conn.c:2088): " is of use to its developers */
         text = strstr(text, "): ") + 3;
     if (status == NATS_NO_SERVER)
-        text = "nobody answers there";
+        text = "no server answers at this address";
     else if (status == NATS_TIMEOUT)
-        text = "no server of NATS answers in time";
+        text = "no NATS server answers in time";
     if (is_refused((natsStatus)status, text)) {
         error_set(err, E_DENIED, "the server %s does not know this certificate", server);
         (void)error_hint(err, "its machines.conf has to name the machine: copy it from the machine "
@@ -138,7 +138,7 @@ static void *ask_all(void *arg)
             error_done(&why);
             break;
         }
-        /* What is wrong with the first is told: mostly it is this machine's own. */
+        /* The first server is usually this machine's own: report its error. */
         if (why.code == E_NONE)
             bus_probe_explain((int)s, server, &why);
     }

@@ -13,7 +13,7 @@
 
 #define ANSWER_BYTES (64 * KIB)
 
-/* What other nodes say, to the engine. */
+/* The body with the counts of other nodes, to the engine. */
 #define NEWS_BYTES (512 * KIB)
 
 struct engine_watch {
@@ -81,7 +81,7 @@ static int take(struct engine_watch *w, struct error *err)
     return 0;
 }
 
-/* What is wrong with the settings is told once. */
+/* Reports wrong settings once. */
 static void on_answer(struct engine_watch *w)
 {
     struct error err = {0};

@@ -26,7 +26,7 @@ const char *job_bus_subject(const struct job_bus *jobs);
 int job_bus_ask(struct job_bus *jobs, struct bus *bus, const char *subject, const void *data,
                 size_t len, job_bus_fn fn, void *user);
 
-/* The same, for data that is to be written only over the message of that sequence; 0: over none. */
+/* Asks JetStream to store data, only over the message of that sequence; 0: over none. */
 int job_bus_swap(struct job_bus *jobs, struct bus *bus, const char *subject, const void *data,
                  size_t len, uint64_t after, job_bus_fn fn, void *user);
 

@@ -45,7 +45,7 @@ bool job_keep_is_elsewhere(const struct job_keep *keep, struct span path);
  * another. */
 bool job_keep_may_have(struct job_keep *keep, struct span path);
 
-/* What the engine says of a job that is over is not told before the bus knows: else another machine
+/* The engine's answer about a finished job waits until the bus has its end: else another machine
  * could run it again, and it would end twice. True: it is told, and relay_go_on() follows for all
  * relays with that path. */
 bool job_keep_tells_end(struct job_keep *keep, struct span path);

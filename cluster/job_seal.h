@@ -1,4 +1,4 @@
-/* What the bus keeps of durable jobs is sealed (base/seal.h) under a key that only the machines of
+/* The bus's copies of durable jobs are sealed (base/seal.h) under a key that only the machines of
  * the cluster have (`jobs_key`): whoever can write to the bus without the key makes no jobs. */
 #pragma once
 

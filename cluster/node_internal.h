@@ -127,5 +127,5 @@ void engine_watch_free(struct engine_watch *watch);
 /* Asks again. */
 void engine_watch_ask(struct engine_watch *watch);
 
-/* What another node's engine has counted for tokens; NULL: it says nothing of it. */
+/* Takes the counts for tokens of another node's engine; NULL: it sent none. */
 void engine_watch_hear(struct engine_watch *watch, const char *node, json_t *spent);

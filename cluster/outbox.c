@@ -9,7 +9,7 @@
 /* Subjects at a time: a gateway has one for each node, a node one for each gateway. */
 #define LANES_MAX (2 * CLUSTER_NAMES_MAX)
 
-/* What is there for one subject: never empty. */
+/* The frames for one subject; never empty. */
 struct lane {
     TAILQ_ENTRY(lane) link;
     char subject[CLUSTER_SUBJECT_MAX], reply[CLUSTER_SUBJECT_MAX];

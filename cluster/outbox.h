@@ -26,5 +26,5 @@ void outbox_free(struct outbox *outbox);             /* accepts NULL; nothing mo
 void outbox_add(struct outbox *outbox, const char *subject, const char *reply,
                 struct packet *packet, bool can_wait);
 
-/* What was added leaves; with `is_all` also that which can wait. */
+/* Sends the frames; with `is_all` also those that can wait. */
 void outbox_flush(struct outbox *outbox, bool is_all);

@@ -11,7 +11,7 @@
 #include "cluster/job_bus.h"
 #include "cluster/node_internal.h"
 
-/* As the engine's (src/api/route_replica.c). */
+/* The engine's limit (src/api/route_replica.c). */
 #define LINE_BYTES MIB
 
 /* Heartbeats between two tries to connect, when the engine has refused. */
@@ -104,7 +104,7 @@ static void hang_up(struct store_link *link)
 static void complain(struct store_link *link, const char *what)
 {
     if (!link->has_complained)
-        LOG_EVENT(LOG_WARNING, "store", {"message", "the bus keeps no skills and states"},
+        LOG_EVENT(LOG_WARNING, "store", {"message", "the bus does not store skills and states"},
                   {"reason", what});
     link->has_complained = true;
 }

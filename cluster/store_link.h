@@ -18,7 +18,7 @@
 #define STORE_SUBJECTS CLUSTER_SUBJECTS ".store."
 #define STORE_ANSWERS  CLUSTER_SUBJECTS ".stores.node."
 
-/* What the stream may come to hold. */
+/* The largest size of the stream. */
 #define STORE_BYTES (512 * (int64_t)MIB)
 
 struct node;

@@ -187,7 +187,7 @@ static int fetch_or_begin(struct work *w, bool is_anew, struct error *err)
     return 0;
 }
 
-/* What is removed has things on the bus. */
+/* Notes the hash of a removed token, whose skills and states are then deleted from the bus. */
 static int note_removed(struct work *w, const char *name, struct error *err)
 {
     cleanup(tokens_done) struct tokens tokens = {0};

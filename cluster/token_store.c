@@ -125,7 +125,7 @@ int token_store_put(struct operator_bus *bus, const struct buf *value, uint64_t 
                              : -1;
 }
 
-/* What JetStream answers, or NULL: then *ret_status says why. */
+/* The answer of JetStream, or NULL: then *ret_status says why. */
 static json_t *ask(struct operator_bus *bus, const char *what, const char *question,
                    natsStatus *ret_status)
 {

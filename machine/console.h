@@ -1,4 +1,4 @@
-/* What a virtual machine has to say: the guest's console, QEMU and virtiofsd write into one pipe.
+/* The output of a virtual machine: the guest's console, QEMU and virtiofsd write into one pipe.
  * The bytes are a stranger's. The last of them go into the log (wire/machine.h) and are kept for
  * the reason of an end.
  */
@@ -31,6 +31,6 @@ bool console_take(struct console *console);
 /* QEMU has said why it ends. */
 bool console_has_complaint(const struct console *console);
 
-/* What the first process of the guest said last, or else QEMU, or else anybody; of a machine that
- * was up, the kernel alone: others have said something else. Printable. */
+/* The last line of the guest's first process, or else of QEMU, or else of any process; of a machine
+ * that was up, the kernel alone: others have said something else. Printable. */
 void console_last_words(const struct console *console, bool was_up, char line[CONSOLE_LINE]);

@@ -94,10 +94,10 @@ static int check_kvm(char found[MONITOR_TEXT], struct error *err)
     }
     machine = ioctl(kvm, KVM_CREATE_VM, 0);
     if (machine < 0) {
-        error_set(err, E_UNSUPPORTED, "KVM makes no virtual machine: %s", strerror(errno));
+        error_set(err, E_UNSUPPORTED, "KVM cannot create a virtual machine: %s", strerror(errno));
         return error_hint(err, "%s", nested);
     }
-    (void)snprintf(found, MONITOR_TEXT, "/dev/kvm makes virtual machines");
+    (void)snprintf(found, MONITOR_TEXT, "/dev/kvm can create virtual machines");
     return 0;
 }
 

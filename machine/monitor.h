@@ -23,7 +23,7 @@ struct monitor {
     size_t n_daemons;
 };
 
-/* What a machine needs, each by itself: its place, or what it can do, goes into `found`.
+/* The parts that a machine needs, each by itself: its place, or what it can do, goes into `found`.
  * E_UNSUPPORTED: it is not there, and the hint says what to install. */
 #define MONITOR_PARTS 3
 #define MONITOR_TEXT  128

@@ -29,7 +29,7 @@ static const struct {
     {"batch", cmd_batch, "run many programs and print a table of how they ended"},
     {"shell", cmd_shell, "open a prompt in a sandbox that keeps its state"},
     {"serve", cmd_serve, "serve requests over HTTP from a pool of warm sandboxes"},
-    {"machine", cmd_machine, "try virtual machines, and show and end that of a server"},
+    {"machine", cmd_machine, "test virtual machines; show or stop the one of a server"},
     {"cluster", cmd_cluster, "connect this server with those of other machines"},
     {"mcp", cmd_mcp, "serve an MCP client on standard input and output"},
     {"console", cmd_console, "open the web console of a server in the browser"},

@@ -70,8 +70,8 @@ static int watch_files(void)
 
 /* ---- addresses ---- */
 
-/* What may stand behind the "?" of an address of SQLite. Others name a file system of its own, or
- * turn locks off. */
+/* The parameters that may follow the "?" of an address of SQLite. Others name a file system of its
+ * own, or turn locks off. */
 static bool is_plain_query(struct span query)
 {
     static const char *const known[] = {"mode=ro",     "mode=rw",      "mode=rwc",

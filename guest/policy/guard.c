@@ -613,28 +613,6 @@ static int guard_fork_exec(void)
     return r;
 }
 
-/* The dictionary behind os.environ, and the variable below as bytes: setting it by the way that
- * programs take runs functions of the library, which write to forty pages. */
-static struct {
-    PyObject *dict, *name, *value;
-} variables;
-
-#define JOBLIB_NAME  "JOBLIB_MULTIPROCESSING"
-#define JOBLIB_VALUE "0"
-
-static void find_variables(void)
-{
-    PyObject *os = PyDict_GetItemString(PyImport_GetModuleDict(), "os");
-    PyObject *environ = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
-
-    variables.dict = environ ? PyObject_GetAttrString(environ, "_data") : NULL;
-    variables.name = PyBytes_FromString(JOBLIB_NAME);
-    variables.value = PyBytes_FromString(JOBLIB_VALUE);
-    if (variables.dict && !PyDict_CheckExact(variables.dict))
-        Py_CLEAR(variables.dict);
-    PyErr_Clear();
-}
-
 int policy_guard_prepare(void)
 {
     PyObject *builtins = PyEval_GetBuiltins();
@@ -674,7 +652,7 @@ int policy_guard_prepare(void)
     real_attrgetter_call = attrgetter->tp_call;
     real_methodcaller_call = methodcaller->tp_call;
     spare_builtins = PyDict_Copy(builtins);
-    find_variables();
+    policy_joblib_prepare();
     if (!spare_builtins || make_for_libraries() < 0 || guard_methods(strings) < 0 ||
         guard_fork_exec() < 0)
         return -1;
@@ -753,41 +731,6 @@ static int dress(const struct policy *policy, PyObject *globals, PyObject *built
     return r;
 }
 
-static int set_joblib_variable(PyObject *loaded)
-{
-    PyObject *os, *environ, *zero;
-    int r;
-
-    if (variables.dict && variables.name && variables.value)
-        return PyDict_SetItem(variables.dict, variables.name, variables.value) < 0
-                   ? -1
-                   : setenv(JOBLIB_NAME, JOBLIB_VALUE, 1);
-    os = PyDict_GetItemString(loaded, "os");
-    environ = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
-    zero = PyUnicode_FromString(JOBLIB_VALUE);
-    r = environ && zero ? PyMapping_SetItemString(environ, JOBLIB_NAME, zero) : -1;
-    Py_XDECREF(zero);
-    return r;
-}
-
-/* joblib, and so n_jobs of sklearn, works in one process where processes are refused. It looks at
- * the variable when it is imported, and may have been. */
-static int keep_joblib_from_processes(void)
-{
-    static const char *const modules[] = {"joblib._multiprocessing_helpers", "joblib.parallel",
-                                          "joblib._parallel_backends"};
-    PyObject *loaded = PyImport_GetModuleDict();
-    int r = set_joblib_variable(loaded);
-
-    for (size_t i = 0; r == 0 && i < COUNT_OF(modules); i++) {
-        PyObject *module = PyDict_GetItemString(loaded, modules[i]);
-
-        if (module && PyModule_Check(module))
-            r = PyDict_SetItemString(PyModule_GetDict(module), "mp", Py_None);
-    }
-    return r;
-}
-
 int policy_guard_install(const struct policy *policy)
 {
     static bool is_installed;
@@ -800,7 +743,7 @@ int policy_guard_install(const struct policy *policy)
         if (PyDict_SetItem(builtins, of_libraries[i].name, of_libraries[i].function) < 0)
             return -1;
     is_installed = true;
-    if (!(policy->powers & POWER_PROCESSES) && keep_joblib_from_processes() < 0)
+    if (!(policy->powers & POWER_PROCESSES) && policy_joblib_stay_in_process() < 0)
         return -1;
     return dress(policy, names, builtins);
 }

@@ -307,6 +307,10 @@ int policy_guard_install(const struct policy *policy);
  * NULL. */
 PyObject *policy_guard_builtins(const struct policy *policy);
 
+/* joblib.c: in the zygote, and for a program that may not start processes. */
+void policy_joblib_prepare(void);
+int policy_joblib_stay_in_process(void);
+
 /* guard_import.c: keeps the real __import__(); a new reference to the guarded one. */
 int policy_guard_import_prepare(PyObject *builtins);
 PyObject *policy_guard_import_new(void);

@@ -61,7 +61,7 @@ int job_answer_call(struct job *job, uint64_t number, const json_t *answer, stru
     while (c && c->number != number)
         c = c->next;
     if (!c)
-        return error_set(err, E_NOT_FOUND, "no call of that number waits");
+        return error_set(err, E_NOT_FOUND, "no call with this number is waiting");
     call = c->call;
     unlink_call(c);
     call->on_cancel = NULL;
@@ -93,7 +93,7 @@ static void answer_call(struct request *request)
                           : NULL;
 
     if (!job && err.code == E_NONE)
-        error_set(&err, E_NOT_FOUND, "there is no such path");
+        error_set(&err, E_NOT_FOUND, "there is nothing at this path");
     if (!job ||
         json_text_load(buf_str(&request->body), request->body.len, &limits, &answer, &err) < 0 ||
         job_answer_call(job, strtoull(request->params[1], NULL, 10), answer, &err) < 0)

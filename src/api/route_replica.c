@@ -148,7 +148,7 @@ static int check(const struct request *request, struct error *err)
     if (!span_is(request_header(request, "upgrade"), PROTOCOL))
         return error_set(err, E_INVALID, "the header `Upgrade` must be `" PROTOCOL "`");
     if (!replicas_of(api))
-        return error_set(err, E_UNSUPPORTED, "this server keeps no skills and states");
+        return error_set(err, E_UNSUPPORTED, "this server does not store skills and states");
     return 0;
 }
 

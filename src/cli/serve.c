@@ -7,7 +7,6 @@
  * of Linux cleans up behind it.
  */
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +33,7 @@
 #include "cli/backend.h"
 #include "cli/cmd.h"
 #include "cli/flags.h"
+#include "cli/serve_announce.h"
 #include "cli/serve_sockets.h"
 #include "compat/coderunner.h"
 #include "compat/e2b.h"
@@ -531,67 +531,6 @@ static int open_sockets(struct serve *serve, struct error *err)
     return 0;
 }
 
-/* Tells whoever started the server: on stdout, or as an event where a machine reads the log. */
-__attribute__((format(printf, 2, 3))) static void say(const char *event, const char *format, ...)
-{
-    cleanup_free char *text = NULL;
-    va_list args;
-    int r;
-
-    va_start(args, format);
-    r = vasprintf(&text, format, args);
-    va_end(args);
-    if (r < 0)
-        text = NULL;
-    else if (log_is_json())
-        LOG_EVENT(LOG_INFO, event, {"message", text});
-    else
-        (void)printf("belljar: %s\n", text);
-}
-
-static void announce_address(const struct serve *serve)
-{
-    const struct serve_sockets *sockets = &serve->sockets;
-
-    if (sockets->n_passed) {
-        say("listen", "listening on %d sockets of the service manager", sockets->n_passed);
-        return;
-    }
-    say("listen", "listening on %s", sockets->origin);
-    if (sockets->own_unix.path)
-        say("listen", "listening on %s", sockets->own_unix.path);
-    if (config_has_e2b_debug(serve->back.config))
-        say("listen",
-            "listening for E2B_DEBUG on localhost: every local program may use a sandbox");
-}
-
-static void announce_token(const struct serve *serve)
-{
-    if (serve->token_path && !auth_has_first(serve->auth))
-        say("auth", "a token is needed (`belljar token list`)");
-    else if (serve->token_path)
-        say("auth", "the token is in %s", serve->token_path);
-    else
-        say("auth", "no token is needed");
-}
-
-static void announce_isolation(const struct serve *serve)
-{
-    if (config_is_process_level(serve->back.config))
-        say("isolation",
-            "isolation is `process`, which is weaker: programs run without namespaces, "
-            "behind Landlock, seccomp and resource limits only");
-}
-
-static void announce(const struct serve *serve)
-{
-    announce_isolation(serve);
-    announce_address(serve);
-    announce_token(serve);
-    (void)fflush(stdout);
-    service_notify("READY=1\nSTATUS=Takes requests");
-}
-
 /* --- stopping --- */
 
 static void on_idle(void *arg)
@@ -714,7 +653,8 @@ static int run_loop(struct serve *serve, struct error *err)
     hangup = loop_watch_signal(serve->back.engine.loop, SIGHUP, on_hangup, serve);
     serve->grace = loop_timer(serve->back.engine.loop, on_grace, serve);
     if (serve->grace) {
-        announce(serve);
+        serve_announce(serve->back.config, &serve->sockets, serve->token_path,
+                       auth_has_first(serve->auth));
         durable_start(serve->durable);
         r = loop_run(serve->back.engine.loop, err);
     } else {

@@ -9,8 +9,8 @@ int session_check_here(const struct session *s, const char *what, struct error *
 {
     if (!pool_elsewhere(s->table->pool))
         return 0;
-    error_set(err, E_UNSUPPORTED, "%s cannot be had in a virtual machine yet", what);
-    return error_hint(err, "do without, or use a server without `machine`");
+    error_set(err, E_UNSUPPORTED, "%s: not supported in a virtual machine yet", what);
+    return error_hint(err, "leave it out, or use a server without `machine`");
 }
 
 int session_check_terms(const struct sessions *table, const struct run_terms *terms,

@@ -14,7 +14,7 @@ const struct files *session_need_files(struct session *session, struct error *er
 {
     const struct files *files = session_files(session);
 
-    if (!files && session_check_here(session, "this way to a session's files", err) < 0)
+    if (!files && session_check_here(session, "files of a session at this interface", err) < 0)
         return NULL;
     if (!files) {
         error_set(err, E_BUSY, "the session is starting");

@@ -334,11 +334,12 @@ void replica_fail(struct replica_owner *owner, int status)
         error_set(&err, E_TOO_LARGE, "the bus has no room for more skills and states");
         error_hint(&err, "delete some; the operator gives nats-server more with `max_file_store`");
     } else if (status == 501) {
-        error_set(&err, E_UNSUPPORTED, "the servers of the bus keep nothing (JetStream)");
+        error_set(&err, E_UNSUPPORTED,
+                  "the servers of the bus store nothing: JetStream is not available");
         error_hint(&err, "skills and states of a cluster need it: see nats-server.conf");
     } else {
         error_set(&err, E_BUSY,
-                  "the bus, which keeps the skills and states of all machines, is away");
+                  "the bus, which stores the skills and states of all machines, is unavailable");
         error_hint(&err, "they can be read meanwhile; try again in a moment");
     }
     replica_end(owner, &err);
@@ -360,8 +361,7 @@ void replica_again(struct replica_owner *owner)
                          random % (UINT64_C(1) << (owner->tries < 6 ? owner->tries : 6)));
         return;
     }
-    error_set(&err, E_BUSY,
-              "other machines change the skills and states of this token all the time");
+    error_set(&err, E_BUSY, "other machines are changing the skills and states of this token");
     error_hint(&err, "try again in a moment");
     replica_end(owner, &err);
 }

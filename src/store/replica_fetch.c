@@ -164,7 +164,7 @@ static void miss(struct replica_owner *owner)
         return;
     }
     error_set(&err, E_PROTOCOL, "the bus has lost a part of `%s`", owner->key_now);
-    error_hint(&err, "use this token on a machine that has it: the copy there goes on");
+    error_hint(&err, "use this token on a machine that has a copy: it still works there");
     replica_end(owner, &err);
 }
 

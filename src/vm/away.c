@@ -27,7 +27,7 @@ struct away {
     char name[ID_SIZE];
     struct run *cell;
     struct exchange *exchange;
-    struct call *opening;
+    struct errand *opening;
     bool is_open, is_interrupted;
     struct loop_watch *again;
     struct loop_work ending;
@@ -36,13 +36,13 @@ struct away {
 
 /* --- calls: requests that are answered in a few words --- */
 
-typedef void (*call_fn)(struct call *call, struct error *err);
+typedef void (*errand_fn)(struct errand *errand, struct error *err);
 
-struct call {
-    LIST_ENTRY(call) link;
+struct errand {
+    LIST_ENTRY(errand) link;
     struct exchanges *all;
     struct away *away; /* NULL: nobody wants the answer */
-    call_fn then;
+    errand_fn then;
     struct ask *ask;
     struct loop_watch *patience;
     struct loop_work failing;
@@ -50,46 +50,46 @@ struct call {
     struct buf answer;
 };
 
-static void call_free(struct call *call)
+static void errand_free(struct errand *errand)
 {
-    LIST_REMOVE(call, link);
-    ask_free(call->ask);
-    loop_watch_free(call->patience);
-    loop_work_cancel(&call->failing);
-    buf_done(&call->answer);
-    free(call);
+    LIST_REMOVE(errand, link);
+    ask_free(errand->ask);
+    loop_watch_free(errand->patience);
+    loop_work_cancel(&errand->failing);
+    buf_done(&errand->answer);
+    free(errand);
 }
 
-static void call_end(struct call *call, struct error *err)
+static void errand_end(struct errand *errand, struct error *err)
 {
-    if (call->away && call->then)
-        call->then(call, err);
-    call_free(call);
+    if (errand->away && errand->then)
+        errand->then(errand, err);
+    errand_free(errand);
 }
 
 static int on_head(void *user, const struct http_head *head, struct error *err)
 {
-    struct call *call = user;
+    struct errand *errand = user;
 
-    call->status = head->status;
+    errand->status = head->status;
     return head->framing == HTTP_UNTIL_CLOSE ? http_malformed("its head", err) : 0;
 }
 
 static int on_piece(void *user, const char *data, size_t len, struct error *err)
 {
-    struct call *call = user;
+    struct errand *errand = user;
 
-    return buf_add(&call->answer, data, len, err);
+    return buf_add(&errand->answer, data, len, err);
 }
 
 static void on_end(void *user)
 {
     cleanup_error struct error err = {0};
-    struct call *call = user;
+    struct errand *errand = user;
 
-    if (call->status < 200 || call->status > 299)
-        inside_take_error(call->all->masks, buf_str(&call->answer), call->answer.len, &err);
-    call_end(call, &err);
+    if (errand->status < 200 || errand->status > 299)
+        inside_take_error(errand->all->masks, buf_str(&errand->answer), errand->answer.len, &err);
+    errand_end(errand, &err);
 }
 
 static void on_failed(void *user, const struct error *err)
@@ -97,24 +97,24 @@ static void on_failed(void *user, const struct error *err)
     cleanup_error struct error copy = {0};
 
     error_copy(&copy, err);
-    call_end(user, &copy);
+    errand_end(user, &copy);
 }
 
 static void on_sent(void *user)
 {
-    struct call *call = user;
+    struct errand *errand = user;
 
-    loop_timer_start(call->patience, GRACE_MS);
+    loop_timer_start(errand->patience, GRACE_MS);
 }
 
 static void on_patience(void *arg)
 {
-    struct call *call = arg;
-    struct keeper *keeper = call->all->keeper;
+    struct errand *errand = arg;
+    struct keeper *keeper = errand->all->keeper;
     cleanup_error struct error err = {0};
 
     error_set(&err, E_SYSTEM, "the virtual machine did not answer in time");
-    call_end(call, &err);
+    errand_end(errand, &err);
     keeper_end(keeper);
 }
 
@@ -123,12 +123,12 @@ static void fail_now(void *arg)
     cleanup_error struct error err = {0};
 
     error_memory(&err);
-    call_end(arg, &err);
+    errand_end(arg, &err);
 }
 
 /* NULL: out of memory, and nothing follows. */
-static struct call *call_new(struct away *away, const char *method, const char *behind,
-                             const struct buf *body, call_fn then)
+static struct errand *errand_new(struct away *away, const char *method, const char *behind,
+                                 const struct buf *body, errand_fn then)
 {
     static const struct ask_events events = {.on_head = on_head,
                                              .on_piece = on_piece,
@@ -137,32 +137,32 @@ static struct call *call_new(struct away *away, const char *method, const char *
                                              .on_sent = on_sent};
     cleanup(buf_done) struct buf path = BUF_OF(KIB);
     struct ask_order order = {.method = method, .body = body, .is_eager = !behind};
-    struct call *call = calloc(1, sizeof(*call));
+    struct errand *errand = calloc(1, sizeof(*errand));
 
-    if (!call)
+    if (!errand)
         return NULL;
-    *call = (struct call){.all = away->all, .away = away, .then = then};
-    LIST_INSERT_HEAD(&away->all->calls, call, link);
-    buf_init(&call->answer, ANSWER_MAX);
-    call->patience = loop_timer(away->all->loop, on_patience, call);
-    if (call->patience && (!behind || away_path(away, behind, &path, NULL) == 0)) {
+    *errand = (struct errand){.all = away->all, .away = away, .then = then};
+    LIST_INSERT_HEAD(&away->all->errands, errand, link);
+    buf_init(&errand->answer, ANSWER_MAX);
+    errand->patience = loop_timer(away->all->loop, on_patience, errand);
+    if (errand->patience && (!behind || away_path(away, behind, &path, NULL) == 0)) {
         order.path = behind ? buf_str(&path) : "/v1/sessions";
-        call->ask = ask_new(away->all->loop, away->all->keeper, &order, &events, call);
+        errand->ask = ask_new(away->all->loop, away->all->keeper, &order, &events, errand);
     }
-    if (!call->ask)
-        loop_work_post(away->all->loop, &call->failing, fail_now, call);
-    return call;
+    if (!errand->ask)
+        loop_work_post(away->all->loop, &errand->failing, fail_now, errand);
+    return errand;
 }
 
 /* --- the end --- */
 
 static void away_free(struct away *away)
 {
-    struct call *call;
+    struct errand *errand;
 
-    LIST_FOREACH(call, &away->all->calls, link)
-        if (call->away == away)
-            call->away = NULL;
+    LIST_FOREACH(errand, &away->all->errands, link)
+        if (errand->away == away)
+            errand->away = NULL;
     LIST_REMOVE(away, link);
     exchange_drop(away->exchange);
     loop_watch_free(away->again);
@@ -174,10 +174,10 @@ static void away_free(struct away *away)
 /* The machine ends it, if it is up; its own clocks end what cannot be told. */
 static void delete_inside(struct away *away)
 {
-    struct call *call = away->is_open ? call_new(away, "DELETE", "", NULL, NULL) : NULL;
+    struct errand *errand = away->is_open ? errand_new(away, "DELETE", "", NULL, NULL) : NULL;
 
-    if (call)
-        call->away = NULL;
+    if (errand)
+        errand->away = NULL;
 }
 
 /* The owner has no session here any more. One that is being opened inside stays until that is
@@ -243,17 +243,17 @@ static void settle(void *user)
 
 void away_free_all(struct exchanges *all)
 {
-    while (!LIST_EMPTY(&all->calls))
-        call_free(LIST_FIRST(&all->calls));
+    while (!LIST_EMPTY(&all->errands))
+        errand_free(LIST_FIRST(&all->errands));
     while (!LIST_EMPTY(&all->aways))
         away_free(LIST_FIRST(&all->aways));
 }
 
 /* --- opening --- */
 
-static void on_opened(struct call *call, struct error *err)
+static void on_opened(struct errand *errand, struct error *err)
 {
-    struct away *away = call->away;
+    struct away *away = errand->away;
 
     away->opening = NULL;
     away->is_open = err->code == E_NONE;
@@ -276,7 +276,7 @@ static int begin_opening(struct away *away, const struct away_order *order)
     if (inside_opening(away->name, order->terms, order->idle_ms, order->lifetime_ms, &body,
                        &away->why) < 0)
         return -1;
-    away->opening = call_new(away, "POST", NULL, &body, on_opened);
+    away->opening = errand_new(away, "POST", NULL, &body, on_opened);
     return away->opening ? 0 : error_memory(&away->why);
 }
 
@@ -319,7 +319,7 @@ static void on_cell_done(void *user, struct run *cell)
     away->is_interrupted = false;
     loop_timer_stop(away->again);
     if (cell->result.error.code == E_NOT_FOUND) { /* there is none inside any more */
-        error_set(&err, E_SYSTEM, "it ended in the virtual machine");
+        error_set(&err, E_SYSTEM, "its sandbox in the virtual machine has ended");
         end(away, &err);
     }
     away->events->on_done(away->owner, cell);
@@ -338,14 +338,14 @@ static void submit_cell(struct away *away, struct run *cell)
         end(away, NULL);
 }
 
-static void on_interrupted(struct call *call, struct error *err)
+static void on_interrupted(struct errand *errand, struct error *err)
 {
     static const struct json_text_limits limits = {.bytes = ANSWER_MAX, .depth = 4};
     cleanup_json json_t *answer = NULL;
-    struct away *away = call->away;
+    struct away *away = errand->away;
 
     if (err->code != E_NONE || !away->is_interrupted ||
-        json_text_load(buf_str(&call->answer), call->answer.len, &limits, &answer, err) < 0)
+        json_text_load(buf_str(&errand->answer), errand->answer.len, &limits, &answer, err) < 0)
         return;
     if (json_is_false(json_object_get(answer, "interrupted")))
         loop_timer_start(away->again, INTERRUPT_AGAIN_MS);
@@ -357,7 +357,7 @@ static void try_interrupt(void *arg)
     cleanup(buf_done) struct buf body = BUF_OF(KIB);
 
     if (away->cell && away->is_interrupted && buf_add_str(&body, "{}", NULL) == 0)
-        (void)call_new(away, "POST", "/interrupt", &body, on_interrupted);
+        (void)errand_new(away, "POST", "/interrupt", &body, on_interrupted);
 }
 
 static void interrupt(struct away *away)
@@ -370,9 +370,9 @@ static void interrupt(struct away *away)
 
 /* --- kernels --- */
 
-static void on_restarted(struct call *call, struct error *err)
+static void on_restarted(struct errand *errand, struct error *err)
 {
-    struct away *away = call->away;
+    struct away *away = errand->away;
 
     if (!away->owner)
         return;
@@ -387,7 +387,7 @@ static void restart(struct away *away, enum run_language language)
     cleanup(buf_done) struct buf body = BUF_OF(KIB);
 
     if (buf_printf(&body, NULL, "{\"language\":\"%s\"}", languages[language].name) < 0 ||
-        !call_new(away, "POST", "/restart", &body, on_restarted))
+        !errand_new(away, "POST", "/restart", &body, on_restarted))
         end(away, NULL);
 }
 

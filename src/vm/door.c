@@ -89,7 +89,7 @@ static json_t *status(void *user)
                      "up_s", f.up_ns ? seconds_json(now - f.up_ns) : json_null(), "boot_s",
                      f.up_ns ? seconds_json(f.boot_ns) : json_null(), "memory_mb",
                      (json_int_t)f.memory_mb, "cpus", (json_int_t)f.cpus, "resident_bytes",
-                     resident_json(qemu), "runs", (json_int_t)f.n_runs, "starts",
+                     resident_json(qemu), "requests", (json_int_t)f.n_runs, "starts",
                      (json_int_t)f.n_starts, "last_failure", failure_json(&f, now), "retry_s",
                      f.retry_ns > now ? seconds_json(f.retry_ns - now) : json_null());
 }

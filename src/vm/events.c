@@ -88,7 +88,7 @@ static int take_line(struct events_reader *r, struct error *err)
     if (*buf_str(&r->line) == ':')
         return *r->name || r->has_id ? malformed("a comment in an event", err) : 0;
     if (r->has_data)
-        return malformed("a line behind the data", err);
+        return malformed("a line after the data", err);
     if (begins_with(&r->line, NAME_WORD))
         return take_name(r, err);
     return begins_with(&r->line, ID_WORD) ? take_id(r, err) : malformed("unknown line", err);

@@ -124,7 +124,7 @@ static int on_run_event(void *user, const char *name, const char *data, size_t l
     int r;
 
     if (x->has_last)
-        return error_set(err, E_PROTOCOL, "an event behind the last one");
+        return error_set(err, E_PROTOCOL, "an event after the last one");
     if (is_result || strcmp(name, "error") == 0)
         return take_last(x, is_result, data, len, err);
     x->is_busy = true;
@@ -323,7 +323,7 @@ struct exchanges *exchanges_new(void)
         return NULL;
     LIST_INIT(&all->list);
     LIST_INIT(&all->aways);
-    LIST_INIT(&all->calls);
+    LIST_INIT(&all->errands);
     all->elsewhere =
         (struct elsewhere){.user = all, .start = start, .cancel = cancel, .hold = exchange_hold};
     away_fill(&all->elsewhere);

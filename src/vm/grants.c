@@ -91,7 +91,8 @@ static int add(struct vm_grants *grants, const char *text, struct error *err)
     if (strchr(grant->path, '\n') || strlen(grant->path) > PATH_MAX_SHOWN ||
         !identify(grant->path, &grants->roots[grants->count])) {
         grant_done(grant);
-        return error_set(err, E_UNSUPPORTED, "its path cannot be shown in a virtual machine");
+        return error_set(err, E_UNSUPPORTED,
+                         "its path contains a newline, is too long, or no longer exists");
     }
     if (is_there(grants, grant->path))
         grant_done(grant);
@@ -261,9 +262,10 @@ int vm_grants_check(const struct vm_grants *grants, const struct run_terms *term
         r = hidden_find(terms->grants, terms->n_grants, &hidden, err);
     for (size_t i = 0; r == 0 && hidden.paths && hidden.paths[i]; i++)
         if (!is_hidden(grants, hidden.paths[i]))
-            r = refuse(hidden.paths[i],
-                       "it is Belljar's own, is new, and would be seen in the virtual machine",
-                       err);
+            r = refuse(
+                hidden.paths[i],
+                "this place of Belljar's own is new and would be visible in the virtual machine",
+                err);
     hidden_done(&hidden);
     return r;
 }

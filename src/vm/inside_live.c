@@ -139,7 +139,8 @@ static int take_output(struct run *run, struct inside_live *live, const json_t *
     if (!json_is_string(text))
         return error_set(err, E_PROTOCOL, "output of the virtual machine is not text");
     if (live->taken[is_stderr] + json_string_length(text) > most)
-        return error_set(err, E_PROTOCOL, "the virtual machine sent more output than there is");
+        return error_set(err, E_PROTOCOL,
+                         "the virtual machine sent more output than the run may have");
     take_text(run, live, is_stderr, json_string_value(text), json_string_length(text));
     return 0;
 }

@@ -81,9 +81,10 @@ int inside_begin(const struct config *config, struct error *err)
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++)
         if (!table[i].is_so()) {
-            error_set(err, E_DENIED,
-                      "`--inside-machine`: this is not inside a machine of Belljar's: %s",
-                      table[i].missing);
+            error_set(
+                err, E_DENIED,
+                "`--inside-machine`: this process is not inside a machine that Belljar started: %s",
+                table[i].missing);
             return error_hint(err, "`belljar serve --machine kvm` starts a machine, and the server "
                                    "inside");
         }

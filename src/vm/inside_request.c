@@ -104,7 +104,7 @@ static int refuse(const struct wanted *table, size_t n, struct error *err)
 {
     for (size_t i = 0; i < n; i++)
         if (table[i].is_wanted) {
-            error_set(err, E_UNSUPPORTED, "%s cannot be had in a virtual machine yet",
+            error_set(err, E_UNSUPPORTED, "%s: not supported in a virtual machine yet",
                       table[i].what);
             return error_hint(err, "leave it out, or use a server without `machine`");
         }

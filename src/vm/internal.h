@@ -18,7 +18,7 @@ struct outside; /* calls/outside.h */
 #define GRACE_MS 120000
 
 LIST_HEAD(exchange_list, exchange);
-LIST_HEAD(call_list, call);
+LIST_HEAD(errand_list, errand);
 LIST_HEAD(away_list, away);
 
 struct exchanges {
@@ -32,7 +32,7 @@ struct exchanges {
     bool is_emulated;
     struct exchange_list list;
     struct away_list aways;
-    struct call_list calls;
+    struct errand_list errands; /* small requests about sessions */
 };
 
 /* --- exchange.c --- */

@@ -212,7 +212,7 @@ static bool is_too_early(struct keeper *keeper)
         return false;
     error_copy(&err, &keeper->failure);
     err.code = E_UNSUPPORTED;
-    error_wrap(&err, "no new attempt for %llu s",
+    error_wrap(&err, "the next attempt is possible in %llu s",
                (unsigned long long)((keeper->retry_ns - now) / 1000000000 + 1));
     refuse_all(keeper, &err);
     error_done(&err);
@@ -556,7 +556,7 @@ void keeper_end(struct keeper *keeper)
 
     if (keeper->state == KEEPER_DOWN)
         return;
-    error_set(&err, E_SYSTEM, "the virtual machine did not do as it should, and was ended");
+    error_set(&err, E_SYSTEM, "the virtual machine did not answer in time, and was stopped");
     fail(keeper, &err);
 }
 

@@ -104,7 +104,7 @@ def a_wrong_address_of_the_bus(cluster):
             assert answer.returncode == 71 and f"{machine.address}:4999" in answer.stderr and "hint:" in answer.stderr, answer
             with role_with(machine, "gateway", place) as (process, log):
                 wait_until(lambda: "listening" in log(), "the gateway listens even so")
-                wait_until(lambda: f"{machine.address}:4999" in log() and "nobody answers there" in log() and "firewall" in log(), "its log says why")
+                wait_until(lambda: f"{machine.address}:4999" in log() and "no server answers at this address" in log() and "firewall" in log(), "its log says why")
                 began = time.monotonic()
                 reply = machine.run("print(1)")
                 assert error_of(reply) == (503, "unavailable") and reply.headers["retry-after"], reply

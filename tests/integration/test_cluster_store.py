@@ -264,7 +264,7 @@ def test_joined_machines_may_do_what_it_takes(callers):
             assert not [o for (o,) in file.execute("SELECT owner FROM work") if o.startswith("old")]
         assert a1.call("DELETE", f"/v1/skills/{name}").status == 204
         assert b2.get(f"/v1/skills/{name}").status == 404
-        assert "keeps no skills" not in a1.said_text() + b2.said_text() and "Permissions" not in a1.said_text() + b2.said_text()
+        assert "does not store skills" not in a1.said_text() + b2.said_text() and "Permissions" not in a1.said_text() + b2.said_text()
         with test_cluster_tokens.Raw(cluster, "b2", "gateway") as gateway:
             for subject in ("belljar.v1.store.x.list", "$JS.API.STREAM.MSG.GET.belljar_store", "$JS.API.STREAM.PURGE.belljar_store"):
                 gateway.publish(subject, b"{}")

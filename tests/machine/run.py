@@ -400,7 +400,7 @@ def test_an_operator_sees_and_stops_the_machine(server):
     assert run(server, "print(1)")["stdout"] == "1\n"
     before = json.loads(server.machine("status", "--json").stdout)
     assert before["state"] == "up" and before["kind"] == "tcg" and before["server_pid"] == server.process.pid, before
-    assert before["qemu_pid"] == server.qemu() and before["resident_bytes"] > 1 << 20 and before["runs"] > 0, before
+    assert before["qemu_pid"] == server.qemu() and before["resident_bytes"] > 1 << 20 and before["requests"] > 0, before
     assert "up for" in server.machine("status").stdout
     log = server.machine("log").stdout
     assert "machine: ready" in log and all(c in "\n\t" or " " <= c <= "~" for c in log), log

@@ -123,7 +123,7 @@ static int prove(struct proof *proof, struct error *err)
         expect(first, "a Python program", err) < 0)
         return -1;
     if (strcmp(json_get_text(first, "stdout"), "42\n") != 0)
-        return error_set(err, E_UNSUPPORTED, "a Python program printed something else than 42");
+        return error_set(err, E_UNSUPPORTED, "the Python program did not print 42");
     if (run_inside(proof, "bash", "uname -r", &next, &proof->next_s, err) < 0 ||
         expect(next, "a Bash program", err) < 0)
         return -1;

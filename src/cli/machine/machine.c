@@ -12,18 +12,18 @@
 
 static int help(void)
 {
-    (void)printf("usage: belljar machine build [--machine kvm|tcg] [--config FILE] [--json]\n"
-                 "       belljar machine status [--json]\n"
-                 "       belljar machine stop\n"
-                 "       belljar machine log\n\n"
-                 "Virtual machines of `belljar serve --machine`. `build` makes one as a server\n"
-                 "would, runs programs in it and ends it: it proves that this host can. The\n"
-                 "others ask a running server about its machine: its state, and what it has\n"
-                 "written. `stop` ends it with all runs in it; the next run starts another one.\n\n"
-                 "  --machine kvm|tcg  build: which kind; default: the setting, or kvm\n"
-                 "  --config FILE      build: read these settings\n"
-                 "  --json             print JSON\n" SERVER_HELP
-                 "\nexample: belljar machine build\n");
+    (void)printf(
+        "usage: belljar machine build [--machine kvm|tcg] [--config FILE] [--json]\n"
+        "       belljar machine status [--json]\n"
+        "       belljar machine stop\n"
+        "       belljar machine log\n\n"
+        "Virtual machines of `belljar serve --machine`. `build` makes one as a server\n"
+        "would, runs programs in it and ends it: it proves that this host can. The\n"
+        "others ask a running server about its machine: its state, and what it has\n"
+        "written. `stop` ends it with its runs and sessions; the next run starts another.\n\n"
+        "  --machine kvm|tcg  build: which kind; default: the setting, or kvm\n"
+        "  --config FILE      build: read these settings\n"
+        "  --json             print JSON\n" SERVER_HELP "\nexample: belljar machine build\n");
     return 0;
 }
 
@@ -104,9 +104,9 @@ static void print_status(const json_t *status)
                    number(status, "memory_mb"), table_size(number(status, "resident_bytes"), size),
                    number(status, "cpus"));
     add_row(table, "memory", text);
-    (void)snprintf(text, sizeof(text), "%.0f; machines started: %.0f", number(status, "runs"),
+    (void)snprintf(text, sizeof(text), "%.0f; machines started: %.0f", number(status, "requests"),
                    number(status, "starts"));
-    add_row(table, "runs", text);
+    add_row(table, "requests", text);
     add_failure(table, json_object_get(status, "last_failure"));
     table_print(table, stdout, 0);
     table_done(table);
