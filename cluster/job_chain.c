@@ -148,7 +148,7 @@ static void imported(struct job_work *w)
     case 200:
     case 202:
         w->job->is_imported = true;
-        w->job->is_over = w->job->has_end;
+        w->job->is_over = w->is_end;
         LOG_EVENT(LOG_INFO, "jobs", {"job", w->id}, {"message", "taken from a lost machine"});
         job_work_end(w, 0);
         return;
@@ -173,7 +173,7 @@ static void give(struct job_work *w)
     if (*key)
         json_set(body, "key", json_string(key));
     if (w->payload.len)
-        json_set(body, job->has_end ? "result" : "request",
+        json_set(body, w->is_end ? "result" : "request",
                  json_stringn(buf_str(&w->payload), w->payload.len));
     if (!body || json_text_dump(body, JSON_TEXT_COMPACT, &text, NULL) < 0) {
         job_work_end(w, LATER_MS);
@@ -199,11 +199,8 @@ static void on_piece(struct job_work *w)
 
 static void fetch(struct job_work *w)
 {
-    const struct kept_job *job = w->job;
-
     if (w->piece < w->pieces)
-        job_work_get(w, job->has_end ? 'r' : 'q', job->has_end ? job->end_home : 1, w->piece,
-                     on_piece);
+        job_work_get(w, w->is_end ? 'r' : 'q', w->is_end ? w->end_home : 1, w->piece, on_piece);
     else
         give(w);
 }
@@ -218,7 +215,14 @@ static size_t pieces_of(const json_t *value)
 static void on_end(struct job_work *w)
 {
     cleanup_json json_t *end = w->status == 200 ? read_json(&w->text) : NULL;
+    struct kept_job *job = w->job;
 
+    if (w->status == 404) { /* it came too late, and its home has removed it */
+        if (job->end_home == w->end_home && job->expires_s == w->end_number)
+            job->has_end = false;
+        job_work_end(w, SOON_MS);
+        return;
+    }
     if (!end) {
         job_work_end(w, AGAIN_MS);
         return;
@@ -234,10 +238,13 @@ static void import_end(struct job_work *w)
 
     w->pieces = pieces_of(w->head);
     w->piece = 0;
+    w->is_end = job->has_end;
+    w->end_home = job->end_home;
+    w->end_number = job->expires_s;
     if (w->status != 200)
         job_work_end(w, AGAIN_MS);
-    else if (job->has_end)
-        job_work_get(w, 'e', job->end_home, job->expires_s, on_end);
+    else if (w->is_end)
+        job_work_get(w, 'e', w->end_home, w->end_number, on_end);
     else
         fetch(w);
 }

@@ -32,13 +32,17 @@ static void ask(struct job_work *w, const char *subject, const char *question, j
         finish(w, PUT_FAILED);
 }
 
+/* Of the server: it does not have the stream, for the moment. */
+#define NO_STREAM 10059
+
 /* An error says that it is not there any more, or that nobody can tell now. */
 static void on_deleted(void *user, const json_t *answer)
 {
     struct job_work *w = user;
     const json_t *error = json_object_get(answer, "error");
 
-    if (!answer || json_integer_value(json_object_get(error, "code")) == 503) {
+    if (!answer || json_integer_value(json_object_get(error, "code")) == 503 ||
+        json_integer_value(json_object_get(error, "err_code")) == NO_STREAM) {
         finish(w, PUT_FAILED);
         return;
     }

@@ -148,13 +148,22 @@ static bool is_cancelled(const struct job_hook *hook)
     return json_is_true(json_object_get(answer, "cancelled"));
 }
 
+/* The machines that had it before may come back: they have to see on the bus that it moved, and the
+ * node brings its end there as it does any other. */
+static bool has_moved(const struct job_hook *hook)
+{
+    const struct kept_job *job = job_table_find(&hook->keep->table, hook->id);
+
+    return job && job->last > 1;
+}
+
 void job_hook_run(struct job_hook *hook)
 {
     cleanup_json json_t *job = hook->kind == HOOK_NEW ? read_answer(hook) : NULL;
 
     if (hook->kind == HOOK_NEW)
         run_new(hook, job);
-    else if (hook->kind == HOOK_CANCEL && !is_cancelled(hook))
+    else if (hook->kind == HOOK_CANCEL && (!is_cancelled(hook) || has_moved(hook)))
         job_hook_done(hook, true);
     else if (job_chain_drop(hook->keep, hook, hook->id) < 0)
         job_hook_done(hook, true); /* the node goes on trying */

@@ -48,6 +48,12 @@ struct job_work {
     json_t *shown;                   /* the job as its home shows it */
     struct buf payload;              /* the request, or the result */
     size_t piece, pieces;
+
+    /* --- what is brought to the engine: the end that was known when that began, or the request ---
+     */
+    bool is_end;
+    unsigned end_home;
+    uint64_t end_number;
 };
 
 struct alive {
@@ -67,7 +73,8 @@ struct job_keep {
     uint64_t up_ns;
     bool is_up, is_looking, is_scanned, has_stream, looks_again;
     unsigned look;
-    uint64_t last_sequence, messages; /* of the stream when it was looked at */
+    uint64_t last_sequence, messages;      /* of the stream when it was looked at, to the end */
+    uint64_t seen_sequence, seen_messages; /* of the look that is under way */
     uint64_t look_ns;
     char said[256];
 };

@@ -108,6 +108,8 @@ static void on_ends(void *user, const json_t *answer)
     job_table_see_ends(&keep->table, subjects_of(answer));
     job_table_sweep(&keep->table, keep->look);
     keep->is_scanned = true;
+    keep->last_sequence = keep->seen_sequence;
+    keep->messages = keep->seen_messages;
 }
 
 static void on_homes(void *user, const json_t *answer)
@@ -139,8 +141,8 @@ static void on_info(void *user, const json_t *answer)
         keep->is_looking = false;
         return;
     }
-    keep->last_sequence = last;
-    keep->messages = messages;
+    keep->seen_sequence = last;
+    keep->seen_messages = messages;
     keep->look++;
     ask(keep, INFO_SUBJECT, "{\"subjects_filter\":\"" JOB_SUBJECTS "*.h.*.*\"}", on_homes);
 }
@@ -239,7 +241,9 @@ static bool is_ours(const struct job_keep *keep, const struct kept_job *job)
  * nothing away from others. */
 static bool is_expired(const struct job_keep *keep, const struct kept_job *job, uint64_t now)
 {
-    return job->has_end && job->knows_home && (uint64_t)time(NULL) > job->expires_s &&
+    bool is_last = job->end_home == job->last || job->is_over; /* else it may yet be removed */
+
+    return job->has_end && is_last && job->knows_home && (uint64_t)time(NULL) > job->expires_s &&
            (is_ours(keep, job) || is_away(keep, job->home, now));
 }
 

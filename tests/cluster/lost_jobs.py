@@ -5,6 +5,9 @@ import time
 from bus import Bus
 from machines import wait_until
 
+# Nodes look at the stream of the copies every five seconds.
+LOOK_SECONDS = 7
+
 OVER = ("done", "failed", "lost", "cancelled")
 
 
@@ -80,6 +83,44 @@ def a_machine_that_was_cut_off_gives_its_jobs_up(cluster):
     assert end_of(a1, job)["state"] == "cancelled"
 
 
+def put_and_remove(machine, subject):
+    """A message in the stream of the copies, for as long as all nodes need to see it."""
+    place = f"belljar.v1.jobs.node.{machine.name}"
+    with Bus(machine, "node") as bus:
+        bus.subscribe(f"{place}.*")
+
+        def ask(question, data):
+            bus.publish(question, data, f"{place}.{1 << 60}")
+
+            def answer():
+                bus.flush()
+                found = [json.loads(data) for subject, data in bus.messages if subject.endswith(f".{1 << 60}")]
+                bus.messages.clear()
+                return found and found[0]
+
+            return wait_until(answer, f"{question} is answered", seconds=10)
+
+        sequence = ask(subject, b"an end")["seq"]
+        time.sleep(LOOK_SECONDS)
+        assert ask("$JS.API.STREAM.MSG.DELETE.belljar_jobs", json.dumps({"seq": sequence}).encode()).get("success") is True
+
+
+def an_end_that_was_removed_counts_no_more(cluster):
+    """A home that finds that the job has moved removes the end that it had just written. Others may have seen it."""
+    a1, a2, a3 = cluster.machines
+    job = submit(a1, f"late-{time.time():.0f}", "import time; time.sleep(600)", on="a3")
+    wait_until(lambda: a1.call("GET", f"/v1/jobs/{job}").json.get("state") == "running", "it runs")
+    put_and_remove(a1, f"belljar.v1.job.{job}.e.1.{int(time.time()) + 3600}")
+    a3.kill("server", "engine", "node", "gateway")
+    try:
+        wait_until(lambda: (r := a1.call("GET", f"/v1/jobs/{job}")).status == 200 and r.json["attempts"] == 2, "another machine has it")
+        assert a1.call("POST", f"/v1/jobs/{job}/cancel", {}).status == 200
+    finally:
+        a3.start("server", "engine", "node", "gateway")
+    cluster.wait_ready()
+    assert end_of(a3, job)["state"] == "cancelled"
+
+
 def ask_stream(machine, **question):
     """STREAM.INFO of the copies, or None while nobody can tell."""
     with Bus(machine, "node") as bus:
@@ -135,4 +176,7 @@ def servers_die_one_after_the_other(cluster):
         assert cluster.machines[2].call("GET", f"/v1/jobs/{job}/result").json["stdout"] == f"{n}\n"
 
 
-TESTS = [servers_die_one_after_the_other, a_machine_dies_with_its_jobs, a_machine_that_was_cut_off_gives_its_jobs_up]
+TESTS = [
+    servers_die_one_after_the_other, a_machine_dies_with_its_jobs, a_machine_that_was_cut_off_gives_its_jobs_up,
+    an_end_that_was_removed_counts_no_more,
+]  # fmt: skip
