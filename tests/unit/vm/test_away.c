@@ -577,4 +577,37 @@ TEST(a_held_cell_is_not_read)
     finish(&s);
 }
 
+struct reader {
+    size_t failed;
+    enum error_code code;
+    bool has_words;
+};
+
+static void on_file_failed(void *user, const struct error *err)
+{
+    struct reader *reader = user;
+
+    reader->failed++;
+    reader->code = err->code;
+    reader->has_words = strstr(error_message(err), "has ended") != NULL;
+}
+
+TEST(a_file_that_cannot_be_asked_for_says_why)
+{
+    static const struct away_file_events file_events = {.on_failed = on_file_failed};
+    struct reader reader = {0};
+    const struct away_file_order order = {
+        .method = "GET", .target = "/files/a", .events = &file_events, .user = &reader};
+    struct scene s;
+
+    begin(&s);
+    wait_for(&s.opened, 1);
+    is_up = false;
+    assert_non_null(s.elsewhere->file(s.away, &order));
+    wait_for(&reader.failed, 1);
+    assert_int_equal(reader.code, E_SYSTEM);
+    assert_true(reader.has_words);
+    finish(&s);
+}
+
 UNIT_MAIN()
