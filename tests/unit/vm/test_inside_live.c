@@ -1,8 +1,10 @@
 /* Output that came while the program ran, and the result that has it once more. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/stream.h"
 #include "engine/masking.h"
 #include "unit.h"
@@ -166,6 +168,34 @@ TEST(displays_come_once)
     assert_string_equal(buf_str(&told), "**");
     inside_live_done(&live);
     run_free(run);
+}
+
+/* CPU time for a result whose list has so many words that are no displays. */
+static clock_t take_many(size_t n_before)
+{
+    cleanup(buf_done) struct buf json = BUF_OF(MIB);
+    struct inside_live live = {.n_displays = n_before};
+    struct run *run = begin();
+    clock_t before;
+
+    assert_int_equal(buf_add_str(&json, "{\"status\":\"success\",\"displays\":[null", NULL), 0);
+    for (size_t i = 0; i < 60000; i++)
+        assert_int_equal(buf_add_str(&json, ",null", NULL), 0);
+    assert_int_equal(buf_add_str(&json, "]}", NULL), 0);
+    before = clock();
+    inside_take_answer(run, &live, 200, buf_str(&json), json.len);
+    before = clock() - before;
+    assert_int_equal(run->result.error.code, E_NONE);
+    inside_live_done(&live);
+    run_free(run);
+    return before + 1000;
+}
+
+TEST(a_long_list_of_displays_that_came_before_is_read_once)
+{
+    clock_t plain = take_many(0);
+
+    assert_true(take_many(1) < 20 * plain);
 }
 
 TEST(progress_is_passed_on_but_not_flooded)
