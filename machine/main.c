@@ -303,8 +303,11 @@ static int turn(struct inner *in, struct error *err)
     static struct pollfd fds[OWN + MUX_POLL];
     size_t n = mux_prepare(in->mux, fds + OWN);
     enum mux_state state;
+    bool has_ended_above;
 
-    fds[CONTROL] = (struct pollfd){.fd = MACHINE_CONTROL, .events = POLLIN};
+    /* A connection waits there until there is room for it. */
+    fds[CONTROL] =
+        (struct pollfd){.fd = MACHINE_CONTROL, .events = mux_has_room(in->mux) ? POLLIN : 0};
     fds[CONSOLE] = (struct pollfd){.fd = in->console.fd, .events = POLLIN};
     fds[CHILDREN] = (struct pollfd){.fd = in->children, .events = POLLIN};
     if (poll(fds, OWN + n, -1) < 0)
@@ -324,7 +327,8 @@ static int turn(struct inner *in, struct error *err)
         in->is_ready = true;
         (void)send(MACHINE_CONTROL, &ready, 1, MSG_NOSIGNAL);
     }
-    if (fds[CONTROL].revents && take_packet(in) < 0)
+    has_ended_above = (fds[CONTROL].revents & (POLLHUP | POLLERR)) != 0;
+    if (fds[CONTROL].revents && (has_ended_above || mux_has_room(in->mux)) && take_packet(in) < 0)
         _exit(0);
     return 0;
 }

@@ -409,9 +409,14 @@ bool mux_is_up(const struct mux *mux)
     return mux->is_up;
 }
 
+bool mux_has_room(const struct mux *mux)
+{
+    return mux->is_up && mux->out.len < PORT_FULL && mux->count < MUX_CONNECTIONS;
+}
+
 int mux_add(struct mux *mux, int fd)
 {
-    if (!mux->is_up || mux->out.len >= PORT_FULL || !make(mux, mux->last + 1, fd))
+    if (!mux_has_room(mux) || !make(mux, mux->last + 1, fd))
         return -1;
     send_frame(mux, LINK_OPEN, ++mux->last, NULL, 0, 0);
     return 0;

@@ -42,6 +42,9 @@ void mux_free(struct mux *mux);
 /* The machine has answered: it is there. */
 bool mux_is_up(const struct mux *mux);
 
+/* Of the host: mux_add() takes one more. */
+bool mux_has_room(const struct mux *mux);
+
 /* Of the host: one more connection, whose socket becomes the mux's and is non-blocking. -1: there
  * is no room, or the machine is not up. */
 int mux_add(struct mux *mux, int fd);

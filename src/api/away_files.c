@@ -385,8 +385,8 @@ static int on_file_head(void *user, const struct http_head *head, struct error *
         (void)snprintf(headers, sizeof(headers), "Accept-Ranges: bytes\r\nContent-Range: %.*s\r\n",
                        (int)range.len, range.data);
     w->has_begun = true;
-    w->bytes = head->framing == HTTP_LENGTH ? head->length : 0;
-    request_begin(w->request, head->status, "application/octet-stream", headers, w->bytes);
+    request_begin(w->request, head->status, "application/octet-stream", headers,
+                  head->framing == HTTP_LENGTH ? head->length : 0);
     return 0;
 }
 
@@ -396,6 +396,7 @@ static int on_file_piece(void *user, const char *data, size_t len, struct error 
 
     if (!w->has_begun)
         return buf_add(&w->answer, data, len, err);
+    w->bytes += len; /* what comes is charged for, not what was promised */
     if (!request_write(w->request, data, len))
         w->elsewhere->file_hold(w->file, true);
     return 0;

@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "engine/display.h"
 
 static char *text_of(const json_t *object, const char *name)
 {
@@ -216,7 +217,9 @@ static void add_form(struct display_parts *bundle, const json_t *form)
     uint32_t n = bundle->display.count;
     unsigned width = (unsigned)count_of(form, "width"), height = (unsigned)count_of(form, "height");
 
-    if (n == WIRE_FORMS_MAX || !json_is_string(mime) || read_data(form, &bundle->texts[n]) < 0)
+    if (n == WIRE_FORMS_MAX || !json_is_string(mime) ||
+        !display_is_mime((struct span){json_string_value(mime), json_string_length(mime)}) ||
+        read_data(form, &bundle->texts[n]) < 0)
         return;
     bundle->display.forms[n].mime =
         (struct span){json_string_value(mime), json_string_length(mime)};

@@ -16,9 +16,9 @@
 static const struct schema_field open_fields[] = {
     {"name", SCHEMA_STRING, .max_len = 64,
      .help = "an optional name besides the id; up to 64 letters, digits, `.`, `_` and `-`"},
-    {"idle_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
+    {"idle_s", SCHEMA_NUMBER, .min = 1, .max = LIMIT_SESSION_CLOCK_S,
      .help = "seconds without a cell after which it ends"},
-    {"lifetime_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
+    {"lifetime_s", SCHEMA_NUMBER, .min = 1, .max = LIMIT_SESSION_CLOCK_S,
      .help = "seconds until it ends after it was opened"},
     {"snapshot", SCHEMA_STRING, .max_len = 64,
      .help = "a snapshot with whose variables and files it begins; profile, limits and grants are "

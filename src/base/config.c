@@ -211,7 +211,7 @@ static const struct config_option options[] = {
      AT(session_kept_mb)},
     {"session_idle_s", CONFIG_REAL, "1800", 0, 604800, .unit = "seconds",
      .help = "end a session after this time without a cell; 0: never", AT(session_idle_s)},
-    {"session_lifetime_s", CONFIG_REAL, "86400", 0, 2592000, .unit = "seconds",
+    {"session_lifetime_s", CONFIG_REAL, "86400", 0, LIMIT_SESSION_CLOCK_S, .unit = "seconds",
      .help = "end a session this long after it was opened; 0: never", AT(session_lifetime_s)},
     {"mcp_compat", CONFIG_CHOICE, "none", .choices = "none,marketplace,cms,pyrunner,coderunner", .flag = "compat", .command = "mcp serve",
      .value = "NAME", .help = "follow the rules of another system: its profile and limits, unless others are set, and the names and parameters of its MCP tools: marketplace, cms, pyrunner or coderunner",

@@ -42,6 +42,20 @@ static bool is_same(const struct run_denial *denial, const char *what, const cha
     return strcmp(denial->what, what) == 0 && strcmp(denial->layer, layer) == 0;
 }
 
+bool run_denial_is_layer(const char *name)
+{
+    static const char *const names[] = {
+        RUN_LAYER_TIME,  RUN_LAYER_MEMORY,    RUN_LAYER_NETWORK, RUN_LAYER_NETWORK_GATE,
+        RUN_LAYER_WRITE, RUN_LAYER_CALL,      RUN_LAYER_FILTER,  RUN_LAYER_PROCESSES,
+        RUN_LAYER_DISK,  RUN_LAYER_FILE_SIZE, RUN_LAYER_OUTPUT,  RUN_LAYER_DIRECTORIES,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 static void denial_done(struct run_denial *denial)
 {
     free(denial->what);

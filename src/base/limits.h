@@ -178,6 +178,9 @@
 #define LIMIT_OWNER_BYTES  (64 * MIB)
 #define LIMIT_STORE_BYTES  (1024 * MIB)
 
+/* The longest time that a session may be idle, or live. */
+#define LIMIT_SESSION_CLOCK_S 2592000 /* 30 days */
+
 /* Durable jobs (store/job_record.h). The body of one: a program, its input and small files; it is
  * written to the disk in one go. The text of one result, which is written in pieces. What one owner
  * may keep before new jobs are refused, and the file, for all owners: a few hundred results of the

@@ -47,7 +47,7 @@ struct run_event {
     size_t len;
     const struct run_display *display;
     const struct approval *approval;
-    struct call *input; /* or the call that is asked */
+    struct call *input;   /* or the call that is asked */
     uint64_t done, total; /* of progress; a total of 0 is unknown */
 };
 
@@ -144,6 +144,9 @@ void run_free_denials(struct run *run);
 
 /* Whether it says no more than the run's status does. */
 bool run_denial_is_status(const struct run *run, const struct run_denial *denial);
+
+/* One of RUN_LAYER_*. */
+bool run_denial_is_layer(const char *name);
 
 /* "denied", or "failed" where nothing of ours has refused it. */
 const char *run_denial_word(const struct run_denial *denial);

@@ -88,6 +88,16 @@ struct run_denial {
 /* A host that was granted and not reached: nothing of ours has refused it. */
 #define RUN_LAYER_NETWORK "network"
 
+#define RUN_LAYER_NETWORK_GATE "network gate"
+#define RUN_LAYER_WRITE        "write grant"
+#define RUN_LAYER_CALL         "call grant"
+#define RUN_LAYER_FILTER       "system call filter"
+#define RUN_LAYER_PROCESSES    "process limit"
+#define RUN_LAYER_DISK         "disk limit"
+#define RUN_LAYER_FILE_SIZE    "file size limit"
+#define RUN_LAYER_OUTPUT       "output budget"
+#define RUN_LAYER_DIRECTORIES  "directory grants"
+
 /* The program's own report of its end. It is text for people; no status is ever derived from it.
  */
 struct run_exception {

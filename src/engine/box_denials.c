@@ -62,7 +62,7 @@ static void note_processes(struct box *b, struct run *run)
     if (usage.forks_refused > b->forks_refused) {
         (void)snprintf(what, sizeof(what), "start more than %u processes and threads",
                        run->terms.limits.processes);
-        (void)run_deny(run, what, "process limit",
+        (void)run_deny(run, what, RUN_LAYER_PROCESSES,
                        "raise `pids` (`--pids`), or start fewer at a time");
     }
     b->forks_refused = usage.forks_refused;
@@ -95,14 +95,14 @@ static void note_disk(struct box *b, struct run *run)
         (void)snprintf(what, sizeof(what),
                        "write more than %g MB to /workspace, /tmp and /dev/shm together",
                        mebibytes(run->terms.limits.disk_bytes));
-        (void)run_deny(run, what, "disk limit",
+        (void)run_deny(run, what, RUN_LAYER_DISK,
                        "raise `disk_mb` (`--disk`), or remove what is not needed");
     }
     if (st.f_files && !st.f_ffree) {
         (void)snprintf(what, sizeof(what),
                        "make more than %u files in /workspace, /tmp and /dev/shm together",
                        run->terms.limits.inodes);
-        (void)run_deny(run, what, "disk limit", "make fewer files; the operator sets `inodes`");
+        (void)run_deny(run, what, RUN_LAYER_DISK, "make fewer files; the operator sets `inodes`");
     }
 }
 
@@ -119,7 +119,7 @@ static void note_file_size(struct run *run)
         return;
     (void)snprintf(what, sizeof(what), "write more than %g MB to one file",
                    mebibytes(run->terms.limits.file_bytes));
-    (void)run_deny(run, what, "file size limit",
+    (void)run_deny(run, what, RUN_LAYER_FILE_SIZE,
                    "write several smaller files; the operator sets `file_mb`");
 }
 
@@ -150,7 +150,7 @@ static void note_git_links(const struct box *b, struct run *run)
                        terms->grants[i].path, root);
         (void)snprintf(hint, sizeof(hint),
                        "`--allow %s` grants it (`:rw` to commit); ask the user to allow it", root);
-        (void)run_deny(run, what, "directory grants", hint);
+        (void)run_deny(run, what, RUN_LAYER_DIRECTORIES, hint);
     }
 }
 
@@ -170,7 +170,7 @@ void box_deny_host(struct run *run, const struct egress_note *note)
     if (note->is_failure)
         (void)snprintf(hint, sizeof(hint),
                        "the host is granted; check its name, and that this machine can reach it");
-    (void)run_deny(run, what, note->is_failure ? RUN_LAYER_NETWORK : "network gate",
+    (void)run_deny(run, what, note->is_failure ? RUN_LAYER_NETWORK : RUN_LAYER_NETWORK_GATE,
                    *hint ? hint : NULL);
 }
 
@@ -181,7 +181,7 @@ void box_deny_call(struct run *run, const char *name, const struct error *why)
     if (why->code != E_DENIED)
         return;
     (void)snprintf(what, sizeof(what), "call %s", name);
-    (void)run_deny(run, what, "call grant", why->hint ? why->hint : why->message);
+    (void)run_deny(run, what, RUN_LAYER_CALL, why->hint ? why->hint : why->message);
 }
 
 static struct clean_text mask(struct run *run, const char *text, size_t len)

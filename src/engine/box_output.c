@@ -89,7 +89,7 @@ void box_deny_work(struct run *run)
     (void)snprintf(what, sizeof(what),
                    "write output that takes more than %.15g s of Belljar's own CPU time",
                    (double)budget_ms(run) / 1000);
-    (void)run_deny(run, what, "output budget",
+    (void)run_deny(run, what, RUN_LAYER_OUTPUT,
                    "write less, or write to a file; raise `timeout_s` (`--timeout`)");
 }
 

@@ -14,7 +14,6 @@
 #define AT_ONCE        16   /* answered in one go */
 #define PROMPT         1024 /* of one sandbox, before there are pauses */
 #define PAUSE_MS       10
-#define REFUSED_LAYER  "system call filter"
 #define REFUSED_ADVICE "no setting allows it; docs/SYSCALLS.md lists the calls with the reasons"
 
 static void on_refusal(void *arg);
@@ -25,7 +24,7 @@ static void note(struct run *run, const struct seccomp_refusal *refusal)
 
     (void)snprintf(what, sizeof(what), "use the system call `%s`%s%s", refusal->name,
                    *refusal->how ? " " : "", refusal->how);
-    (void)run_deny(run, what, REFUSED_LAYER, REFUSED_ADVICE);
+    (void)run_deny(run, what, RUN_LAYER_FILTER, REFUSED_ADVICE);
 }
 
 static void watch(struct box *b)

@@ -570,7 +570,7 @@ static void note_denials(const struct broker_report *report, struct run *run)
             "ask the user to do it",
             BROKER_WHY_MAX, denial->why);
         for (uint32_t n = 0; n < denial->count && n < REPEATED_MAX; n++)
-            (void)run_deny(run, denial->what, "write grant", hint);
+            (void)run_deny(run, denial->what, RUN_LAYER_WRITE, hint);
     }
     run->result.denials_more += report->denials_more;
 }

@@ -214,6 +214,7 @@ static void away_close(struct away *away)
     end(away, NULL);
 }
 
+/* One that is still opening hears from its request what has happened, which knows more. */
 void away_lose_all(struct exchanges *all)
 {
     cleanup_error struct error err = {0};
@@ -221,7 +222,7 @@ void away_lose_all(struct exchanges *all)
 
     error_set(&err, E_LOST, "its virtual machine has ended");
     LIST_FOREACH(away, &all->aways, link)
-        if (away->owner) {
+        if (away->owner && !away->opening) {
             away->is_open = false; /* nothing is left to be deleted */
             end(away, &err);
         }

@@ -32,13 +32,16 @@ static void file_free(struct away_file *file)
     free(file);
 }
 
+/* The error may be of the request, which is freed. */
 static void fail(struct away_file *file, const struct error *err)
 {
     const struct away_file_events *events = file->events;
+    cleanup_error struct error copy = {0};
     void *user = file->user;
 
+    error_copy(&copy, err);
     file_free(file);
-    events->on_failed(user, err);
+    events->on_failed(user, &copy);
 }
 
 /* Anything that moves is a reason to wait longer. */

@@ -14,18 +14,26 @@
 #include "vm/internal.h"
 
 #define ANSWER_MAX ((size_t)32 << 20)
-#define EVENT_MAX  ((size_t)16 << 20)
+#define EVENT_MAX  ((size_t)8 << 20)
+
+/* An honest machine has no more calls under way than the wire permits; each of their answers may
+ * be read late. */
+#define REPLIES_MAX (4 * WIRE_CALLS_MAX)
 
 /* An answer on its way to the machine. */
 struct reply {
     LIST_ENTRY(reply) link;
+    struct calls *calls;
     struct ask *ask;
+    struct loop_watch *patience;
 };
 
 static void reply_free(struct reply *reply)
 {
     LIST_REMOVE(reply, link);
+    reply->calls->n_replies--;
     ask_free(reply->ask);
+    loop_watch_free(reply->patience);
     free(reply);
 }
 
@@ -58,6 +66,30 @@ static void on_failed(void *user, const struct error *err)
     reply_free(user);
 }
 
+static void on_patience(void *arg)
+{
+    reply_free(arg);
+}
+
+/* NULL: out of memory. */
+static struct reply *reply_new(struct calls *calls)
+{
+    struct reply *reply = calloc(1, sizeof(*reply));
+
+    if (!reply)
+        return NULL;
+    reply->calls = calls;
+    LIST_INSERT_HEAD(&calls->replies, reply, link);
+    calls->n_replies++;
+    reply->patience = loop_timer(calls->all->loop, on_patience, reply);
+    if (reply->patience) {
+        loop_timer_start(reply->patience, GRACE_MS);
+        return reply;
+    }
+    reply_free(reply);
+    return NULL;
+}
+
 static void on_reply(void *user, uint64_t id, bool is_ok, struct span text)
 {
     static const struct ask_events events = {
@@ -66,16 +98,14 @@ static void on_reply(void *user, uint64_t id, bool is_ok, struct span text)
     struct calls *calls = user;
     char path[128];
     const struct ask_order order = {.method = "POST", .path = path, .body = &body};
-    struct reply *reply = calloc(1, sizeof(*reply));
+    struct reply *reply = reply_new(calls);
 
     (void)snprintf(path, sizeof(path), "/v1/inside/runs/%s/calls/%" PRIu64, calls->inside, id);
     if (reply && buf_printf(&body, NULL, "{\"%s\":", is_ok ? "value" : "error") == 0 &&
         buf_add(&body, text.data, text.len, NULL) == 0 && buf_add_str(&body, "}", NULL) == 0)
         reply->ask = ask_new(calls->all->loop, calls->all->keeper, &order, &events, reply);
-    if (reply && reply->ask)
-        LIST_INSERT_HEAD(&calls->replies, reply, link);
-    else
-        free(reply);
+    if (reply && !reply->ask)
+        reply_free(reply);
 }
 
 static int record(void *user, const struct call_record *call, struct error *err)
@@ -104,6 +134,8 @@ static void on_line_wanted(void *user, struct call *call)
 
 static struct call_desk *desk_of(struct calls *calls)
 {
+    bool is_python = calls->run->program.language == RUN_PYTHON;
+
     if (!calls->desk)
         calls->desk = call_desk_new(&(struct call_desk_options){.loop = calls->all->loop,
                                                                 .outside = calls->all->outside,
@@ -112,6 +144,7 @@ static struct call_desk *desk_of(struct calls *calls)
                                                                 .on_ask = on_ask,
                                                                 .on_line_wanted = on_line_wanted,
                                                                 .on_reply = on_reply,
+                                                                .is_for_input = !is_python,
                                                                 .user = calls});
     return calls->desk;
 }
@@ -147,6 +180,16 @@ int calls_take_start(struct calls *calls, const char *data, size_t len, struct e
     return 0;
 }
 
+/* The engine inside passes on no more of them. */
+static int check_count(struct calls *calls, struct error *err)
+{
+    if (calls->n_replies >= REPLIES_MAX)
+        return error_set(err, E_PROTOCOL, "too many calls at once");
+    if (++calls->n_calls > LIMIT_CALLS)
+        return error_set(err, E_PROTOCOL, "too many calls of one run");
+    return 0;
+}
+
 int calls_take(struct calls *calls, const char *data, size_t len, struct error *err)
 {
     cleanup_json json_t *event = NULL;
@@ -155,7 +198,7 @@ int calls_take(struct calls *calls, const char *data, size_t len, struct error *
     const char *name;
     struct wire_call call;
 
-    if (load(data, len, &event, err) < 0)
+    if (check_count(calls, err) < 0 || load(data, len, &event, err) < 0)
         return -1;
     arguments = json_object_get(event, "arguments");
     number = json_object_get(event, "call");

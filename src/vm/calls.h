@@ -21,6 +21,7 @@ struct calls {
     char inside[ID_SIZE]; /* the id of the run there; "": not known yet */
     struct call_desk *desk;
     struct reply_list replies;
+    unsigned n_replies, n_calls;
 };
 
 /* The events `start` and `call`. An error ends the run. */

@@ -268,6 +268,7 @@ struct exchange *exchange_new(struct exchanges *all, struct run *run, const char
     if (!x)
         return NULL;
     *x = (struct exchange){.all = all, .run = run, .done = done, .user = user};
+    x->live.cpus = all->cpus;
     x->calls = (struct calls){.all = all, .run = run};
     LIST_INIT(&x->calls.replies);
     LIST_INSERT_HEAD(&all->list, x, link);
@@ -348,6 +349,7 @@ int exchanges_open(struct exchanges *exchanges, struct engine *engine, const str
     exchanges->pool = engine->pool;
     exchanges->masks = engine->masks;
     exchanges->outside = &engine->outside;
+    exchanges->cpus = (unsigned)config->machine_cpus;
     exchanges->is_emulated = strcmp(config->machine, "tcg") == 0;
     if (vm_grants_check_setting(config, err) < 0 ||
         keeper_new(engine->loop, config, engine->cgroups, &exchanges->keeper, err) < 0)

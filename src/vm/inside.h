@@ -29,8 +29,9 @@ int inside_cell(const struct run *cell, struct buf *out, struct error *err);
 
 /* --- answers: the machine is a stranger --- */
 
-/* The part of one that has come while its program runs. All zero at first. */
+/* The part of one that has come while its program runs. All zero but the first at first. */
 struct inside_live {
+    unsigned cpus; /* of the machine */
     struct masker *masks[2];
     uint64_t taken[2]; /* bytes of stdout and stderr */
     size_t n_displays;

@@ -272,9 +272,29 @@ static void take_state(struct run *run, const json_t *object)
             run->result.state = (enum run_state)i;
 }
 
-static int take_result(struct run *run, struct inside_live *live, const json_t *object,
-                       struct error *err)
+/* No host can be granted in a machine, so `net` is no traffic; denials have layers of ours. The
+ * rest of both is text that nobody has masked. */
+static int drop_unknown(struct run *run, json_t *object, struct error *err)
 {
+    json_t *known = json_array();
+    const json_t *list = json_object_get(object, "denials");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *one = json_array_get(list, i);
+
+        if (!run_denial_is_layer(json_get_text(one, "layer")))
+            run->result.denials_more++;
+        else if (json_array_append(known, one) < 0)
+            break;
+    }
+    (void)json_object_del(object, "net");
+    return json_object_set_new(object, "denials", known) < 0 ? error_memory(err) : 0;
+}
+
+static int take_result(struct run *run, struct inside_live *live, json_t *object, struct error *err)
+{
+    if (drop_unknown(run, object, err) < 0)
+        return -1;
     run->result.layers = layers_of(json_object_get(object, "layers"));
     if (result_read(object, run, err) < 0 ||
         (run->result.status != RUN_REFUSED && check_layers(run, err) < 0))
@@ -292,12 +312,20 @@ static int take_result(struct run *run, struct inside_live *live, const json_t *
     return 0;
 }
 
+/* The machine has no say in tokens, nor in which sessions this server has lost. */
+static enum error_code code_of(const char *name)
+{
+    enum error_code code = error_code_find(name);
+
+    return code == E_AUTH || code == E_LOST ? E_PROTOCOL : code;
+}
+
 static void take_error(struct masks *masks, const json_t *answer, struct error *err)
 {
     const json_t *error = json_object_get(answer, "error");
     const char *message = json_get_text(error, "message"), *hint = json_get_text(error, "hint");
 
-    mask_error(masks, err, error_code_find(json_get_text(error, "code")),
+    mask_error(masks, err, code_of(json_get_text(error, "code")),
                text_span(*message ? message : "the virtual machine gave no answer"),
                text_span(hint));
 }
@@ -312,12 +340,28 @@ void inside_take_error(struct masks *masks, const char *body, size_t len, struct
         take_error(masks, answer, err);
 }
 
+/* The machine says how long it took, and a quota is charged for it: no more than the time that has
+ * passed here. */
+static void bound_usage(struct run_result *result, unsigned cpus)
+{
+    double all_ms = (double)(result->ended_ns - result->started_ns) / 1e6;
+    double most_ms = all_ms * cpus;
+    struct run_usage *usage = &result->usage;
+
+    if (!(usage->wall_ms >= 0 && usage->wall_ms <= all_ms))
+        usage->wall_ms = all_ms;
+    usage->start_ms = all_ms - usage->wall_ms;
+    if (!(usage->cpu_ms >= 0))
+        usage->cpu_ms = 0;
+    if (usage->cpu_ms > most_ms)
+        usage->cpu_ms = most_ms;
+}
+
 void inside_take_answer(struct run *run, struct inside_live *live, int status, const char *body,
                         size_t len)
 {
     cleanup_json json_t *answer = NULL;
     struct error err = {0};
-    double all_ms;
 
     if (json_text_load(body, len, &limits, &answer, &err) < 0)
         error_wrap(&err, "the virtual machine's answer");
@@ -329,8 +373,5 @@ void inside_take_answer(struct run *run, struct inside_live *live, int status, c
         error_move(&run->result.error, &err);
     error_done(&err);
     run->result.ended_ns = loop_now_ns();
-    all_ms = (double)(run->result.ended_ns - run->result.started_ns) / 1e6;
-    if (run->result.usage.wall_ms < 0 || !(run->result.usage.wall_ms <= all_ms))
-        run->result.usage.wall_ms = all_ms;
-    run->result.usage.start_ms = all_ms - run->result.usage.wall_ms;
+    bound_usage(&run->result, live->cpus);
 }

@@ -15,8 +15,8 @@
 #define TEXT_EVENT_MAX ((size_t)1 << 20)
 #define WORD_EVENT_MAX ((size_t)64 << 10)
 
-/* The arguments of a call, each byte as six. */
-#define CALL_EVENT_MAX ((size_t)16 << 20)
+/* The arguments of a call, of which the wire carries a mebibyte, each byte as six. */
+#define CALL_EVENT_MAX ((size_t)8 << 20)
 
 /* A larger one is not looked at before the end, where there is time. */
 #define DISPLAY_LIVE_MAX ((size_t)256 << 10)
@@ -179,18 +179,34 @@ static void add_displays(struct run *run, const json_t *forms)
                                                .display = &run->result.displays[i]});
 }
 
-/* Those of the list that came while the program ran are left out: an event is a display, and here
- * its forms have one number. */
-void inside_take_displays(struct run *run, const struct inside_live *live, json_t *forms)
+static json_int_t bundle_at(const json_t *forms, size_t i)
 {
-    for (size_t i = 0; i < live->n_displays && json_array_size(forms); i++) {
-        json_int_t number = json_integer_value(json_object_get(json_array_get(forms, 0), "bundle"));
+    return json_integer_value(json_object_get(json_array_get(forms, i), "bundle"));
+}
 
-        while (json_array_size(forms) &&
-               json_integer_value(json_object_get(json_array_get(forms, 0), "bundle")) == number)
-            (void)json_array_remove(forms, 0);
+/* The forms of the list that did not come while the program ran begin here: an event is a display,
+ * and in the list its forms have one number. */
+static size_t first_new(const struct inside_live *live, const json_t *forms)
+{
+    size_t at = 0, count = json_array_size(forms);
+
+    for (size_t i = 0; i < live->n_displays && at < count; i++) {
+        json_int_t number = bundle_at(forms, at);
+
+        while (at < count && bundle_at(forms, at) == number)
+            at++;
     }
-    add_displays(run, forms);
+    return at;
+}
+
+void inside_take_displays(struct run *run, const struct inside_live *live, const json_t *forms)
+{
+    cleanup_json json_t *rest = json_array();
+
+    for (size_t i = first_new(live, forms); i < json_array_size(forms); i++)
+        if (json_array_append(rest, json_array_get(forms, i)) < 0)
+            return; /* no memory for them */
+    add_displays(run, rest);
 }
 
 /* --- progress --- */

@@ -303,9 +303,13 @@ int inside_request(const struct run *run, struct buf *out, struct error *err)
  * waits. */
 #define CLOCK_GRACE_MS ((uint64_t)600000)
 
+/* The longest clock that a session may be given. */
+#define CLOCK_MAX_MS ((uint64_t)LIMIT_SESSION_CLOCK_S * 1000)
+
 static int add_clock(const char *name, uint64_t ms, json_t *body, struct error *err)
 {
-    json_t *seconds = json_real((double)(ms + CLOCK_GRACE_MS) / 1000);
+    bool is_long = ms >= CLOCK_MAX_MS - CLOCK_GRACE_MS;
+    json_t *seconds = json_real((double)(is_long ? CLOCK_MAX_MS : ms + CLOCK_GRACE_MS) / 1000);
 
     if (ms && json_object_set(body, name, seconds) < 0)
         error_memory(err);

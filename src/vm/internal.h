@@ -30,6 +30,7 @@ struct exchanges {
     struct machine_door door;
     struct outside *outside; /* what calls of programs reach */
     bool is_emulated;
+    unsigned cpus; /* of the machine */
     struct exchange_list list;
     struct away_list aways;
     struct errand_list errands; /* small requests about sessions */

@@ -59,7 +59,8 @@ struct keeper {
     int control; /* -1: there is no machine */
     struct loop_watch *watch, *patience;
     struct loop_work answering;
-    struct keeper_guests guests;
+    struct keeper_guests guests; /* in the order of their numbers */
+    uint64_t n_asked;
     bool is_first; /* it is started although nobody waits */
     struct cgroup_host *cgroups;
     struct cgroup *cgroup; /* of the machine; NULL: there is none */
@@ -87,22 +88,20 @@ static int boot_ms(const struct config *config)
 
 /* --- guests --- */
 
-static void tell(struct keeper_guests *guests, struct keeper_guest *guest, int fd,
-                 const struct error *err)
+static void tell(struct keeper *keeper, struct keeper_guest *guest, int fd, const struct error *err)
 {
-    TAILQ_REMOVE(guests, guest, link);
-    guest->is_waiting = false;
+    keeper_leave(keeper, guest);
     guest->on_connection(guest, fd, err);
 }
 
-/* Those that wait now; who comes meanwhile begins anew. */
+/* Those that wait now; who comes meanwhile begins anew. Whoever is told may make others leave. */
 static void refuse_all(struct keeper *keeper, const struct error *err)
 {
-    struct keeper_guests refused = TAILQ_HEAD_INITIALIZER(refused);
+    const struct keeper_guest *first;
+    uint64_t last = keeper->n_asked;
 
-    TAILQ_CONCAT(&refused, &keeper->guests, link);
-    while (!TAILQ_EMPTY(&refused))
-        tell(&refused, TAILQ_FIRST(&refused), -1, err);
+    while ((first = TAILQ_FIRST(&keeper->guests)) != NULL && first->number <= last)
+        tell(keeper, TAILQ_FIRST(&keeper->guests), -1, err);
 }
 
 static int connect_guest(struct keeper *keeper, int *ret_fd, struct error *err)
@@ -135,7 +134,7 @@ static void answer_all(void *arg)
 
         if (connect_guest(keeper, &fd, &err) == 0)
             keeper->n_runs++;
-        tell(&keeper->guests, TAILQ_FIRST(&keeper->guests), fd, &err);
+        tell(keeper, TAILQ_FIRST(&keeper->guests), fd, &err);
     }
 }
 
@@ -528,6 +527,7 @@ void keeper_start(struct keeper *keeper)
 void keeper_ask(struct keeper *keeper, struct keeper_guest *guest)
 {
     guest->is_waiting = true;
+    guest->number = ++keeper->n_asked;
     TAILQ_INSERT_TAIL(&keeper->guests, guest, link);
     loop_work_post(keeper->loop, &keeper->answering, answer_or_boot, keeper);
 }

@@ -20,6 +20,7 @@ struct cgroup_host; /* sandbox/cgroup.h */
 struct keeper_guest {
     TAILQ_ENTRY(keeper_guest) link;
     bool is_waiting;
+    uint64_t number; /* the keeper's own */
     /* `fd` is the guest's from here on; -1: there is none, and `err` says why. Called from the
      * loop, not from keeper_ask(). */
     void (*on_connection)(struct keeper_guest *guest, int fd, const struct error *err);

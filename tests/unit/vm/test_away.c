@@ -1,4 +1,5 @@
-/* Sessions in a machine that answers what a test says, or nothing. The keeper is in this file. */
+/* Sessions in a machine that answers what a test says, or nothing. The keeper is in this file, and
+ * the pool, which has no records. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static const char *stream(const char *events_text, bool is_whole)
 
 /* --- a keeper --- */
 
-#define CONNECTIONS_MAX 64
+#define CONNECTIONS_MAX 128
 
 struct connection {
     int fd; /* the machine's end; -1: it was closed */
@@ -54,7 +55,7 @@ struct connection {
 static struct loop *loop;
 static struct connection connections[CONNECTIONS_MAX];
 static size_t n_connections;
-static bool is_up;
+static bool is_up, is_broken;         /* it does not start */
 static const char *opening, *execute; /* the answers; NULL: none */
 static size_t n_openings, n_cells, n_interrupts, n_restarts, n_deletes, n_ends;
 static bool breaks_off; /* the connection of a cell ends behind its answer */
@@ -114,10 +115,28 @@ static void on_bytes(void *arg)
         answer(c);
 }
 
+static void refuse_guest(struct connection *c)
+{
+    struct keeper_guest *guest = take_ptr(c->guest);
+    cleanup_error struct error err = {0};
+
+    (void)close(c->given);
+    hang_up(c);
+    guest->is_waiting = false;
+    error_set(&err, E_UNSUPPORTED, "the virtual machine of this server does not start");
+    on_end(on_end_user);
+    guest->on_connection(guest, -1, &err);
+}
+
 static void give(void *arg)
 {
     struct connection *c = arg;
     struct keeper_guest *guest = c->guest;
+
+    if (is_broken) {
+        refuse_guest(c);
+        return;
+    }
 
     guest->is_waiting = false;
     c->guest = NULL;
@@ -226,6 +245,22 @@ int keeper_log(const struct keeper *keeper, struct buf *out, struct error *err)
     return 0;
 }
 
+/* --- a pool --- */
+
+void pool_finish(struct pool *pool, struct run *run)
+{
+    (void)pool;
+    (void)run;
+}
+
+int pool_record_call(const struct pool *pool, const struct call_record *call, struct error *err)
+{
+    (void)pool;
+    (void)call;
+    (void)err;
+    return 0;
+}
+
 /* --- a scene --- */
 
 struct scene {
@@ -303,7 +338,7 @@ static void begin(struct scene *s)
     loop = loop_new(NULL);
     n_connections = n_openings = n_cells = n_interrupts = n_restarts = n_deletes = n_ends = 0;
     is_up = true;
-    breaks_off = false;
+    breaks_off = is_broken = false;
     opening = OPENED;
     execute = NULL;
     s->all = exchanges_new();
@@ -530,6 +565,95 @@ TEST(sessions_are_lost_with_their_machine)
     finish(&s);
 }
 
+TEST(a_session_whose_machine_does_not_start_hears_why)
+{
+    struct scene s;
+
+    begin(&s);
+    is_broken = true;
+    wait_for(&s.gone, 1);
+    assert_int_equal(s.why, E_UNSUPPORTED);
+    finish(&s);
+}
+
+TEST(a_session_that_opens_while_its_machine_ends_is_not_a_lost_one)
+{
+    struct scene s;
+
+    begin(&s);
+    opening = NULL;
+    wait_for(&n_openings, 1);
+    end_machine();
+    wait_for(&s.gone, 1);
+    assert_int_equal(s.why, E_SYSTEM);
+    assert_int_equal(s.opened, 0);
+    finish(&s);
+}
+
+TEST(the_machine_does_not_decide_who_may_use_the_server)
+{
+    struct scene s;
+
+    begin(&s);
+    opening = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 42\r\n\r\n"
+              "{\"error\":{\"code\":\"auth\",\"message\":\"gone\"}}";
+    wait_for(&s.gone, 1);
+    assert_int_equal(s.why, E_PROTOCOL);
+    finish(&s);
+}
+
+/* More of the answer of the first cell: so many calls, from number `first` on. */
+static void say_calls(unsigned first, unsigned n)
+{
+    char text[4096] = "", chunk[sizeof(text) + 32];
+    size_t len = 0;
+
+    for (unsigned i = first; i < first + n; i++)
+        len += (size_t)snprintf(
+            text + len, sizeof(text) - len,
+            "event: call\ndata: {\"call\":%u,\"name\":\"a\",\"arguments\":{}}\n\n", i);
+    (void)snprintf(chunk, sizeof(chunk), "%zx\r\n%s\r\n", len, text);
+    say(&connections[1], chunk);
+}
+
+TEST(a_machine_that_takes_no_answers_may_not_go_on_calling)
+{
+    struct scene s;
+
+    begin(&s);
+    wait_for(&s.opened, 1);
+    execute = stream(START, false);
+    submit(&s);
+    wait_for(&n_cells, 1);
+    for (unsigned first = 1; first < 60; first += 10) {
+        say_calls(first, 10);
+        wait_for(&n_connections, 1 + 1 + first - 1 + 10);
+    }
+    assert_int_equal(s.done, 0);
+    say_calls(61, 10);
+    wait_for(&s.done, 1);
+    assert_int_equal(s.cell->result.error.code, E_PROTOCOL);
+    finish(&s);
+}
+
+TEST(only_python_calls_functions)
+{
+    struct scene s;
+
+    begin(&s);
+    wait_for(&s.opened, 1);
+    execute = stream(START, false);
+    submit(&s);
+    s.cell->program.language = RUN_BASH;
+    wait_for(&n_cells, 1);
+    say(&connections[1],
+        "41\r\nevent: call\ndata: {\"call\":1,\"name\":\"state.keys\",\"arguments\":{}}\n\n\r\n");
+    wait_for(&n_connections, 3);
+    settle(20);
+    assert_non_null(strstr(connections[2].seen, "is for Python cells"));
+    finish(&s);
+}
+
 TEST(an_interrupt_is_tried_again_until_the_cell_ends)
 {
     struct scene s;
@@ -574,6 +698,39 @@ TEST(a_held_cell_is_not_read)
     s.elsewhere->hold(s.elsewhere->user, s.cell, false);
     wait_for(&s.told, 1);
     assert_int_equal(s.cell->result.out.total, 2);
+    finish(&s);
+}
+
+struct reader {
+    size_t failed;
+    enum error_code code;
+    bool has_words;
+};
+
+static void on_file_failed(void *user, const struct error *err)
+{
+    struct reader *reader = user;
+
+    reader->failed++;
+    reader->code = err->code;
+    reader->has_words = strstr(error_message(err), "has ended") != NULL;
+}
+
+TEST(a_file_that_cannot_be_asked_for_says_why)
+{
+    static const struct away_file_events file_events = {.on_failed = on_file_failed};
+    struct reader reader = {0};
+    const struct away_file_order order = {
+        .method = "GET", .target = "/files/a", .events = &file_events, .user = &reader};
+    struct scene s;
+
+    begin(&s);
+    wait_for(&s.opened, 1);
+    is_up = false;
+    assert_non_null(s.elsewhere->file(s.away, &order));
+    wait_for(&reader.failed, 1);
+    assert_int_equal(reader.code, E_SYSTEM);
+    assert_true(reader.has_words);
     finish(&s);
 }
 

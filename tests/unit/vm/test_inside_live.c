@@ -1,8 +1,11 @@
 /* Output that came while the program ran, and the result that has it once more. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/loop.h"
 #include "base/stream.h"
 #include "engine/masking.h"
 #include "unit.h"
@@ -166,6 +169,93 @@ TEST(displays_come_once)
     assert_string_equal(buf_str(&told), "**");
     inside_live_done(&live);
     run_free(run);
+}
+
+/* CPU time for a result whose list has so many words that are no displays. */
+static clock_t take_many(size_t n_before)
+{
+    cleanup(buf_done) struct buf json = BUF_OF(MIB);
+    struct inside_live live = {.n_displays = n_before};
+    struct run *run = begin();
+    clock_t before;
+
+    assert_int_equal(buf_add_str(&json, "{\"status\":\"success\",\"displays\":[null", NULL), 0);
+    for (size_t i = 0; i < 60000; i++)
+        assert_int_equal(buf_add_str(&json, ",null", NULL), 0);
+    assert_int_equal(buf_add_str(&json, "]}", NULL), 0);
+    before = clock();
+    inside_take_answer(run, &live, 200, buf_str(&json), json.len);
+    before = clock() - before;
+    assert_int_equal(run->result.error.code, E_NONE);
+    inside_live_done(&live);
+    run_free(run);
+    return before + 1000;
+}
+
+TEST(a_long_list_of_displays_that_came_before_is_read_once)
+{
+    clock_t plain = take_many(0);
+
+    assert_true(take_many(1) < 20 * plain);
+}
+
+TEST(a_quota_is_not_charged_for_more_time_than_there_was)
+{
+    static const char *const said[] = {"1e300", "-5", "\"much\"", "0.25"};
+    char json[128];
+
+    for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
+        struct inside_live live = {.cpus = 2};
+        struct run *run = begin();
+        double most;
+
+        run->result.started_ns = loop_now_ns();
+        (void)snprintf(json, sizeof(json), "{\"status\":\"success\",\"usage\":{\"cpu_ms\":%s}}",
+                       said[i]);
+        inside_take_answer(run, &live, 200, json, strlen(json));
+        assert_int_equal(run->result.error.code, E_NONE);
+        most = 2 * (double)(run->result.ended_ns - run->result.started_ns) / 1e6;
+        assert_true(run->result.usage.cpu_ms >= 0 && run->result.usage.cpu_ms <= most);
+        inside_live_done(&live);
+        run_free(run);
+    }
+}
+
+TEST(text_that_nobody_masks_is_left_out)
+{
+    static const char result[] =
+        "{\"status\":\"success\",\"net\":{\"connections\":1,\"refused\":[{\"host\":\"AKIA\","
+        "\"why\":\"x\"}]},\"denials\":[{\"what\":\"a\",\"layer\":\"disk limit\"},"
+        "{\"what\":\"a\",\"layer\":\"AKIA\"}],\"displays\":["
+        "{\"bundle\":0,\"mime\":\"text/plain\",\"data\":\"a\"},"
+        "{\"bundle\":0,\"mime\":\"text/<b>\",\"data\":\"a\"}]}";
+    struct inside_live live = {0};
+    struct run *run = begin();
+
+    inside_take_answer(run, &live, 200, result, strlen(result));
+    assert_int_equal(run->result.error.code, E_NONE);
+    assert_null(run->result.traffic);
+    assert_int_equal(run->result.n_denials, 1);
+    assert_string_equal(run->result.denials[0].layer, "disk limit");
+    assert_int_equal(run->result.denials_more, 1);
+    assert_int_equal(run->result.n_displays, 1);
+    assert_int_equal(run->result.displays[0].n_forms, 1);
+    inside_live_done(&live);
+    run_free(run);
+}
+
+TEST(a_session_may_have_the_longest_clock)
+{
+    cleanup(buf_done) struct buf body = BUF_OF(64 * KIB);
+    cleanup_error struct error err = {0};
+    struct run_terms terms;
+
+    run_terms_init(&terms);
+    terms.profile = "standard";
+    assert_int_equal(inside_opening("vms_1", &terms, 2592000000, 60000, &body, &err), 0);
+    assert_non_null(strstr(buf_str(&body), "\"idle_s\":2592000.0,"));
+    assert_non_null(strstr(buf_str(&body), "\"lifetime_s\":660.0,"));
+    run_terms_done(&terms);
 }
 
 TEST(progress_is_passed_on_but_not_flooded)
