@@ -647,7 +647,7 @@ TEST(only_python_calls_functions)
     s.cell->program.language = RUN_BASH;
     wait_for(&n_cells, 1);
     say(&connections[1],
-        "41\r\nevent: call\ndata: {\"call\":1,\"name\":\"state.keys\",\"arguments\":{}}\n\n\r\n");
+        "41\r\nevent: call\ndata: {\"call\":1,\"name\":\"state.list\",\"arguments\":{}}\n\n\r\n");
     wait_for(&n_connections, 3);
     settle(20);
     assert_non_null(strstr(connections[2].seen, "is for Python cells"));
