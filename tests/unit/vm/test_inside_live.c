@@ -258,6 +258,24 @@ TEST(a_session_may_have_the_longest_clock)
     run_terms_done(&terms);
 }
 
+TEST(a_result_may_be_as_long_as_its_run_can_make_it)
+{
+    char all[] = "*", *patterns[] = {all, NULL};
+    struct run *run = begin();
+    size_t plain = inside_event_limit(run, "result");
+
+    assert_true(inside_event_limit(run, "error") < MIB);
+    assert_true(plain >= LIMIT_DISPLAY_BYTES && plain < INSIDE_ANSWER_MAX / 2);
+    run->program.collect = patterns;
+    assert_true(inside_event_limit(run, "result") >= plain + LIMIT_COLLECTED_BYTES * 4 / 3);
+    run->program.collect = NULL;
+    run->terms.limits.output_bytes += MIB;
+    assert_int_equal(inside_event_limit(run, "result"), plain + 12 * MIB);
+    run->terms.limits.output_bytes = UINT64_MAX;
+    assert_int_equal(inside_event_limit(run, "result"), INSIDE_ANSWER_MAX);
+    run_free(run);
+}
+
 TEST(progress_is_passed_on_but_not_flooded)
 {
     struct inside_live live = {0};
