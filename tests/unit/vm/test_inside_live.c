@@ -244,6 +244,21 @@ TEST(text_that_nobody_masks_is_left_out)
     run_free(run);
 }
 
+TEST(an_answer_that_is_no_result_breaks_the_rules)
+{
+    static const char *const bad[] = {"[]", "{}", "{\"status\":7,\"denials\":3}"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        struct inside_live live = {0};
+        struct run *run = begin();
+
+        inside_take_answer(run, &live, 200, bad[i], strlen(bad[i]));
+        assert_int_equal(run->result.error.code, E_PROTOCOL);
+        inside_live_done(&live);
+        run_free(run);
+    }
+}
+
 TEST(a_session_may_have_the_longest_clock)
 {
     cleanup(buf_done) struct buf body = BUF_OF(64 * KIB);
