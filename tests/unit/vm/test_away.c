@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/stream.h"
 #include "engine/masking.h"
 #include "unit.h"
+#include "vm/calls.h"
 #include "vm/inside.h"
 #include "vm/internal.h"
 
@@ -634,6 +636,18 @@ TEST(a_machine_that_takes_no_answers_may_not_go_on_calling)
     wait_for(&s.done, 1);
     assert_int_equal(s.cell->result.error.code, E_PROTOCOL);
     finish(&s);
+}
+
+TEST(a_run_has_so_many_calls_and_no_more)
+{
+    static const char call[] = "{\"call\":1,\"name\":\"a\",\"arguments\":{}}";
+    struct calls calls = {.inside = "run_1", .n_calls = LIMIT_CALLS};
+    cleanup_error struct error err = {0};
+
+    LIST_INIT(&calls.replies);
+    assert_int_equal(calls_take(&calls, call, strlen(call), &err), -1);
+    assert_int_equal(err.code, E_PROTOCOL);
+    calls_done(&calls);
 }
 
 TEST(only_python_calls_functions)
