@@ -180,7 +180,7 @@ static clock_t take_many(size_t n_before)
     clock_t before;
 
     assert_int_equal(buf_add_str(&json, "{\"status\":\"success\",\"displays\":[null", NULL), 0);
-    for (size_t i = 0; i < 60000; i++)
+    for (size_t i = 0; i < 100000; i++)
         assert_int_equal(buf_add_str(&json, ",null", NULL), 0);
     assert_int_equal(buf_add_str(&json, "]}", NULL), 0);
     before = clock();
@@ -196,7 +196,7 @@ TEST(a_long_list_of_displays_that_came_before_is_read_once)
 {
     clock_t plain = take_many(0);
 
-    assert_true(take_many(1) < 20 * plain);
+    assert_true(take_many(1) < 5 * plain);
 }
 
 TEST(a_quota_is_not_charged_for_more_time_than_there_was)
