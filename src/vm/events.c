@@ -13,7 +13,7 @@
 
 #define DATA_MAX ((size_t)1 << 30) /* the limits of events are lower */
 
-void events_init(struct events_reader *reader, size_t (*limit)(const char *name),
+void events_init(struct events_reader *reader, size_t (*limit)(void *user, const char *name),
                  int (*on_event)(void *user, const char *name, const char *data, size_t len,
                                  struct error *err),
                  void *user)
@@ -27,6 +27,13 @@ void events_done(struct events_reader *reader)
 {
     buf_done(&reader->line);
     buf_done(&reader->data);
+}
+
+void events_take_data(struct events_reader *reader, struct buf *out)
+{
+    buf_done(out);
+    *out = reader->data;
+    reader->data = (struct buf)BUF_OF(DATA_MAX);
 }
 
 static int malformed(const char *what, struct error *err)
@@ -49,7 +56,7 @@ static int take_name(struct events_reader *r, struct error *err)
         return malformed("bad name", err);
     memcpy(r->name, name, len);
     r->name[len] = '\0';
-    return r->limit(r->name) ? 0 : malformed("unknown event", err);
+    return r->limit(r->user, r->name) ? 0 : malformed("unknown event", err);
 }
 
 static int take_id(struct events_reader *r, struct error *err)
@@ -114,7 +121,7 @@ int events_feed(struct events_reader *r, const char *data, size_t len, struct er
         size_t piece = newline ? (size_t)(newline - data) : len;
 
         if (is_in_data(r)) {
-            if (r->data.len + piece > r->limit(r->name))
+            if (r->data.len + piece > r->limit(r->user, r->name))
                 return error_set(err, E_TOO_LARGE, "a `%s` of the virtual machine is too long",
                                  r->name);
             if (buf_add(&r->data, data, piece, err) < 0)

@@ -23,17 +23,20 @@ struct events_reader {
     char name[EVENTS_NAME_MAX + 1];
     bool has_data, has_id;
     /* The most bytes that the data of an event of that name may have; 0: there is no such event. */
-    size_t (*limit)(const char *name);
+    size_t (*limit)(void *user, const char *name);
     /* An error ends the reading. The bytes are lent. */
     int (*on_event)(void *user, const char *name, const char *data, size_t len, struct error *err);
     void *user;
 };
 
-void events_init(struct events_reader *reader, size_t (*limit)(const char *name),
+void events_init(struct events_reader *reader, size_t (*limit)(void *user, const char *name),
                  int (*on_event)(void *user, const char *name, const char *data, size_t len,
                                  struct error *err),
                  void *user);
 void events_done(struct events_reader *reader);
+
+/* Within on_event: its data become the caller's, in place of what was there. */
+void events_take_data(struct events_reader *reader, struct buf *out);
 
 /* E_PROTOCOL: it is none. */
 int events_feed(struct events_reader *reader, const char *data, size_t len, struct error *err);

@@ -98,12 +98,18 @@ static void end_answer(void *arg)
         finish(x);
 }
 
-static int take_last(struct exchange *x, bool is_result, const char *data, size_t len,
-                     struct error *err)
+static size_t limit_of(void *user, const char *name)
+{
+    const struct exchange *x = user;
+
+    return inside_event_limit(x->run, name);
+}
+
+static void take_last(struct exchange *x, bool is_result)
 {
     x->has_last = true;
     x->status = is_result ? 200 : 500;
-    return buf_add(&x->body, data, len, err);
+    events_take_data(&x->events, &x->body);
 }
 
 static int take_event(struct exchange *x, const char *name, const char *data, size_t len,
@@ -125,8 +131,10 @@ static int on_run_event(void *user, const char *name, const char *data, size_t l
 
     if (x->has_last)
         return error_set(err, E_PROTOCOL, "an event after the last one");
-    if (is_result || strcmp(name, "error") == 0)
-        return take_last(x, is_result, data, len, err);
+    if (is_result || strcmp(name, "error") == 0) {
+        take_last(x, is_result);
+        return 0;
+    }
     x->is_busy = true;
     r = take_event(x, name, data, len, err);
     x->is_busy = false;
@@ -272,8 +280,8 @@ struct exchange *exchange_new(struct exchanges *all, struct run *run, const char
     x->calls = (struct calls){.all = all, .run = run};
     LIST_INIT(&x->calls.replies);
     LIST_INSERT_HEAD(&all->list, x, link);
-    buf_init(&x->body, INSIDE_ANSWER_MAX);
-    events_init(&x->events, inside_event_limit, on_run_event, x);
+    buf_init(&x->body, inside_event_limit(run, "result"));
+    events_init(&x->events, limit_of, on_run_event, x);
     x->patience = loop_timer(all->loop, on_patience, x);
     if (!x->patience)
         error_memory(&run->result.error);

@@ -41,8 +41,8 @@ struct inside_live {
 
 void inside_live_done(struct inside_live *live);
 
-/* The most bytes of such an event; 0: none has that name. */
-size_t inside_event_limit(const char *name);
+/* The most bytes of such an event of the run; 0: none has that name. */
+size_t inside_event_limit(const struct run *run, const char *name);
 
 /* An event before the last one, which is `result` or `error`. */
 int inside_take_event(struct run *run, struct inside_live *live, const char *name, const char *data,

@@ -293,7 +293,7 @@ static int drop_unknown(struct run *run, json_t *object, struct error *err)
 
 static int take_result(struct run *run, struct inside_live *live, json_t *object, struct error *err)
 {
-    if (drop_unknown(run, object, err) < 0)
+    if (json_is_object(object) && drop_unknown(run, object, err) < 0)
         return -1;
     run->result.layers = layers_of(json_object_get(object, "layers"));
     if (result_read(object, run, err) < 0 ||

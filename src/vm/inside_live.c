@@ -18,6 +18,9 @@
 /* The arguments of a call, of which the wire carries a mebibyte, each byte as six. */
 #define CALL_EVENT_MAX ((size_t)8 << 20)
 
+/* Of a result, without output, values, displays and files. */
+#define RESULT_REST_MAX ((size_t)8 << 20)
+
 /* A larger one is not looked at before the end, where there is time. */
 #define DISPLAY_LIVE_MAX ((size_t)256 << 10)
 
@@ -240,11 +243,26 @@ static const struct {
     {"start", START, WORD_EVENT_MAX},       {"stdout", STDOUT, TEXT_EVENT_MAX},
     {"stderr", STDERR, TEXT_EVENT_MAX},     {"display", DISPLAY, 2 * LIMIT_DISPLAY_BYTES},
     {"progress", PROGRESS, WORD_EVENT_MAX}, {"result", LAST, INSIDE_ANSWER_MAX},
-    {"error", LAST, INSIDE_ANSWER_MAX},     {"call", OTHER, CALL_EVENT_MAX},
+    {"error", LAST, WORD_EVENT_MAX},        {"call", OTHER, CALL_EVENT_MAX},
 };
 
-size_t inside_event_limit(const char *name)
+/* The largest result that the run can have, as JSON: bytes of output as six each, and other bytes
+ * as two. */
+static size_t result_limit(const struct run *run)
 {
+    size_t most = 2 * (LIMIT_DISPLAY_BYTES + 2 * LIMIT_RESULT_BYTES) + RESULT_REST_MAX;
+    uint64_t output = run->terms.limits.output_bytes;
+
+    if (run->program.collect)
+        most += 2 * LIMIT_COLLECTED_BYTES;
+    return output < (INSIDE_ANSWER_MAX - most) / 12 ? most + (size_t)(12 * output)
+                                                    : INSIDE_ANSWER_MAX;
+}
+
+size_t inside_event_limit(const struct run *run, const char *name)
+{
+    if (strcmp(name, "result") == 0)
+        return result_limit(run);
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (strcmp(kinds[i].name, name) == 0)
             return kinds[i].most;

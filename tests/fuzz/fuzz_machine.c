@@ -26,7 +26,9 @@ static void check(const struct run *run)
         abort();
     if (run->result.error.code != E_NONE)
         return;
-    if (!(run->result.layers & RUN_LAYER_MACHINE) ||
+    if (!(run->result.layers & RUN_LAYER_MACHINE) || run->result.traffic ||
+        !(run->result.usage.cpu_ms >= 0 &&
+          run->result.usage.cpu_ms <= 2 * (double)run->result.ended_ns / 1e6) ||
         result_json(run, HINT_FOR_HTTP, &object, NULL) < 0)
         abort();
     json_decref(object);
@@ -35,7 +37,7 @@ static void check(const struct run *run)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     static struct masks *masks;
-    struct inside_live live = {0};
+    struct inside_live live = {.cpus = 2};
     struct run *run = run_new();
 
     if (!masks)
@@ -52,10 +54,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     run->program.collect = calloc(2, sizeof(char *));
     if (!run->program.collect || !(run->program.collect[0] = strdup("*")))
         abort();
-    if (len)
+    if (len) {
         inside_take_answer(run, &live, data[0] == '2' ? 200 : 500, (const char *)data + 1, len - 1);
+        check(run);
+    }
     inside_live_done(&live);
-    check(run);
     run_free(run);
     return 0;
 }

@@ -33,12 +33,19 @@ static void on_told(struct run *run, const struct run_event *event)
         r->told += event->len;
 }
 
+static size_t limit(void *user, const char *name)
+{
+    const struct reading *r = user;
+
+    return inside_event_limit(r->run, name);
+}
+
 static int on_event(void *user, const char *name, const char *data, size_t len, struct error *err)
 {
     struct reading *r = user;
 
-    if (strlen(name) > EVENTS_NAME_MAX || !inside_event_limit(name) ||
-        len > inside_event_limit(name))
+    if (strlen(name) > EVENTS_NAME_MAX || !inside_event_limit(r->run, name) ||
+        len > inside_event_limit(r->run, name))
         abort();
     if (buf_add(&r->seen, name, strlen(name) + 1, err) < 0 ||
         buf_add(&r->seen, data, len, err) < 0 || buf_add(&r->seen, "", 1, err) < 0)
@@ -54,7 +61,7 @@ static int on_event(void *user, const char *name, const char *data, size_t len, 
 static void begin(struct reading *r, struct masks *masks)
 {
     *r = (struct reading){.run = run_new()};
-    events_init(&r->reader, inside_event_limit, on_event, r);
+    events_init(&r->reader, limit, on_event, r);
     buf_init(&r->seen, MIB);
     if (!r->run)
         abort();

@@ -250,6 +250,7 @@ MUX_TEST(there_is_room_for_so_many_and_then_again)
     for (size_t i = 0; i < MUX_CONNECTIONS; i++)
         clients[i] = client();
     turn();
+    assert_false(mux_has_room(host));
     make_pair(pair);
     assert_int_equal(mux_add(host, pair[1]), -1);
     (void)close(pair[0]);
@@ -257,6 +258,7 @@ MUX_TEST(there_is_room_for_so_many_and_then_again)
     (void)close(clients[7]);
     turn();
     assert_int_equal(mux_count(machine), MUX_CONNECTIONS - 1);
+    assert_true(mux_has_room(host));
     clients[7] = client();
     say(clients[7], "late");
     turn();

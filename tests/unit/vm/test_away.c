@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/stream.h"
 #include "engine/masking.h"
 #include "unit.h"
+#include "vm/calls.h"
 #include "vm/inside.h"
 #include "vm/internal.h"
 
@@ -636,6 +638,18 @@ TEST(a_machine_that_takes_no_answers_may_not_go_on_calling)
     finish(&s);
 }
 
+TEST(a_run_has_so_many_calls_and_no_more)
+{
+    static const char call[] = "{\"call\":1,\"name\":\"a\",\"arguments\":{}}";
+    struct calls calls = {.inside = "run_1", .n_calls = LIMIT_CALLS};
+    cleanup_error struct error err = {0};
+
+    LIST_INIT(&calls.replies);
+    assert_int_equal(calls_take(&calls, call, strlen(call), &err), -1);
+    assert_int_equal(err.code, E_PROTOCOL);
+    calls_done(&calls);
+}
+
 TEST(only_python_calls_functions)
 {
     struct scene s;
@@ -647,7 +661,7 @@ TEST(only_python_calls_functions)
     s.cell->program.language = RUN_BASH;
     wait_for(&n_cells, 1);
     say(&connections[1],
-        "41\r\nevent: call\ndata: {\"call\":1,\"name\":\"state.keys\",\"arguments\":{}}\n\n\r\n");
+        "41\r\nevent: call\ndata: {\"call\":1,\"name\":\"state.list\",\"arguments\":{}}\n\n\r\n");
     wait_for(&n_connections, 3);
     settle(20);
     assert_non_null(strstr(connections[2].seen, "is for Python cells"));

@@ -3,12 +3,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "unit.h"
 
 static struct buf seen;
+static struct events_reader *reading;
 
-static size_t limit(const char *name)
+static size_t limit(void *user, const char *name)
 {
+    (void)user;
     return strcmp(name, "stdout") == 0 ? 100 : strcmp(name, "result") == 0 ? 4096 : 0;
 }
 
@@ -51,6 +54,31 @@ TEST(events_are_read_however_they_are_cut)
     assert_int_equal(read_all("event: stdout\ndata: \n\n"), 1);
     assert_string_equal(buf_str(&seen), "stdout=;");
     buf_done(&seen);
+}
+
+static int take_data(void *user, const char *name, const char *data, size_t len, struct error *err)
+{
+    struct buf *taken = user;
+    (void)name;
+    (void)data;
+    (void)len;
+    (void)err;
+    events_take_data(reading, taken);
+    return 0;
+}
+
+TEST(data_can_be_taken_without_a_copy)
+{
+    static const char text[] = "event: stdout\ndata: 1\n\nevent: result\ndata: {\"a\":1}\n\n";
+    cleanup(events_done) struct events_reader reader;
+    cleanup(buf_done) struct buf taken = BUF_OF(KIB);
+    cleanup_error struct error err = {0};
+
+    events_init(&reader, limit, take_data, &taken);
+    reading = &reader;
+    assert_int_equal(events_feed(&reader, text, strlen(text), &err), 0);
+    assert_true(events_is_whole(&reader));
+    assert_string_equal(buf_str(&taken), "{\"a\":1}");
 }
 
 TEST(comments_and_empty_lines_are_between_events)
