@@ -16,9 +16,9 @@ static struct {
 void policy_joblib_prepare(void)
 {
     PyObject *os = PyDict_GetItemString(PyImport_GetModuleDict(), "os");
-    PyObject *environ = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
+    PyObject *mapping = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
 
-    variables.dict = environ ? PyObject_GetAttrString(environ, "_data") : NULL;
+    variables.dict = mapping ? PyObject_GetAttrString(mapping, "_data") : NULL;
     variables.name = PyBytes_FromString(JOBLIB_NAME);
     variables.value = PyBytes_FromString(JOBLIB_VALUE);
     if (variables.dict && !PyDict_CheckExact(variables.dict))
@@ -28,7 +28,7 @@ void policy_joblib_prepare(void)
 
 static int set_joblib_variable(PyObject *loaded)
 {
-    PyObject *os, *environ, *zero;
+    PyObject *os, *mapping, *zero;
     int r;
 
     if (variables.dict && variables.name && variables.value)
@@ -36,9 +36,9 @@ static int set_joblib_variable(PyObject *loaded)
                    ? -1
                    : setenv(JOBLIB_NAME, JOBLIB_VALUE, 1);
     os = PyDict_GetItemString(loaded, "os");
-    environ = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
+    mapping = os ? PyDict_GetItemString(PyModule_GetDict(os), "environ") : NULL;
     zero = PyUnicode_FromString(JOBLIB_VALUE);
-    r = environ && zero ? PyMapping_SetItemString(environ, JOBLIB_NAME, zero) : -1;
+    r = mapping && zero ? PyMapping_SetItemString(mapping, JOBLIB_NAME, zero) : -1;
     Py_XDECREF(zero);
     return r;
 }
