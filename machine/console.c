@@ -123,7 +123,7 @@ void console_last_words(const struct console *console, bool was_up, char line[CO
     while (end) {
         end = line_before(console, end, line);
         if (strncmp(line, IMAGE_SAYS, strlen(IMAGE_SAYS)) == 0 && strcmp(line, ready) != 0) {
-            memmove(line, line + strlen(IMAGE_SAYS), strlen(line + strlen(IMAGE_SAYS)) + 1);
+            memmove(line, line + strlen(IMAGE_SAYS), CONSOLE_LINE - strlen(IMAGE_SAYS));
             return;
         }
         if (is_complaint(line)) /* the first one is the cause */

@@ -189,8 +189,8 @@ static bool is_missing(struct span path, bool makes_it)
     char text[PATH_MAX], *slash;
     struct stat st;
 
-    if (path.len < 2 || path.len >= sizeof(text) || path.data[0] != '/' || leads_up(path) ||
-        memmem(path.data, path.len, "//", 2) || memchr(path.data, 0, path.len) ||
+    if (!path.data || path.len < 2 || path.len >= sizeof(text) || path.data[0] != '/' ||
+        leads_up(path) || memmem(path.data, path.len, "//", 2) || memchr(path.data, 0, path.len) ||
         policy_is_database_file(path))
         return false;
     for (size_t i = 0; i < COUNT_OF(alive); i++)
