@@ -71,8 +71,9 @@ static int send_cell(struct box_kernel *k, struct error *err)
         .cpu_s = CHECK_MS / 1000,
         .code = {buf_str(&b->run->program.code), b->run->program.code.len},
         .known_policy = known,
-        .policy = known ? (struct span){0} : b->terms->policy,
     };
+    if (!known)
+        message.policy = b->terms->policy;
     pack_init(&p, wire_type_max(WIRE_RUN));
     wire_pack_run(&p, &message);
     peer_enter(&k->peer, WIRE_STATE_HANDED);

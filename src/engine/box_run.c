@@ -161,13 +161,14 @@ void box_pack_run(const struct box_kernel *k, const struct run_terms *terms,
         .code = is_command ? pack_words(program->args, &words)
                            : (struct span){buf_str(&program->code), program->code.len},
         .known_policy = known,
-        .policy = known ? (struct span){0} : terms->policy,
         .script = span_of(program->script ? program->script : ""),
         .language = program->language,
         .memory_mb = (uint32_t)(terms->limits.memory_bytes / MIB),
         .directory = span_of(is_command && b->terms ? terms->workdir : program->directory),
         .terminal = k->terminal,
     };
+    if (!known)
+        message.policy = terms->policy;
     /* Our look at the counter comes first; the kernel's own limit, per process and in whole
      * seconds, is behind it. In a session each cell has its own, so there is only our look. */
     if (terms->limits.cpu_ms && terms != b->terms)
